@@ -1,1 +1,7 @@
-//! x
+//! ccfleet: locally hosted language models run fleets of ComputerCraft computers.
+//!
+//! The folders are layers and imports only go down this list (kept by `tests/tidy.rs`):
+//! `cli` → `app` → `http` → `actors` → `sim`, `llm`, `store` → `strategy` → `prompts`, `config` →
+//! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
+
+pub mod domain;
