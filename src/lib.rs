@@ -4,4 +4,5 @@
 //! `cli` → `app` → `http` → `actors` → `sim`, `llm`, `store` → `strategy` → `prompts`, `config` →
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
+pub mod actors;
 pub mod domain;
