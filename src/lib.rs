@@ -6,4 +6,5 @@
 
 pub mod actors;
 pub mod domain;
+pub mod prompts;
 pub mod strategy;
