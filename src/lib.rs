@@ -5,3 +5,4 @@
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
 pub mod domain;
+pub mod llm;

@@ -4,4 +4,4 @@
 //! Times are milliseconds since the Unix epoch, given from outside.
 
 pub mod chat;
-
+pub mod model_call;
