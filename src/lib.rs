@@ -4,5 +4,6 @@
 //! `cli` → `app` → `http` → `actors` → `sim`, `llm`, `store` → `strategy` → `prompts`, `config` →
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
+pub mod config;
 pub mod domain;
 pub mod llm;

@@ -93,7 +93,9 @@ pub enum LlmError {
     Auth { server: String, status: u16 },
     #[error("the model took too long: {deadline} exceeded {} s", .after.as_secs_f64())]
     TimedOut { deadline: Deadline, after: Duration },
-    #[error("the answer was cut off after {received} characters: the stream ended without its end mark")]
+    #[error(
+        "the answer was cut off after {received} characters: the stream ended without its end mark"
+    )]
     CutOff { received: usize },
     #[error("the call was cancelled")]
     Cancelled,
@@ -258,7 +260,11 @@ mod tests {
             n_prompt: Some(5000),
             n_ctx: Some(4096),
         };
-        assert!(known.to_string().contains("5000 tokens for a context of 4096"));
+        assert!(
+            known
+                .to_string()
+                .contains("5000 tokens for a context of 4096")
+        );
         let unknown = LlmError::PromptTooLong {
             n_prompt: None,
             n_ctx: None,
