@@ -5,11 +5,23 @@
 //! kept as comments where they are used. Queueing, deadlines and retries belong to
 //! `actors::gateway`; what a text means belongs to `strategy`.
 
+pub mod content_calls;
+pub mod deadlines;
+pub mod detect;
 pub mod error;
+mod http;
+pub mod messages;
+pub mod ollama;
+pub mod openai;
 pub mod provider;
+pub mod scripted;
+pub mod set;
 
-pub use error::{Deadline, LlmError};
+pub use content_calls::calls_in_content;
+pub use detect::{Detection, detect_default};
+pub use error::{Deadline, Dialect, LlmError};
 pub use provider::{
     ChatRequest, Delta, DeltaSink, LastResult, ModelInfo, ModelParams, Provider, ScriptPosition,
     Think,
 };
+pub use set::ProviderSet;
