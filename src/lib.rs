@@ -4,6 +4,8 @@
 //! `cli` → `app` → `http` → `actors` → `sim`, `llm`, `store` → `strategy` → `prompts`, `config` →
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
+pub mod actors;
 pub mod config;
 pub mod domain;
 pub mod llm;
+pub mod strategy;

@@ -11,6 +11,7 @@ mod error;
 mod layers;
 mod raw;
 pub mod reference;
+mod roles;
 mod settings;
 mod validate;
 

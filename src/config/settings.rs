@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::domain::chat::Role;
 use crate::domain::model_call::ModelParams;
+use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
 
 /// Everything that can be set, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +19,8 @@ pub struct Settings {
     pub models: ModelSettings,
     pub gateway: GatewaySettings,
     pub executor: ExecutorSettings,
-    pub budgets: BudgetSettings,
-    pub guards: GuardSettings,
+    pub budgets: Budgets,
+    pub guards: Guards,
     pub memory: MemorySettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
@@ -143,43 +144,12 @@ pub struct ExecutorSettings {
     pub mode: ExecutorMode,
 }
 
-/// When the executor model is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExecutorMode {
-    /// Only for a directive that cannot be translated without it.
-    Auto,
-    Always,
-    Never,
-}
-
-/// `[budgets]`, of one task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BudgetSettings {
-    pub steps: u32,
-    pub calls: u32,
-    pub questions: u32,
-    pub wall_time: Duration,
-    /// In and out together; `None` = no limit.
-    pub tokens: Option<u64>,
-    /// In a row.
-    pub model_failures: u32,
-}
-
-/// `[guards]`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuardSettings {
-    pub duplicate_calls: u32,
-    /// In a row.
-    pub bounces: u32,
-    pub repair_attempts: u32,
-}
-
 /// `[memory]`
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySettings {
-    pub verbatim_results: usize,
-    pub cut_to: usize,
-    pub result_bytes: usize,
+    /// What the planner is shown; part of a task's profile.
+    pub rules: MemoryRules,
+    /// Bytes of one value in the step log.
     pub step_log_bytes: usize,
 }
 

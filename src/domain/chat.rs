@@ -48,7 +48,12 @@ pub struct Message {
 
 impl Message {
     fn of(speaker: Speaker, content: impl Into<String>) -> Self {
-        Message { speaker, content: content.into(), tool_calls: Vec::new(), answers: None }
+        Message {
+            speaker,
+            content: content.into(),
+            tool_calls: Vec::new(),
+            answers: None,
+        }
     }
     pub fn system(content: impl Into<String>) -> Self {
         Self::of(Speaker::System, content)

@@ -1,7 +1,17 @@
-//! The pure vocabulary of the house: ids, tools, calls, chat, events, task state and decisions.
+//! The pure vocabulary of the house: ids, tools, calls, chat, directives, profiles, decisions, events
+//! and the task state that is folded from them.
 //!
 //! Nothing here knows actix, does I/O, reads a clock or draws randomness (kept by `tests/tidy.rs`).
 //! Times are milliseconds since the Unix epoch, given from outside.
 
+pub mod call;
 pub mod chat;
+pub mod decision;
+pub mod directive;
+pub mod event;
+pub mod fold;
+pub mod ids;
 pub mod model_call;
+pub mod profile;
+pub mod task;
+pub mod tool;

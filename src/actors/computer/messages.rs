@@ -1,0 +1,125 @@
+//! What tasks may ask of a computer's lane, and what they are told.
+//!
+//! A call goes through: [`PlaceCall`] → [`CallFact::TurnGranted`] → the task journals `CallIntended` →
+//! [`Dispatch`] → [`CallFact::Settled`] → the task journals `CallFinished` → [`OutcomeStored`].
+
+use crate::domain::call::{CallReport, NoRoute};
+use crate::domain::event::CallIntended;
+use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
+use crate::domain::task::TaskSummary;
+use crate::domain::tool::EffectClass;
+use actix::{Message, Recipient};
+use serde_json::Value;
+
+/// Reserve a turn for a call. Nothing leaves the process yet; a reservation is only memory.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct PlaceCall {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    pub call_id: CallId,
+    pub tool: String,
+    pub args: Value,
+    /// Longest time from dispatch; none = the tool's own or the configured one.
+    pub timeout_ms: Option<u64>,
+    pub reply_to: Recipient<CallFact>,
+}
+
+/// Take over a call that an earlier generation (or run of the server) had intended and whose outcome is open:
+/// ask the computer what it knows (`effect`), or send it again (`read`, `idempotent`).
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct AdoptCall {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    pub intended: CallIntended,
+    pub reply_to: Recipient<CallFact>,
+}
+
+/// `CallIntended` is durable: send it.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct Dispatch {
+    pub call_id: CallId,
+}
+
+/// The call's outcome is durable: tell the computer that its receipt may go, and free the lane.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct OutcomeStored {
+    pub call_id: CallId,
+}
+
+/// Drop a reservation, or stop a running call: `command_cancel`, a grace time, then `unknown`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CancelCall {
+    pub call_id: CallId,
+}
+
+/// A task changed; shown to the computer that owns it (`task_update`, `task_completed`, `task_failed`).
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct TaskNotice {
+    pub summary: TaskSummary,
+}
+
+/// A question for whoever sits at the computer, or its end.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub enum QuestionNotice {
+    Ask {
+        task_id: TaskId,
+        question_id: QuestionId,
+        question: String,
+        why: String,
+        /// Told once the question was sent to a live connection.
+        delivered: Recipient<QuestionDelivered>,
+    },
+    Closed {
+        question_id: QuestionId,
+        answer: Option<String>,
+        by: Option<String>,
+    },
+}
+
+/// A question reached a computer's screen.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct QuestionDelivered {
+    pub question_id: QuestionId,
+}
+
+/// What a lane tells a task about one of its calls. `generation` is the one that placed or adopted it.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CallFact {
+    pub call_id: CallId,
+    pub generation: Generation,
+    pub what: CallNews,
+}
+
+/// The news of a [`CallFact`].
+#[derive(Debug, Clone)]
+pub enum CallNews {
+    /// It waits: the computer is offline, or busy with others.
+    Queued { offline: bool, ahead: usize },
+    /// Its turn has come; journal it, then [`Dispatch`].
+    TurnGranted {
+        client_id: crate::domain::ids::ClientId,
+        /// Only for `effect` calls.
+        seq: Option<u64>,
+        tool_rev: String,
+        effect: EffectClass,
+        timeout_ms: u64,
+    },
+    /// It cannot be placed; it never left the process.
+    NotPlaced(NoRoute),
+    /// The handler reports progress.
+    Progress {
+        message: Option<String>,
+        progress: Option<f64>,
+    },
+    /// It ended. After `unknown` a second one may follow.
+    Settled(CallReport),
+}

@@ -1,0 +1,72 @@
+//! What may be asked of the journal.
+
+use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::ids::{BlobHash, Generation, TaskId};
+use crate::domain::task::TaskSummary;
+use actix::Message;
+
+/// Append events of one task. Answered after they are durable; then they are published to the feed.
+///
+/// The store fences: `expected_seq` must be the last position in the journal and `generation` not older
+/// than the one that wrote last. A `CallIntended` with a lane number raises the lane's `high_seq` in the
+/// same transaction.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<StoredEvent>, JournalError>")]
+pub struct AppendEvents {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    pub expected_seq: u64,
+    pub at_ms: i64,
+    pub events: Vec<TaskEvent>,
+    /// Contents that the events name by hash; kept once.
+    pub blobs: Vec<(BlobHash, String)>,
+    /// The task as lists show it after these events.
+    pub summary: TaskSummary,
+    /// Only with the first events of a task: a second task under the same key is refused with
+    /// [`JournalError::Duplicate`].
+    pub idempotency_key: Option<String>,
+}
+
+/// Read a task's journal from the beginning.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<LoadedTask, JournalError>")]
+pub struct LoadTask {
+    pub task_id: TaskId,
+}
+
+/// A task as it stands in the journal.
+#[derive(Debug, Clone)]
+pub struct LoadedTask {
+    pub events: Vec<StoredEvent>,
+    /// The pinned profile, as JSON; empty if the blob is gone.
+    pub profile: String,
+}
+
+/// The tasks that have not ended, oldest first; also ended ones that still wait for a call's outcome.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<TaskId>, JournalError>")]
+pub struct UnfinishedTasks;
+
+/// Wait until everything appended so far is durable.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct Flush;
+
+/// Why the journal did not do as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    #[error("the journal has events up to {found}, the writer expected {expected}")]
+    Sequence { expected: u64, found: u64 },
+    #[error("a newer generation ({found}) writes this task, this one is {ours}")]
+    Fenced { ours: u64, found: u64 },
+    #[error("a task with this idempotency key exists: {existing}")]
+    Duplicate { existing: TaskId },
+    #[error("no task {0}")]
+    NoTask(TaskId),
+    #[error("the journal cannot be written: {0}")]
+    Storage(String),
+    #[error("the journal holds an event this version does not know: {0}")]
+    UnknownEvent(String),
+    #[error("the journal is overloaded, or stopping")]
+    Unavailable,
+}

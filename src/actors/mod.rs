@@ -1,0 +1,24 @@
+//! The actors and the rules by which they talk.
+//!
+//! ```text
+//!            http, cli            (ask)
+//!               │
+//! Connection ─► Supervisor ─► Task ─► Planner, Executor ─► Gateway ─► models
+//!     │             │           │
+//!     │             │           ├─► Computer (place, dispatch, cancel)   found through the Router
+//!     ▼             │           │
+//!  Registry ─► Computer         ▼
+//!                  └──────► Journal ─► Feed ─► subscribers
+//! ```
+//!
+//! Send rules: asks go down this picture, facts go up, so no cycle of waiting can exist. A sender gets a
+//! `Recipient<M>` in its constructor. `do_send` is for facts only (actix lets it ignore the mailbox bound);
+//! everything else is `try_send` with an answer to "full", or `send` with a deadline. Every answer carries
+//! id and generation; a stale one is dropped. Messages live in the receiver's `messages.rs`.
+
+pub mod computer;
+pub mod feed;
+pub mod journal;
+pub mod registry;
+pub mod supervisor;
+pub mod task;

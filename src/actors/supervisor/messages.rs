@@ -1,0 +1,128 @@
+//! What may be asked of the supervisor.
+
+use crate::domain::event::DirectCall;
+use crate::domain::ids::{ClientId, QuestionId, TaskId};
+use crate::domain::profile::Budgets;
+use crate::domain::task::TaskSummary;
+use actix::Message;
+use serde_json::Value;
+
+/// Create a task and start it.
+#[derive(Debug, Clone, Default, Message)]
+#[rtype(result = "Result<StartedTask, StartError>")]
+pub struct StartTask {
+    pub prompt: String,
+    /// None = the configured default kind; an unknown one runs as the default and is warned about.
+    pub kind: Option<String>,
+    pub client_id: Option<ClientId>,
+    pub owner: String,
+    pub context: Value,
+    pub allowed_commands: Option<Vec<String>>,
+    pub metadata: Value,
+    pub interactive: bool,
+    pub budgets: BudgetOverrides,
+    /// One call instead of a conversation (kind `call`).
+    pub call: Option<DirectCall>,
+    pub parent: Option<TaskId>,
+    /// A second request under the same key answers with the first one's task.
+    pub idempotency_key: Option<String>,
+}
+
+/// Budgets that a request sets itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetOverrides {
+    pub steps: Option<u32>,
+    pub calls: Option<u32>,
+    pub questions: Option<u32>,
+    pub wall_time_s: Option<u64>,
+    pub tokens: Option<u64>,
+}
+
+impl BudgetOverrides {
+    /// The budgets of a kind with these in place of its own.
+    pub fn over(self, kind: Budgets) -> Budgets {
+        Budgets {
+            steps: self.steps.unwrap_or(kind.steps),
+            calls: self.calls.unwrap_or(kind.calls),
+            questions: self.questions.unwrap_or(kind.questions),
+            wall_time_s: self.wall_time_s.unwrap_or(kind.wall_time_s),
+            tokens: self.tokens.unwrap_or(kind.tokens),
+            model_failures: kind.model_failures,
+        }
+    }
+}
+
+/// A task that exists now.
+#[derive(Debug, Clone)]
+pub struct StartedTask {
+    pub summary: TaskSummary,
+    /// False if the idempotency key named a task that was there already.
+    pub created: bool,
+}
+
+/// Why a task was not created. Each has a stable code and a hint on the wire (`wire::codes`).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    #[error("the prompt has {got} bytes, at most {max} are taken")]
+    PromptTooLong { got: usize, max: usize },
+    #[error("no new work is taken: the server is stopping")]
+    Stopping,
+    #[error("{live} tasks are live, at most {max} are allowed")]
+    TooMany { live: usize, max: usize },
+    #[error("the task could not be written down: {0}")]
+    Journal(String),
+}
+
+/// Cancel a task. True if it was live.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<bool, NoSuchTask>")]
+pub struct CancelTask {
+    pub task_id: TaskId,
+    pub reason: String,
+    pub by: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no task {0}")]
+pub struct NoSuchTask(pub TaskId);
+
+/// Somebody answered a question. The first committed answer wins.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), AnswerError>")]
+pub struct AnswerQuestion {
+    pub question_id: QuestionId,
+    pub answer: String,
+    /// A person's name, or the computer at which it was typed.
+    pub by: String,
+    /// Whether that person showed a token.
+    pub authenticated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    #[error("no open question {0}")]
+    NotOpen(QuestionId),
+    #[error("the answer could not be written down: {0}")]
+    Journal(String),
+}
+
+/// The questions that wait for an answer.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Vec<OpenQuestion>")]
+pub struct OpenQuestions;
+
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct OpenQuestion {
+    pub question_id: QuestionId,
+    pub task_id: TaskId,
+    pub question: String,
+    pub why: String,
+}
+
+/// Stop all tasks where they stand (their journals go on at the next start) and take no new ones.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct Shutdown;

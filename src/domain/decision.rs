@@ -1,0 +1,204 @@
+//! Decisions: what a task does next. A decision is journalled before it is carried out, together with
+//! what it was based on, and is never made twice.
+
+use super::call::Target;
+use super::chat::{Message, OutputFormat, Role};
+use super::directive::{StrictRequest, TaskResult, TranslatedBy};
+use super::ids::{BlobHash, CallId, QuestionId};
+use super::tool::FleetView;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Everything from outside that a decision may look at.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Inputs {
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: i64,
+    pub fleet: FleetView,
+    pub roles: BTreeMap<Role, RoleLimits>,
+}
+
+/// How much a role's model can take in and say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleLimits {
+    /// The context window in tokens.
+    pub num_ctx: u32,
+    /// The longest answer in tokens.
+    pub max_tokens: u32,
+}
+
+impl Default for RoleLimits {
+    fn default() -> Self {
+        RoleLimits {
+            num_ctx: 8192,
+            max_tokens: 2048,
+        }
+    }
+}
+
+/// The inputs of a decision as they are journalled: the fleet by the hash of its content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InputsRef {
+    pub now_ms: i64,
+    pub fleet: BlobHash,
+    pub roles: BTreeMap<Role, RoleLimits>,
+}
+
+/// A task's next move.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// Ask a model.
+    Consult(Consult),
+    /// Run tools. One directive makes one call; other strategies may make several.
+    Call {
+        request: StrictRequest,
+        translated_by: TranslatedBy,
+        calls: Vec<PlannedCall>,
+    },
+    /// Ask a person.
+    Ask {
+        request: StrictRequest,
+        translated_by: TranslatedBy,
+        question: Question,
+    },
+    /// The move is refused; the evidence goes to the planner.
+    Block { guard: Guard, evidence: String },
+    /// Nothing can be done before something changes.
+    Wait {
+        reason: WaitReason,
+        until_ms: Option<i64>,
+    },
+    Finish {
+        request: StrictRequest,
+        translated_by: TranslatedBy,
+        result: TaskResult,
+    },
+    Fail {
+        code: String,
+        error: String,
+        details: Value,
+    },
+    /// The task waits for something that is under way, or has ended. Never journalled.
+    Rest,
+}
+
+/// One model call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Consult {
+    pub role: Role,
+    pub contract: Contract,
+    pub prompt: PromptDelta,
+    #[serde(default)]
+    pub format: OutputFormat,
+}
+
+/// What the answer of a consult must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contract {
+    /// One directive block.
+    Directive,
+    /// One strict request as JSON.
+    StrictRequest,
+    /// The same, after the first try was invalid.
+    Repair,
+}
+
+/// A prompt as the former prompt of the same role plus what was appended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptDelta {
+    /// How many messages of the role's former prompt stay.
+    pub keep: usize,
+    pub append: Vec<Message>,
+}
+
+impl PromptDelta {
+    /// What turns `former` into `next`.
+    pub fn between(former: &[Message], next: Vec<Message>) -> Self {
+        let keep = former.iter().zip(&next).take_while(|(a, b)| a == b).count();
+        PromptDelta {
+            keep,
+            append: next.into_iter().skip(keep).collect(),
+        }
+    }
+
+    /// The whole prompt again.
+    pub fn apply(&self, former: &[Message]) -> Vec<Message> {
+        let kept = former.iter().take(self.keep);
+        kept.chain(&self.append).cloned().collect()
+    }
+}
+
+/// A tool call that is decided but not yet placed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCall {
+    pub call_id: CallId,
+    pub target: Target,
+    pub tool: String,
+    pub args: Value,
+    /// Longest time on the computer, in milliseconds; none = the tool's own or the configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    pub question_id: QuestionId,
+    pub question: String,
+    pub why: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Which guard refused a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// The planner's answer holds no single directive.
+    Unreadable,
+    /// A directive that cannot be translated without guessing.
+    Unclear,
+    /// The executor's answer stayed invalid.
+    Invalid,
+    /// The same call with the same outcome too often.
+    Duplicate,
+    /// A question without a reason, or one too many.
+    Question,
+    /// `DONE` without a test that ran since the last change.
+    Proof,
+    /// A tool that is not allowed or does not exist.
+    Tool,
+    /// Arguments that do not match the tool's schema.
+    Arguments,
+}
+
+impl Guard {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Guard::Unreadable => "unreadable",
+            Guard::Unclear => "unclear",
+            Guard::Invalid => "invalid",
+            Guard::Duplicate => "duplicate",
+            Guard::Question => "question",
+            Guard::Proof => "proof",
+            Guard::Tool => "tool",
+            Guard::Arguments => "arguments",
+        }
+    }
+}
+
+/// Why a task waits (wire contract, `wait_reason`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitReason {
+    ComputerOffline,
+    Model,
+    Approval,
+    Answer,
+    Schedule,
+    Event,
+    Stopped,
+}

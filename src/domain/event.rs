@@ -1,0 +1,197 @@
+//! What happened to a task: facts that are journalled, in order, and never changed.
+
+use super::call::{CallReport, NoRoute};
+use super::chat::{ChatAnswer, ChatFailure, Role};
+use super::decision::{Decision, InputsRef, WaitReason};
+use super::directive::{Reading, StrictRequest, TaskResult};
+use super::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
+use super::profile::Budgets;
+use super::tool::EffectClass;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version that is written with every event; a higher one in a journal stops the start.
+pub const EVENT_VERSION: u32 = 1;
+
+/// An event with its place in the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredEvent {
+    pub task_id: TaskId,
+    /// From 1, without gaps.
+    pub seq: u64,
+    /// When it was committed, milliseconds since the Unix epoch.
+    pub at_ms: i64,
+    pub generation: Generation,
+    #[serde(flatten)]
+    pub event: TaskEvent,
+}
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum TaskEvent {
+    TaskCreated(Box<TaskCreated>),
+    /// The task was started from its journal again.
+    GenerationStarted {
+        generation: Generation,
+        reason: String,
+    },
+    Decided {
+        decision: Box<Decision>,
+        inputs: InputsRef,
+    },
+    /// `consult` is the journal position of the decision that asked.
+    ModelAnswered {
+        consult: u64,
+        role: Role,
+        answer: ChatAnswer,
+    },
+    ModelFailed {
+        consult: u64,
+        role: Role,
+        failure: ChatFailure,
+    },
+    /// What was read out of a planner's answer.
+    DirectiveRead {
+        consult: u64,
+        reading: Reading,
+    },
+    /// What was read out of an executor's answer.
+    RequestRead {
+        consult: u64,
+        request: Option<StrictRequest>,
+        problems: Vec<String>,
+    },
+    /// A lane granted the call its turn; it leaves the process only after this is committed.
+    CallIntended(CallIntended),
+    /// How a call ended, or how an `unknown` one turned out later.
+    CallFinished {
+        call_id: CallId,
+        report: CallReport,
+    },
+    /// Nobody could take the call.
+    CallNotPlaced {
+        call_id: CallId,
+        no_route: NoRoute,
+    },
+    QuestionDelivered {
+        question_id: QuestionId,
+    },
+    QuestionAnswered {
+        question_id: QuestionId,
+        answer: String,
+        by: String,
+        authenticated: bool,
+    },
+    QuestionExpired {
+        question_id: QuestionId,
+    },
+    WaitStarted {
+        reason: WaitReason,
+    },
+    WaitEnded {
+        reason: WaitReason,
+    },
+    /// Something people and the planner should know.
+    Noted {
+        code: String,
+        message: String,
+    },
+    TaskCompleted {
+        result: TaskResult,
+    },
+    TaskFailed {
+        code: String,
+        error: String,
+        details: Value,
+    },
+    TaskCancelled {
+        reason: String,
+        by: String,
+    },
+}
+
+/// How a task began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskCreated {
+    pub prompt: String,
+    /// The kind that is run.
+    pub kind: String,
+    /// The kind that was asked for (kept although it may be unknown here).
+    pub kind_label: String,
+    pub strategy: String,
+    pub strategy_version: u32,
+    /// The pinned [`super::profile::Profile`] as JSON.
+    pub profile: BlobHash,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<ClientId>,
+    pub owner: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub context: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_commands: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub metadata: Value,
+    #[serde(default)]
+    pub interactive: bool,
+    pub budgets: Budgets,
+    /// A task of kind `call`: the one call it makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<DirectCall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+}
+
+/// The call of a one-call task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectCall {
+    /// `tool`, `computer/tool` or `group:name/tool`.
+    pub command: String,
+    pub args: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// A call that may leave the process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallIntended {
+    pub call_id: CallId,
+    pub client_id: ClientId,
+    /// The lane's number; only `effect` calls have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    pub tool: String,
+    pub tool_rev: String,
+    pub effect: EffectClass,
+    pub args: Value,
+    pub args_hash: String,
+    /// Longest time from dispatch, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+impl TaskEvent {
+    /// The event's name as it is journalled.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TaskEvent::TaskCreated(_) => "task_created",
+            TaskEvent::GenerationStarted { .. } => "generation_started",
+            TaskEvent::Decided { .. } => "decided",
+            TaskEvent::ModelAnswered { .. } => "model_answered",
+            TaskEvent::ModelFailed { .. } => "model_failed",
+            TaskEvent::DirectiveRead { .. } => "directive_read",
+            TaskEvent::RequestRead { .. } => "request_read",
+            TaskEvent::CallIntended(_) => "call_intended",
+            TaskEvent::CallFinished { .. } => "call_finished",
+            TaskEvent::CallNotPlaced { .. } => "call_not_placed",
+            TaskEvent::QuestionDelivered { .. } => "question_delivered",
+            TaskEvent::QuestionAnswered { .. } => "question_answered",
+            TaskEvent::QuestionExpired { .. } => "question_expired",
+            TaskEvent::WaitStarted { .. } => "wait_started",
+            TaskEvent::WaitEnded { .. } => "wait_ended",
+            TaskEvent::Noted { .. } => "noted",
+            TaskEvent::TaskCompleted { .. } => "task_completed",
+            TaskEvent::TaskFailed { .. } => "task_failed",
+            TaskEvent::TaskCancelled { .. } => "task_cancelled",
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Typed ids. What the server makes has a prefix that tells its kind (`tsk_`, `cal_`, `qst_`); what
+//! people choose (a `client_id`) is checked once and then trusted.
+//!
+//! Ids of calls and questions derive from task, generation and journal position, so that deciding
+//! needs no randomness and a replay yields the same ids.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a text is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    #[error("an id of kind {expected} begins with \"{expected}\", got \"{got}\"")]
+    Prefix { expected: &'static str, got: String },
+    #[error("an id has 1 to {max} characters, got {got}")]
+    Length { max: usize, got: usize },
+    #[error("character {0:?} is not allowed in an id")]
+    Character(char),
+}
+
+/// The longest id or name that is accepted, in characters (wire contract).
+pub const MAX_ID_CHARS: usize = 64;
+
+fn check_length(text: &str) -> Result<(), IdError> {
+    let got = text.chars().count();
+    if got == 0 || got > MAX_ID_CHARS {
+        return Err(IdError::Length {
+            max: MAX_ID_CHARS,
+            got,
+        });
+    }
+    Ok(())
+}
+
+macro_rules! prefixed_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// What every id of this kind begins with.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Reads an id that came from outside.
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                check_length(text)?;
+                let body = text.strip_prefix($prefix).ok_or_else(|| IdError::Prefix {
+                    expected: $prefix,
+                    got: text.chars().take(12).collect(),
+                })?;
+                match body.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
+                    Some(c) => Err(IdError::Character(c)),
+                    None if body.is_empty() => Err(IdError::Length { max: MAX_ID_CHARS, got: 0 }),
+                    None => Ok($name(text.to_owned())),
+                }
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0
+            }
+        }
+    };
+}
+
+prefixed_id!(
+    /// One task.
+    TaskId,
+    "tsk_"
+);
+prefixed_id!(
+    /// One request to run one tool on one computer.
+    CallId,
+    "cal_"
+);
+prefixed_id!(
+    /// One question to a person.
+    QuestionId,
+    "qst_"
+);
+
+impl TaskId {
+    fn body(&self) -> &str {
+        &self.0[Self::PREFIX.len()..]
+    }
+
+    /// The id of a new task; `unique` (letters and digits, for example a ULID) comes from outside the core.
+    pub fn from_unique(unique: &str) -> Result<Self, IdError> {
+        Self::parse(&format!("{}{unique}", Self::PREFIX))
+    }
+}
+
+impl CallId {
+    /// The call that the decision at journal position `position` asks for; `index` tells apart several
+    /// calls of one decision.
+    pub fn derive(task: &TaskId, generation: Generation, position: u64, index: usize) -> Self {
+        CallId(format!(
+            "{}{}_{}_{}_{}",
+            Self::PREFIX,
+            task.body(),
+            generation.0,
+            position,
+            index
+        ))
+    }
+}
+
+impl QuestionId {
+    /// The question that the decision at journal position `position` asks.
+    pub fn derive(task: &TaskId, generation: Generation, position: u64) -> Self {
+        QuestionId(format!(
+            "{}{}_{}_{}",
+            Self::PREFIX,
+            task.body(),
+            generation.0,
+            position
+        ))
+    }
+}
+
+/// How often a task has been started from its journal; every answer to a task carries it, and an answer
+/// to an older generation is dropped.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default,
+)]
+pub struct Generation(pub u64);
+
+impl Generation {
+    /// The generation after a restart.
+    pub fn next(self) -> Self {
+        Generation(self.0.saturating_add(1))
+    }
+}
+
+/// The name of a computer as people chose it: 1 to 64 characters, no control characters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ClientId(String);
+
+impl ClientId {
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        check_length(text)?;
+        match text.chars().find(|c| c.is_control()) {
+            Some(c) => Err(IdError::Character(c)),
+            None => Ok(ClientId(text.to_owned())),
+        }
+    }
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for ClientId {
+    type Error = IdError;
+    fn try_from(text: String) -> Result<Self, IdError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ClientId> for String {
+    fn from(id: ClientId) -> String {
+        id.0
+    }
+}
+
+/// The blake3 hash of a text that is kept once as a blob, as 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BlobHash(pub String);
+
+impl BlobHash {
+    pub fn of(content: &str) -> Self {
+        BlobHash(blake3::hash(content.as_bytes()).to_hex().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task() -> TaskId {
+        TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M9").unwrap()
+    }
+
+    #[test]
+    fn derived_ids_are_valid_ids_within_the_wire_limit() {
+        let call = CallId::derive(&task(), Generation(12), 99_999, 7);
+        assert_eq!(CallId::parse(call.as_str()), Ok(call.clone()));
+        let question = QuestionId::derive(&task(), Generation(12), 99_999);
+        assert_eq!(QuestionId::parse(question.as_str()), Ok(question));
+    }
+
+    #[test]
+    fn an_id_of_another_kind_is_refused_with_the_kind_that_was_wanted() {
+        let error = CallId::parse(task().as_str()).unwrap_err();
+        assert!(
+            error.to_string().contains("begins with \"cal_\""),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_client_id_may_hold_any_printable_text_but_no_control_character() {
+        assert!(ClientId::parse("Größe/Ost: 1").is_ok());
+        assert_eq!(ClientId::parse("a\nb"), Err(IdError::Character('\n')));
+        assert!(ClientId::parse("").is_err());
+        assert!(ClientId::parse(&"x".repeat(65)).is_err());
+    }
+}

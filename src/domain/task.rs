@@ -1,0 +1,424 @@
+//! The state of a task as it is folded from its events, and the short form that lists show.
+
+use super::call::{CallReport, NoRoute, Outcome, Target};
+use super::chat::{ChatAnswer, Message, Role};
+use super::decision::{Contract, Guard, Question, WaitReason};
+use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
+use super::event::{CallIntended, TaskCreated};
+use super::ids::{CallId, ClientId, Generation, TaskId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Where a task stands (wire contract, statuses).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    #[default]
+    Queued,
+    Running,
+    WaitingForCommand,
+    WaitingForUser,
+    Sleeping,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl TaskStatus {
+    pub fn is_final(self) -> bool {
+        matches!(
+            self,
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled
+        )
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TaskStatus::Queued => "queued",
+            TaskStatus::Running => "running",
+            TaskStatus::WaitingForCommand => "waiting_for_command",
+            TaskStatus::WaitingForUser => "waiting_for_user",
+            TaskStatus::Sleeping => "sleeping",
+            TaskStatus::Completed => "completed",
+            TaskStatus::Failed => "failed",
+            TaskStatus::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Everything that deciding needs to know of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskState {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    /// The journal position of the last folded event; 0 = none.
+    pub last_seq: u64,
+    pub created: Option<TaskCreated>,
+    pub created_at_ms: i64,
+    pub updated_at_ms: i64,
+    /// When the first decision was made: the start of the wall-time budget.
+    pub started_at_ms: Option<i64>,
+    pub status: TaskStatus,
+    pub wait: Option<WaitReason>,
+    pub open: Open,
+    pub steps: Vec<Step>,
+    /// The last full prompt of each role, and all its raw answers in order.
+    pub conversations: BTreeMap<Role, Conversation>,
+    pub usage: Usage,
+    /// Answers in a row that led to nothing.
+    pub bounces: u32,
+    /// Model failures in a row.
+    pub model_failures: u32,
+    /// The memory was cut harder because a prompt did not fit; grows with every such failure.
+    pub squeezes: u32,
+    pub files: BTreeMap<String, FileRecord>,
+    pub tests: Vec<TestRun>,
+    /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
+    pub tests_before_change: usize,
+    pub notes: Vec<Note>,
+    /// The computer that the task sticks to once it made a call there.
+    pub sticky: Option<ClientId>,
+    pub result: Option<TaskResult>,
+    pub error: Option<TaskError>,
+}
+
+/// What a task is in the middle of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Open {
+    #[default]
+    Nothing,
+    /// A model call. `seq` is the journal position of the decision.
+    Consult {
+        seq: u64,
+        role: Role,
+        contract: Contract,
+    },
+    /// Tool calls of the current step.
+    Calls { seq: u64 },
+    Question {
+        seq: u64,
+        question: Question,
+        delivered: bool,
+    },
+    Wait {
+        seq: u64,
+        reason: WaitReason,
+        until_ms: Option<i64>,
+    },
+    /// Decided to end; the closing event follows.
+    Ending { seq: u64, ending: Ending },
+}
+
+/// How a task is about to end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    Completed(TaskResult),
+    Failed(TaskError),
+}
+
+/// Why a task failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskError {
+    pub code: String,
+    pub error: String,
+    pub details: Value,
+}
+
+/// A role's conversation.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Conversation {
+    pub prompt: Vec<Message>,
+    pub answers: Vec<String>,
+}
+
+/// One planner turn and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// From 1.
+    pub number: u32,
+    pub planner: Option<Answered>,
+    pub reading: Option<Reading>,
+    /// The executor's tries for this directive.
+    pub executor: Vec<ExecutorTry>,
+    pub request: Option<StrictRequest>,
+    pub translated_by: Option<TranslatedBy>,
+    /// The directive's own call, then those of its THEN items.
+    pub calls: Vec<CallRecord>,
+    pub question: Option<QuestionRecord>,
+    pub blocked: Option<Blocked>,
+    /// Nothing more will come of this step.
+    pub closed: bool,
+}
+
+/// A model answer and the decision that asked for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    pub consult: u64,
+    pub answer: ChatAnswer,
+}
+
+/// One answer of the executor model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecutorTry {
+    pub consult: u64,
+    pub answer: Option<ChatAnswer>,
+    pub request: Option<StrictRequest>,
+    pub problems: Vec<String>,
+}
+
+/// A refused move.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocked {
+    pub guard: Guard,
+    pub evidence: String,
+}
+
+/// A call of this task, from decision to outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    pub call_id: CallId,
+    pub target: Target,
+    pub tool: String,
+    pub args: Value,
+    pub timeout_ms: Option<u64>,
+    /// The request that it came from.
+    pub request: StrictRequest,
+    pub intended: Option<CallIntended>,
+    pub end: CallEnd,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum CallEnd {
+    #[default]
+    Open,
+    Finished(CallReport),
+    NotPlaced(NoRoute),
+}
+
+impl CallRecord {
+    pub fn is_open(&self) -> bool {
+        self.end == CallEnd::Open
+    }
+
+    pub fn succeeded(&self) -> bool {
+        matches!(&self.end, CallEnd::Finished(report) if report.succeeded())
+    }
+
+    pub fn outcome(&self) -> Option<Outcome> {
+        match &self.end {
+            CallEnd::Finished(report) => Some(report.outcome),
+            CallEnd::NotPlaced(_) => Some(Outcome::NotStarted),
+            CallEnd::Open => None,
+        }
+    }
+}
+
+/// A question and its fate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionRecord {
+    pub question: Question,
+    pub answer: Option<UserAnswer>,
+    pub expired: bool,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserAnswer {
+    pub answer: String,
+    pub by: String,
+    /// Whether the person proved who they are; an answer typed at a computer is not proof.
+    pub authenticated: bool,
+}
+
+/// A file that the task wrote or read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileRecord {
+    /// Of the content as last seen.
+    pub hash: String,
+    pub bytes: usize,
+    /// The step that saw it.
+    pub step: u32,
+    pub written: bool,
+}
+
+/// A program that the task ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestRun {
+    pub what: String,
+    pub success: bool,
+    pub step: u32,
+}
+
+/// Something the planner is told between steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Note {
+    /// It became known while this step was the last one.
+    pub after_step: u32,
+    pub code: String,
+    pub message: String,
+}
+
+/// What a task used up (wire contract, `usage`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    pub steps: u32,
+    pub calls: u32,
+    pub model_calls: u32,
+    pub executor_model_calls: u32,
+    pub questions: u32,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    pub tokens_cached: u64,
+}
+
+/// A task as lists show it (wire contract, `task`). Times are milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    pub task_id: TaskId,
+    pub kind: String,
+    pub status: TaskStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_reason: Option<WaitReason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<ClientId>,
+    pub owner: String,
+    pub prompt: String,
+    pub strategy: String,
+    pub step: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<f64>,
+    /// What the task is doing, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<TaskResult>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+    #[serde(default)]
+    pub metadata: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_commands: Option<Vec<String>>,
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    pub created_at_ms: i64,
+    pub updated_at_ms: i64,
+}
+
+impl TaskState {
+    /// A task of which nothing is known yet.
+    pub fn new(task_id: TaskId) -> Self {
+        TaskState {
+            task_id,
+            generation: Generation::default(),
+            last_seq: 0,
+            created: None,
+            created_at_ms: 0,
+            updated_at_ms: 0,
+            started_at_ms: None,
+            status: TaskStatus::Queued,
+            wait: None,
+            open: Open::Nothing,
+            steps: Vec::new(),
+            conversations: BTreeMap::new(),
+            usage: Usage::default(),
+            bounces: 0,
+            model_failures: 0,
+            squeezes: 0,
+            files: BTreeMap::new(),
+            tests: Vec::new(),
+            tests_before_change: 0,
+            notes: Vec::new(),
+            sticky: None,
+            result: None,
+            error: None,
+        }
+    }
+
+    /// The step that is not closed yet.
+    pub fn current_step(&self) -> Option<&Step> {
+        self.steps.last().filter(|step| !step.closed)
+    }
+
+    /// The former prompt of a role, empty at first.
+    pub fn prompt(&self, role: Role) -> &[Message] {
+        self.conversations
+            .get(&role)
+            .map(|c| c.prompt.as_slice())
+            .unwrap_or_default()
+    }
+
+    /// The computer that a bare tool name means.
+    pub fn home(&self) -> Option<&ClientId> {
+        let own = self.created.as_ref().and_then(|c| c.client_id.as_ref());
+        own.or(self.sticky.as_ref())
+    }
+
+    /// All calls, oldest first.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &CallRecord> {
+        self.steps.iter().flat_map(|step| &step.calls)
+    }
+
+    pub fn call(&self, call_id: &CallId) -> Option<&CallRecord> {
+        self.calls().rev().find(|call| &call.call_id == call_id)
+    }
+
+    /// What the task is doing, for people.
+    pub fn message(&self) -> Option<String> {
+        if let Some(result) = &self.result {
+            return Some(result.message.clone());
+        }
+        if let Some(error) = &self.error {
+            return Some(error.error.clone());
+        }
+        let step = self.steps.last()?;
+        if let Some(blocked) = &step.blocked {
+            return Some(format!(
+                "sent back ({}): {}",
+                blocked.guard.as_str(),
+                blocked.evidence
+            ));
+        }
+        let request = step
+            .calls
+            .last()
+            .map(|call| &call.request)
+            .or(step.request.as_ref());
+        request.map(|request| request.explanation().to_owned())
+    }
+
+    /// The short form; none before the task was created.
+    pub fn summary(&self) -> Option<TaskSummary> {
+        let created = self.created.as_ref()?;
+        Some(TaskSummary {
+            task_id: self.task_id.clone(),
+            kind: created.kind_label.clone(),
+            status: self.status,
+            wait_reason: self.wait,
+            client_id: created.client_id.clone(),
+            owner: created.owner.clone(),
+            prompt: created.prompt.clone(),
+            strategy: created.strategy.clone(),
+            step: self.usage.steps,
+            progress: None,
+            message: self.message(),
+            result: self.result.clone(),
+            error: self.error.as_ref().map(|e| e.error.clone()),
+            details: self
+                .error
+                .as_ref()
+                .map(|e| e.details.clone())
+                .unwrap_or_default(),
+            metadata: created.metadata.clone(),
+            allowed_commands: created.allowed_commands.clone(),
+            usage: self.usage,
+            parent: created.parent.clone(),
+            created_at_ms: self.created_at_ms,
+            updated_at_ms: self.updated_at_ms,
+        })
+    }
+}

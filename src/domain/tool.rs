@@ -1,0 +1,169 @@
+//! Tools: what a computer offers, how harmful repeating it is, and what the server knows of a fleet.
+
+use super::ids::ClientId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What repeating a call does (the effect class of the design's word list).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectClass {
+    /// Changes nothing.
+    Read,
+    /// Repeating is harmless.
+    Idempotent,
+    /// Repeating does harm: the handler is entered at most once for one call.
+    #[default]
+    Effect,
+}
+
+/// Where a tool is in its life (source document 001 §8.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolState {
+    Draft,
+    #[default]
+    Active,
+    Retired,
+}
+
+/// Whether `name` may name a tool: 1 to 64 of `A-Z a-z 0-9 _ . -` (wire contract).
+pub fn is_tool_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+}
+
+/// One tool as its computer registered it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// JSON Schema of the args object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args_schema: Option<Value>,
+    /// The args in plain words, where there is no schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<String>,
+    /// The result in plain words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    #[serde(default)]
+    pub effect: EffectClass,
+    /// How long one call may take, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// A `read` tool of the same computer that tells whether a call of this one happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_version: Option<String>,
+    #[serde(default)]
+    pub state: ToolState,
+}
+
+impl ToolSpec {
+    /// The `tool_rev` of the wire: a short hash of schema, effect class and version. It is opaque to
+    /// computers; a call whose `tool_rev` differs from theirs is refused as `tool_changed`.
+    pub fn rev(&self) -> String {
+        let basis = serde_json::json!([self.args_schema, self.effect, self.tool_version]);
+        let hash = blake3::hash(basis.to_string().as_bytes()).to_hex();
+        format!("rev_{}", &hash[..16])
+    }
+}
+
+/// The part of the fleet that a task may see when it decides; journalled with the decision.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FleetView {
+    pub computers: Vec<ComputerView>,
+}
+
+/// One computer as a decision sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComputerView {
+    pub client_id: ClientId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// `computer`, `turtle`, `pocket` or `command`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    pub online: bool,
+    /// Sorted by name. Tools of a computer that is offline stay known.
+    pub tools: Vec<ToolSpec>,
+}
+
+impl FleetView {
+    pub fn computer(&self, client_id: &ClientId) -> Option<&ComputerView> {
+        self.computers.iter().find(|c| &c.client_id == client_id)
+    }
+}
+
+impl ComputerView {
+    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|t| t.name == name)
+    }
+}
+
+/// Matches a tool name against a pattern in which `*` stands for any characters (also none).
+pub fn name_matches(pattern: &str, name: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else {
+        return rest.is_empty();
+    };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_match_as_people_expect() {
+        for (pattern, name, expected) in [
+            ("*", "fs_read", true),
+            ("fs_*", "fs_read", true),
+            ("fs_*", "shell_exec", false),
+            ("fs_read", "fs_read", true),
+            ("fs_read", "fs_reader", false),
+            ("*_read", "fs_read", true),
+            ("f*r*d", "fs_read", true),
+            ("ab*ab", "ab", false),
+        ] {
+            assert_eq!(name_matches(pattern, name), expected, "{pattern} ~ {name}");
+        }
+    }
+
+    #[test]
+    fn a_changed_schema_or_effect_class_changes_the_revision_but_a_description_does_not() {
+        let tool: ToolSpec =
+            serde_json::from_value(serde_json::json!({"name": "dig", "description": "digs"}))
+                .unwrap();
+        let reworded = ToolSpec {
+            description: "digs a block".into(),
+            ..tool.clone()
+        };
+        let reclassed = ToolSpec {
+            effect: EffectClass::Read,
+            ..tool.clone()
+        };
+        assert_eq!(tool.rev(), reworded.rev());
+        assert_ne!(tool.rev(), reclassed.rev());
+    }
+}
