@@ -69,6 +69,10 @@ impl PromptLibrary {
     pub fn embedded() -> Result<Self, PromptError> {
         let mut library = PromptLibrary::default();
         for file in Embedded::iter() {
+            // Scenarios of scripted models lie beside the prompts.
+            if !file.ends_with(".md") {
+                continue;
+            }
             let Some(content) = Embedded::get(&file) else {
                 continue;
             };
