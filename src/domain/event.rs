@@ -170,6 +170,40 @@ pub struct CallIntended {
 }
 
 impl TaskEvent {
+    /// Every name that [`TaskEvent::name`] gives; a journal with another one is from a newer version.
+    pub const NAMES: &[&str] = &[
+        "task_created",
+        "generation_started",
+        "decided",
+        "model_answered",
+        "model_failed",
+        "directive_read",
+        "request_read",
+        "call_intended",
+        "call_finished",
+        "call_not_placed",
+        "question_delivered",
+        "question_answered",
+        "question_expired",
+        "wait_started",
+        "wait_ended",
+        "noted",
+        "task_completed",
+        "task_failed",
+        "task_cancelled",
+    ];
+
+    /// What is journalled beside the name.
+    ///
+    /// # Errors
+    /// None for events of this version; the types allow it (a map whose keys are no texts).
+    pub fn data(&self) -> serde_json::Result<Value> {
+        match serde_json::to_value(self)? {
+            Value::Object(mut fields) => Ok(fields.remove("data").unwrap_or_default()),
+            other => Ok(other),
+        }
+    }
+
     /// The event's name as it is journalled.
     pub fn name(&self) -> &'static str {
         match self {
