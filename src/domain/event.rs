@@ -229,3 +229,21 @@ impl TaskEvent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_names_is_exactly_what_can_be_read() {
+        let error = serde_json::from_str::<TaskEvent>(r#"{"type":"?","data":{}}"#).unwrap_err();
+        let readable = error.to_string();
+        for name in TaskEvent::NAMES {
+            assert!(readable.contains(&format!("`{name}`")), "{name}");
+        }
+        assert_eq!(
+            readable.matches('`').count() / 2,
+            TaskEvent::NAMES.len() + 1
+        );
+    }
+}
