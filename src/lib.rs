@@ -5,5 +5,8 @@
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
 pub mod actors;
+pub mod config;
 pub mod domain;
+pub mod llm;
 pub mod store;
+pub mod strategy;
