@@ -18,6 +18,7 @@
 
 pub mod computer;
 pub mod feed;
+pub mod gateway;
 pub mod journal;
 pub mod registry;
 pub mod supervisor;
