@@ -6,3 +6,4 @@
 
 pub mod actors;
 pub mod domain;
+pub mod wire;
