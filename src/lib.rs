@@ -10,3 +10,4 @@ pub mod domain;
 pub mod llm;
 pub mod store;
 pub mod strategy;
+pub mod wire;
