@@ -8,6 +8,7 @@ pub mod actors;
 pub mod config;
 pub mod domain;
 pub mod llm;
+pub mod prompts;
 pub mod store;
 pub mod strategy;
 pub mod wire;

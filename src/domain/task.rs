@@ -1,7 +1,7 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
 use super::call::{CallReport, NoRoute, Outcome, Target};
-use super::chat::{ChatAnswer, Message, Role};
+use super::chat::{ChatAnswer, ChatFailure, Message, Role};
 use super::decision::{Contract, Guard, Question, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
 use super::event::{CallIntended, TaskCreated};
@@ -68,10 +68,12 @@ pub struct TaskState {
     pub usage: Usage,
     /// Answers in a row that led to nothing.
     pub bounces: u32,
-    /// Model failures in a row.
+    /// Model failures in a row, the last of them, and how many of them have been waited out.
     pub model_failures: u32,
-    /// The memory was cut harder because a prompt did not fit; grows with every such failure.
-    pub squeezes: u32,
+    pub last_failure: Option<ChatFailure>,
+    pub failures_waited_out: u32,
+    /// The planner's prompts stay below this many bytes, since a longer one did not fit.
+    pub prompt_ceiling: Option<usize>,
     pub files: BTreeMap<String, FileRecord>,
     pub tests: Vec<TestRun>,
     /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
@@ -79,6 +81,8 @@ pub struct TaskState {
     pub notes: Vec<Note>,
     /// The computer that the task sticks to once it made a call there.
     pub sticky: Option<ClientId>,
+    /// Since when the task waits for a computer that never came, in milliseconds since the Unix epoch.
+    pub offline_since_ms: Option<i64>,
     pub result: Option<TaskResult>,
     pub error: Option<TaskError>,
 }
@@ -106,15 +110,6 @@ pub enum Open {
         reason: WaitReason,
         until_ms: Option<i64>,
     },
-    /// Decided to end; the closing event follows.
-    Ending { seq: u64, ending: Ending },
-}
-
-/// How a task is about to end.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
-    Completed(TaskResult),
-    Failed(TaskError),
 }
 
 /// Why a task failed.
@@ -328,12 +323,15 @@ impl TaskState {
             usage: Usage::default(),
             bounces: 0,
             model_failures: 0,
-            squeezes: 0,
+            last_failure: None,
+            failures_waited_out: 0,
+            prompt_ceiling: None,
             files: BTreeMap::new(),
             tests: Vec::new(),
             tests_before_change: 0,
             notes: Vec::new(),
             sticky: None,
+            offline_since_ms: None,
             result: None,
             error: None,
         }
