@@ -7,6 +7,9 @@
 pub mod actors;
 pub mod config;
 pub mod domain;
+pub mod http;
 pub mod llm;
 pub mod prompts;
+pub mod store;
 pub mod strategy;
+pub mod wire;
