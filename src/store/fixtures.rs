@@ -151,10 +151,7 @@ impl Author {
             } else {
                 Vec::new()
             },
-            summary: self
-                .state
-                .summary()
-                .expect("the first event creates the task"),
+            summary: self.state.summary(),
             idempotency_key: None,
         }
     }
