@@ -1,7 +1,7 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
 use super::call::{CallReport, NoRoute, Outcome, Target};
-use super::chat::{ChatAnswer, ChatFailure, Message, Role};
+use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role};
 use super::decision::{Contract, Guard, Question, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
 use super::event::{CallIntended, TaskCreated};
@@ -97,6 +97,7 @@ pub enum Open {
         seq: u64,
         role: Role,
         contract: Contract,
+        format: OutputFormat,
     },
     /// Tool calls of the current step.
     Calls { seq: u64 },
@@ -389,18 +390,19 @@ impl TaskState {
         request.map(|request| request.explanation().to_owned())
     }
 
-    /// The short form; none before the task was created.
-    pub fn summary(&self) -> Option<TaskSummary> {
-        let created = self.created.as_ref()?;
-        Some(TaskSummary {
+    /// The short form. Before the task was created it is empty but for its id.
+    pub fn summary(&self) -> TaskSummary {
+        let created = self.created.as_ref();
+        let text = |of: fn(&TaskCreated) -> &String| created.map(of).cloned().unwrap_or_default();
+        TaskSummary {
             task_id: self.task_id.clone(),
-            kind: created.kind_label.clone(),
+            kind: text(|c| &c.kind_label),
             status: self.status,
             wait_reason: self.wait,
-            client_id: created.client_id.clone(),
-            owner: created.owner.clone(),
-            prompt: created.prompt.clone(),
-            strategy: created.strategy.clone(),
+            client_id: created.and_then(|c| c.client_id.clone()),
+            owner: text(|c| &c.owner),
+            prompt: text(|c| &c.prompt),
+            strategy: text(|c| &c.strategy),
             step: self.usage.steps,
             progress: None,
             message: self.message(),
@@ -411,12 +413,12 @@ impl TaskState {
                 .as_ref()
                 .map(|e| e.details.clone())
                 .unwrap_or_default(),
-            metadata: created.metadata.clone(),
-            allowed_commands: created.allowed_commands.clone(),
+            metadata: created.map(|c| c.metadata.clone()).unwrap_or_default(),
+            allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
             usage: self.usage,
-            parent: created.parent.clone(),
+            parent: created.and_then(|c| c.parent.clone()),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,
-        })
+        }
     }
 }

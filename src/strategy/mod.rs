@@ -16,12 +16,13 @@ use crate::domain::event::TaskEvent;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
 
-/// Whether this program can run a strategy in the version that a task has pinned.
-pub fn is_known(strategy: &str, version: u32) -> bool {
-    matches!(
-        (strategy, version),
-        (directive::NAME, directive::VERSION) | (call::NAME, call::VERSION)
-    )
+/// The version in which this program runs a strategy; none for one that it does not have.
+pub fn version_of(strategy: &str) -> Option<u32> {
+    match strategy {
+        directive::NAME => Some(directive::VERSION),
+        call::NAME => Some(call::VERSION),
+        _ => None,
+    }
 }
 
 /// A task's next move. [`Decision::Rest`] while something is under way, or after the end.

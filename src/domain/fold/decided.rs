@@ -81,6 +81,7 @@ impl TaskState {
             seq,
             role: consult.role,
             contract: consult.contract,
+            format: consult.format.clone(),
         };
         match consult.role {
             // A planner that is asked again after a model failure stays in its step.
