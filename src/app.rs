@@ -21,8 +21,10 @@ use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, OpenQuestions, Shutdown, StartTask,
 };
 use crate::config::Settings;
+use crate::config::kinds::KindError;
 use crate::http::{self, Api, HttpServer, Stage, StageCell};
 use crate::llm::{LlmError, ProviderSet};
+use crate::prompts::PromptError;
 use crate::store::{OpenStore, StoreError, sqlite};
 use actix::{Actor, Addr, Recipient};
 use std::future::Future;
@@ -63,6 +65,10 @@ pub enum AppError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Models(#[from] LlmError),
+    #[error(transparent)]
+    Prompts(#[from] PromptError),
+    #[error(transparent)]
+    Kinds(#[from] KindError),
     #[error("tasks of the last run were not taken up: {0}")]
     Restore(String),
 }

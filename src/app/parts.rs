@@ -1,19 +1,29 @@
 //! The two storeys of the server: leaves that ask nobody, and what stands on them.
 
 use super::AppError;
+use crate::actors::consult::Consulting;
+use crate::actors::executor::Executor;
 use crate::actors::feed::Feed;
 use crate::actors::gateway::Gateway;
 use crate::actors::gateway::messages::Observe;
 use crate::actors::journal::{Journal, JournalReader};
+use crate::actors::planner::Planner;
+use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
-    AnswerQuestion, CancelTask, OpenQuestions, Shutdown, StartTask,
+    AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask,
 };
+use crate::actors::supervisor::{Supervisor, SupervisorDeps};
+use crate::actors::task::TaskDeps;
 use crate::config::Settings;
+use crate::config::kinds::Kinds;
 use crate::http::{ComputerBody, Source};
-use actix::{Addr, Recipient};
+use crate::prompts::PromptLibrary;
+use crate::strategy;
+use actix::{Actor, Addr, Recipient};
 use actix_web::web::ServiceConfig;
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What asks nobody, and the settings.
 pub struct Leaves {
@@ -52,6 +62,85 @@ pub(super) fn status(leaves: &Leaves) -> Vec<(&'static str, Source<Value>)> {
 }
 
 /// Builds the upper storey. This is the one place where the supervisor and the registry are plugged in.
-pub(super) fn upper(_leaves: &Leaves) -> Result<Upper, AppError> {
-    Err(AppError::Restore("this build has no supervisor".into()))
+pub(super) fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
+    let fleet = fleet(leaves);
+    let supervisor = supervisor(leaves, fleet.router)?;
+    let restore = supervisor.clone();
+    Ok(Upper {
+        start_task: supervisor.clone().recipient(),
+        cancel_task: supervisor.clone().recipient(),
+        answer_question: supervisor.clone().recipient(),
+        open_questions: supervisor.clone().recipient(),
+        shutdown: supervisor.recipient(),
+        restore: Arc::new(move || {
+            let restored = restore.send(Restore);
+            Box::pin(async move {
+                let restored = restored.await.ok()?;
+                Some(restored.map(taken_up).map_err(|error| error.to_string()))
+            })
+        }),
+        computers: fleet.computers,
+        routes: fleet.routes,
+        close: fleet.close,
+    })
+}
+
+fn taken_up(count: usize) {
+    if count > 0 {
+        tracing::info!(count, "tasks of the last run were taken up");
+    }
+}
+
+/// Computers and how they are found.
+struct Fleet {
+    router: Router,
+    computers: Source<Vec<ComputerBody>>,
+    routes: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
+    close: Source<()>,
+}
+
+fn fleet(_leaves: &Leaves) -> Fleet {
+    Fleet {
+        router: Router,
+        computers: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
+        routes: Arc::new(|_| {}),
+        close: Arc::new(|| Box::pin(async { Some(()) })),
+    }
+}
+
+fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppError> {
+    let prompts = PromptLibrary::embedded()?;
+    let kinds = Kinds::load(&leaves.settings, &prompts, strategy::version_of, None)?;
+    let consulting = Consulting {
+        gateway: leaves.gateway.clone().recipient(),
+        models: Arc::new(leaves.settings.models.clone()),
+    };
+    let planner = Planner(consulting.clone()).start().recipient();
+    let executor = Executor(consulting).start().recipient();
+    let (journal, settings) = (leaves.journal.clone(), leaves.settings.clone());
+    let cancel_model_calls = leaves.gateway.clone().recipient();
+    Ok(Supervisor::start(SupervisorDeps {
+        load: leaves.journal.clone().recipient(),
+        unfinished: leaves.journal.clone().recipient(),
+        kinds: Arc::new(kinds),
+        unique: || ulid::Ulid::generate().to_string(),
+        task_deps: Box::new(move |supervisor| TaskDeps {
+            journal: journal.recipient(),
+            planner,
+            executor,
+            cancel_model_calls,
+            router,
+            supervisor,
+            settings,
+            clock: now_ms,
+        }),
+    }))
+}
+
+/// Milliseconds since the Unix epoch; a clock before it reads as 0.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }

@@ -88,7 +88,10 @@ fn load(args: &Args) -> Result<Settings, crate::config::ConfigError> {
 
 fn exit_of(error: &AppError) -> Exit {
     match error {
-        AppError::PublicBind(_) | AppError::Models(_) => Exit::Usage,
+        AppError::PublicBind(_)
+        | AppError::Models(_)
+        | AppError::Prompts(_)
+        | AppError::Kinds(_) => Exit::Usage,
         AppError::Bind { .. } => Exit::Address,
         AppError::Folder(_) | AppError::Store(_) => Exit::Data,
         AppError::Restore(_) => Exit::Failed,
