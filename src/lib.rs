@@ -5,6 +5,8 @@
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
 pub mod actors;
+pub mod app;
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod http;
@@ -12,4 +14,5 @@ pub mod llm;
 pub mod prompts;
 pub mod store;
 pub mod strategy;
+pub mod telemetry;
 pub mod wire;
