@@ -1,1 +1,3 @@
 //! x
+pub mod lua_files;
+pub mod sim;
