@@ -403,8 +403,11 @@ impl Computer {
             inner.on = true;
             inner.boot_tick = self.core.clock.now();
             inner.last_error = None;
+            // A wish that came meanwhile still ends this boot at once.
+            if inner.wish.is_none() {
+                self.limits.reset();
+            }
         }
-        self.limits.reset();
         self.limits.begin();
         let Some(me) = self.me.upgrade() else { return };
         match Vm::build(&me) {

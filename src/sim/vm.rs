@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mlua::{ChunkMode, Function, Lua, LuaOptions, MultiValue, StdLib, Thread, ThreadStatus, Value};
+use mlua::chunk::ChunkMode;
+use mlua::thread::ThreadStatus;
+use mlua::{Function, Lua, LuaOptions, MultiValue, StdLib, Thread, Value};
 
 use super::computer::Computer;
 use super::disk::rom::bios_source;
@@ -91,8 +93,8 @@ impl Vm {
 #[allow(unsafe_code)]
 fn new_state() -> Lua {
     let libs = StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::BIT | StdLib::MATH | StdLib::DEBUG;
-    // The original `pcall` lets programs yield through it; ours would not.
-    let options = LuaOptions::new().catch_rust_panics(false);
+    // This keeps the original `pcall`, through which programs can yield.
+    let options = LuaOptions::new().catch_rust_panics(true);
     // SAFETY: `unsafe` is asked for because of the debug library only. `bios/sandbox.lua` runs before any
     // program and takes away or guards what could touch native state: the registry, metatables of userdata,
     // and locals and upvalues of native functions. Binary chunks cannot be loaded by programs.

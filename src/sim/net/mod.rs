@@ -11,9 +11,10 @@ use std::sync::OnceLock;
 
 use tokio::runtime::Handle;
 
-pub(crate) use frame::MAX_MESSAGE;
+#[cfg(test)]
+pub(crate) use accept::accept_for;
 pub(crate) use http::{Request, Response};
-pub(crate) use socket::{MAX_SOCKETS, SendError, Socket};
+pub(crate) use socket::Socket;
 pub(crate) use url::WsUrl;
 
 /// The network side of a fleet: its I/O thread and its HTTP clients.
