@@ -109,9 +109,10 @@ impl Computer {
         self.lock().label.clone()
     }
 
-    /// True from the moment it boots until it is off.
+    /// True from the moment it is switched on until it is off.
     pub fn is_on(&self) -> bool {
-        self.lock().on
+        let inner = self.lock();
+        inner.on || matches!(inner.wish, Some(Wish::On | Wish::Reboot))
     }
 
     /// The screen's 19 lines, without trailing spaces.

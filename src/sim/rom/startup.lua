@@ -22,4 +22,4 @@ local function run_startup()
     end
   end
 end
-if settings.get("shell.allow_startup", true) then run_startup() end
+if (...) ~= "--no-startup" and settings.get("shell.allow_startup", true) then run_startup() end

@@ -95,7 +95,7 @@ fn the_usual_programs_are_there() {
         assert(not fs.exists("a/y.lua") and fs.exists("a/b"))
         "##,
     );
-    assert!(output.contains("b    y.lua") && output.contains("directory"), "{output}");
+    assert!(output.contains("b\ny.lua") && output.contains("directory"), "{output}");
 }
 
 #[tokio::test]

@@ -62,7 +62,8 @@ function debug.sethook(...)
       if verdict ~= 0 then error(MESSAGE, 2) end
       if count == 0 then return end
     end
-    return fn(event, line)
+    -- Inside of a hook no other hook runs: in a coroutine of its own the guard watches it too.
+    finish(nil, resume(coroutine.create(fn), event, line))
   end
   return sethook(co, both, mask, count > 0 and math.min(count, STEP) or STEP)
 end
@@ -70,6 +71,41 @@ end
 function debug.gethook(co)
   local hook = user_hooks[co or running()]
   if hook then return hook[1], hook[2], hook[3] end
+end
+
+-- A message handler runs where the error was raised, which for the guard's error is inside of a hook, where
+-- nothing would stop it. So that error reaches the handler after the stack is unwound.
+local raw_xpcall, find, traceback = xpcall, string.find, debug.traceback
+local function is_timeout(err) return type(err) == "string" and find(err, MESSAGE, 1, true) ~= nil end
+
+local function handled(handler, late, ok, ...)
+  if not ok and late() then return false, handler((...)) end
+  return ok, ...
+end
+
+function xpcall(fn, handler, ...)
+  if type(handler) ~= "function" or handler == traceback then return raw_xpcall(fn, handler, ...) end
+  local missed = false
+  local function careful(err)
+    if is_timeout(err) then
+      missed = true
+      return err
+    end
+    return handler(err)
+  end
+  return handled(handler, function() return missed end, raw_xpcall(fn, careful, ...))
+end
+
+-- Finalisers do not exist in the game; here they would run where no hook runs.
+local raw_setmetatable = setmetatable
+function setmetatable(value, meta)
+  local gc = type(meta) == "table" and rawget(meta, "__gc")
+  if not gc then return raw_setmetatable(value, meta) end
+  meta.__gc = nil
+  local ok, result = pcall(raw_setmetatable, value, meta)
+  meta.__gc = gc
+  if not ok then error(result, 2) end
+  return result
 end
 
 -- The debug library, without ways into native state --------------------------------------------------------
@@ -130,6 +166,7 @@ end
 
 function debug.setmetatable(value, meta)
   if type(value) == "userdata" then error("cannot change the metatable of userdata", 2) end
+  if type(value) == "table" then return setmetatable(value, meta) end
   return raw.setmetatable(value, meta)
 end
 

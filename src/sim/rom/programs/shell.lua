@@ -182,7 +182,7 @@ local words = { ... }
 if not parent then
   running[1] = "rom/startup.lua"
   if words[1] == "--execute" then
-    shell.setPath(".:/rom/programs:/rom/programs/http")
+    run_file("rom/startup.lua", "startup", "--no-startup")
     running[1] = nil
     return shell.execute(table.unpack(words, 2))
   end
