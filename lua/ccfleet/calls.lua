@@ -199,7 +199,7 @@ end
 
 function Calls:_enter(call)
     if call.needs_receipt then
-        local ok, err = self._receipts:start(call.call_id, call.seq, call.args_hash)
+        local ok, err = self._receipts:start(call)
         if not ok then
             self:_forget(call)
             return self:_refuse(call, "receipt_unwritable", err)
@@ -269,11 +269,24 @@ function Calls:cancel(message)
 
     local state, receipt = self._receipts:judge(call_id, tonumber(message.seq))
     if state == "done" then return self:_answer_again(receipt, receipt) end
-    if state ~= "not_started" then
-        return self:_answer_unknown(message, "unknown", "this call may have run before the computer restarted")
-    end
-    self:_remember_cancelled(call_id)
-    self:_refuse(message, "cancelled", "cancelled before it arrived")
+    if state == "not_started" then self:_remember_cancelled(call_id) end
+    self:_tell_receipt(message, state, { code = "cancelled" })
+end
+
+-- The answer about a call of which no more is known than its receipt.
+function Calls:_tell_receipt(message, state, receipt)
+    self._send({
+        type = "call_receipt",
+        call_id = message.call_id,
+        seq = message.seq or receipt.seq,
+        state = state,
+        args_hash = receipt.args_hash,
+        ok = receipt.ok,
+        result = receipt.result,
+        error = receipt.error,
+        code = receipt.code,
+        truncated = receipt.truncated or nil,
+    })
 end
 
 --- A `call_status` has come. `not_started` promises that the call never runs unless it is sent again, so a call that
@@ -284,19 +297,7 @@ function Calls:status(message)
 
     local state, receipt = self._receipts:judge(call_id, tonumber(message.seq))
     if self._active[call_id] then state = "started" end
-    receipt = receipt or {}
-    self._send({
-        type = "call_receipt",
-        call_id = call_id,
-        seq = message.seq or receipt.seq,
-        state = state,
-        args_hash = receipt.args_hash,
-        ok = receipt.ok,
-        result = receipt.result,
-        error = receipt.error,
-        code = receipt.code,
-        truncated = receipt.truncated or nil,
-    })
+    self:_tell_receipt(message, state, receipt or {})
 end
 
 --- A `result_stored` has come.

@@ -36,8 +36,12 @@ local function escape(char)
     return ESCAPES[char] or ("\\u%04x"):format(char:byte())
 end
 
-local function encode_string(s)
-    return '"' .. text.to_utf8(s):gsub('[%c"\\]', escape) .. '"'
+-- Pieces go to `out` one by one: thousands of strings made by `..` bring CraftOS-PC's collector to a halt.
+local function encode_string(s, out)
+    local count = #out
+    out[count + 1] = '"'
+    out[count + 2] = text.to_utf8(s):gsub('[%c"\\]', escape)
+    out[count + 3] = '"'
 end
 
 local function encode_number(n)
@@ -75,8 +79,7 @@ local encode_value
 
 local function encode_table(value, out, path)
     if path[value] or path.depth >= MAX_DEPTH then
-        out[#out + 1] = encode_string(path[value] and "<cycle>" or "<too deep>")
-        return
+        return encode_string(path[value] and "<cycle>" or "<too deep>", out)
     end
     path[value], path.depth = true, path.depth + 1
 
@@ -92,7 +95,9 @@ local function encode_table(value, out, path)
         out[#out + 1] = "{"
         local keys, originals = sorted_keys(value)
         for i, key in ipairs(keys) do
-            out[#out + 1] = (i > 1 and "," or "") .. encode_string(key) .. ":"
+            if i > 1 then out[#out + 1] = "," end
+            encode_string(key, out)
+            out[#out + 1] = ":"
             encode_value(value[originals[key]], out, path)
         end
         out[#out + 1] = "}"
@@ -110,13 +115,13 @@ function encode_value(value, out, path)
     elseif kind == "table" then
         encode_table(value, out, path)
     elseif kind == "string" then
-        out[#out + 1] = encode_string(value)
+        encode_string(value, out)
     elseif kind == "number" then
         out[#out + 1] = encode_number(value)
     elseif kind == "boolean" then
         out[#out + 1] = tostring(value)
     else
-        out[#out + 1] = encode_string("<" .. kind .. ">")
+        encode_string("<" .. kind .. ">", out)
     end
 end
 

@@ -6,7 +6,7 @@
 --
 -- ComputerCraft cannot replace a file in one step, so there are two slots. A write goes to the slot that does not
 -- hold the newest good state, with a generation number and a checksum in front; a crash in the middle leaves the
--- other slot as it was.
+-- other slot as it was. After that come a line about the servers and a line for each receipt.
 --
 -- Numbers belong to one server (`server_id`); each server's `high_seq` is kept, so that going back to an earlier
 -- one does not forget what ran for it.
@@ -37,22 +37,36 @@ local function read_slot(fs, path)
     if not content then return nil end
     local generation, checksum, body = content:match("^ccfleet%-receipts (%d+) (%x+)\n(.*)$")
     if not generation or text.checksum(body) ~= checksum then return nil end
-    local state = json.decode(body)
-    if type(state) ~= "table" then return nil end
-    return state, tonumber(generation)
+    return body, tonumber(generation)
+end
+
+local function decode_lines(body)
+    local values = {}
+    for line in body:gmatch("[^\n]+") do table.insert(values, json.decode(line)) end
+    return values
 end
 
 function Receipts:_slot(generation)
     return ("%s/receipts.%d"):format(self._dir, generation % 2)
 end
 
+-- A receipt's line is kept until the receipt changes: every call writes the whole file twice.
+function Receipts:_line(receipt)
+    local line = self._lines[receipt] or json.encode(receipt)
+    self._lines[receipt] = line
+    return line
+end
+
 function Receipts:_encode()
-    return json.encode({
-        current = self._server and self._server.server_id,
-        session_secret = self._secret,
-        servers = json.array(self._servers),
-        receipts = json.array(self._receipts),
-    })
+    local lines = {
+        json.encode({
+            current = self._server and self._server.server_id,
+            session_secret = self._secret,
+            servers = json.array(self._servers),
+        }),
+    }
+    for _, receipt in ipairs(self._receipts) do lines[#lines + 1] = self:_line(receipt) end
+    return table.concat(lines, "\n")
 end
 
 function Receipts:_persist()
@@ -78,19 +92,23 @@ end
 -- @tparam table fs The file system API.
 -- @tparam string dir The folder.
 function Receipts.open(fs, dir)
-    local self = setmetatable({ _fs = fs, _dir = dir, _generation = 0, _servers = {}, _receipts = {} }, Receipts)
+    local self = setmetatable({
+        _fs = fs, _dir = dir, _generation = 0, _servers = {}, _receipts = {},
+        _lines = setmetatable({}, { __mode = "k" }),
+    }, Receipts)
     local newest
     for slot = 0, 1 do
-        local state, generation = read_slot(fs, self:_slot(slot))
-        if state and generation > self._generation then
-            newest, self._generation = state, generation
+        local body, generation = read_slot(fs, self:_slot(slot))
+        if body and generation > self._generation then
+            newest, self._generation = body, generation
         end
     end
     if newest then
-        self._servers = newest.servers or {}
-        self._receipts = newest.receipts or {}
-        self._secret = newest.session_secret
-        self._server = find_server(self._servers, newest.current)
+        self._receipts = decode_lines(newest)
+        local state = table.remove(self._receipts, 1)
+        self._servers = state.servers
+        self._secret = state.session_secret
+        self._server = find_server(self._servers, state.current)
     end
     -- Whatever had started runs no longer: this is a new start of the program.
     for _, receipt in ipairs(self._receipts) do
@@ -177,14 +195,16 @@ end
 
 --- Write down that the handler of a call is about to be entered.
 --
+-- @tparam table call `call_id`, `task_id`, and if the server gave them `seq` and `args_hash`.
 -- @treturn boolean|nil true, or nil and the reason; then the call must not run.
-function Receipts:start(call_id, seq, args_hash)
-    local server = self._server
+function Receipts:start(call)
+    local server, seq = self._server, call.seq
     local receipt = {
-        call_id = call_id,
+        call_id = call.call_id,
+        task_id = call.task_id,
         server_id = server and server.server_id,
         seq = seq,
-        args_hash = args_hash,
+        args_hash = call.args_hash,
         state = "started",
     }
     table.insert(self._receipts, receipt)
@@ -197,7 +217,7 @@ function Receipts:start(call_id, seq, args_hash)
     if ok then return true end
 
     if server then server.high_seq = high_seq end
-    local _, index = self:find(call_id)
+    local _, index = self:find(call.call_id)
     table.remove(self._receipts, index)
     return nil, err
 end
@@ -208,6 +228,7 @@ end
 -- @treturn boolean|nil true, or nil and why it is known in memory only.
 function Receipts:finish(call_id, outcome)
     local receipt = self:find(call_id)
+    self._lines[receipt] = nil
     receipt.state = "done"
     receipt.ok = outcome.ok
     receipt.code = outcome.code

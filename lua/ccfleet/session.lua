@@ -132,7 +132,9 @@ function Session:_note_tools(answer)
 end
 
 function Session:_welcomed(message)
-    local server_id = tostring(message.server_id)
+    local server_id = message.server_id
+    -- Receipts hang on it: a guess here could let a call run twice.
+    if type(server_id) ~= "string" then error("welcome without server_id", 0) end
     local ok, err = self._receipts:use_server(server_id, message.journal_epoch, message.session_secret)
     if not ok then self._log:warn("state not written: %s", tostring(err)) end
     self._window:resize(tonumber(message.window) or WINDOW_SIZE)
@@ -155,7 +157,16 @@ function OWN:pong() end
 
 function OWN:commands_registered(message) self:_note_tools(message) end
 
+-- The id without which a message means nothing.
+local NEEDED = {
+    command_call = "call_id", command_cancel = "call_id", call_status = "call_id", result_stored = "call_id",
+    task_created = "task_id", task_update = "task_id", task_completed = "task_id", task_failed = "task_id",
+    user_question = "question_id", question_closed = "question_id",
+}
+
 function Session:_dispatch(message)
+    local needed = NEEDED[message.type]
+    if needed and type(message[needed]) ~= "string" then error(needed .. " is missing", 0) end
     local own, handler = OWN[message.type], self._handlers[message.type]
     if own then
         own(self, message)

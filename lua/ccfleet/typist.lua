@@ -32,11 +32,19 @@ end
 
 --- @tparam table lines What to type, one line a program's read.
 function Typist.new(lines)
-    local presses = {}
-    for _, line in ipairs(lines) do
-        for _, event in ipairs(presses_of(line)) do table.insert(presses, event) end
+    return setmetatable({ _lines = lines, _line = 0, _presses = {}, _next = 1, _by_name = false }, Typist)
+end
+
+-- The next press that has not been used, or nil if all is typed.
+function Typist:_press()
+    while not self._presses[self._next] do
+        self._line = self._line + 1
+        local line = self._lines[self._line]
+        if not line then return nil end
+        self._presses, self._next = presses_of(line), 1
     end
-    return setmetatable({ _presses = presses, _next = 1 }, Typist)
+    self._next = self._next + 1
+    return self._presses[self._next - 1]
 end
 
 local TYPED = { key = true, char = true, key_up = true, paste = true }
@@ -49,12 +57,15 @@ local TYPED = { key = true, char = true, key_up = true, paste = true }
 function Typist:next(filter, is_reading)
     -- A program that waits for anything may wait for something else; only the cursor tells that it reads.
     if filter and not TYPED[filter] or not filter and not is_reading then return nil end
-    while self._presses[self._next] do
-        local event = self._presses[self._next]
-        self._next = self._next + 1
-        if not filter or event[1] == filter then return event end
-    end
-    return nil
+    -- The rest of a line of which a menu took one key (enter, mostly) does not answer the next question.
+    if not filter and self._by_name then self._presses = {} end
+    self._by_name = filter ~= nil
+
+    local event
+    repeat
+        event = self:_press()
+    until not event or not filter or event[1] == filter
+    return event
 end
 
 return Typist
