@@ -38,16 +38,30 @@ impl Clock {
     }
 
     /// Notes a timer and returns the tick at which it is due.
-    pub(crate) fn add(&self, ticks: u64, computer: Weak<Computer>, session: u64, id: u32, kind: TimerKind) -> u64 {
+    pub(crate) fn add(
+        &self,
+        ticks: u64,
+        computer: Weak<Computer>,
+        session: u64,
+        id: u32,
+        kind: TimerKind,
+    ) -> u64 {
         let at = self.now().saturating_add(ticks.max(1));
-        self.lock().entry(at).or_default().push(Entry { computer, session, id, kind });
+        self.lock().entry(at).or_default().push(Entry {
+            computer,
+            session,
+            id,
+            kind,
+        });
         at
     }
 
     /// Forgets a timer that is due at tick `at`.
     pub(crate) fn remove(&self, at: u64, computer: &Weak<Computer>, session: u64, id: u32) {
         if let Some(entries) = self.lock().get_mut(&at) {
-            entries.retain(|e| !(e.id == id && e.session == session && Weak::ptr_eq(&e.computer, computer)));
+            entries.retain(|e| {
+                !(e.id == id && e.session == session && Weak::ptr_eq(&e.computer, computer))
+            });
         }
     }
 
@@ -82,7 +96,16 @@ mod tests {
 
     #[test]
     fn timers_are_rounded_to_the_nearest_tick_but_never_to_none() {
-        let expected = [(-1.0, 1), (0.0, 1), (0.01, 1), (0.05, 1), (0.06, 1), (0.12, 2), (0.13, 3), (1.0, 20)];
+        let expected = [
+            (-1.0, 1),
+            (0.0, 1),
+            (0.01, 1),
+            (0.05, 1),
+            (0.06, 1),
+            (0.12, 2),
+            (0.13, 3),
+            (1.0, 20),
+        ];
         for (seconds, want) in expected {
             assert_eq!(ticks(seconds), want, "{seconds} s");
         }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::SimError;
 use super::clock::{Clock, TimerKind};
 use super::config::ComputerConfig;
 use super::disk::Disk;
@@ -16,7 +17,6 @@ use super::net::{Net, Socket};
 use super::sched::Workers;
 use super::screen::Screen;
 use super::vm::{Slice, Vm};
-use super::SimError;
 
 /// Events that fit into a computer's queue; further ones are dropped without a word.
 const QUEUE_LIMIT: usize = 256;
@@ -77,9 +77,16 @@ pub struct Computer {
 impl Computer {
     pub(crate) fn new(config: ComputerConfig, core: Arc<Core>) -> Result<Arc<Computer>, SimError> {
         config.prepare_disk()?;
-        let disk = Disk::open_folder(&config.disk, config.disk_capacity)
-            .map_err(|source| SimError::Disk { path: config.disk.clone(), source })?;
-        let inner = Inner { label: config.label.clone(), ..Inner::default() };
+        let disk = Disk::open_folder(&config.disk, config.disk_capacity).map_err(|source| {
+            SimError::Disk {
+                path: config.disk.clone(),
+                source,
+            }
+        })?;
+        let inner = Inner {
+            label: config.label.clone(),
+            ..Inner::default()
+        };
         Ok(Arc::new_cyclic(|me| Computer {
             core,
             disk: Arc::new(disk),
@@ -140,16 +147,34 @@ impl Computer {
         self.memory.load(Ordering::Relaxed)
     }
 
+    /// True if at least one WebSocket is open.
+    pub fn is_connected(&self) -> bool {
+        self.lock()
+            .sockets
+            .iter()
+            .any(|s| s.upgrade().is_some_and(|s| s.is_open()))
+    }
+
     /// WebSockets that are open or being opened.
     pub fn open_sockets(&self) -> usize {
-        self.lock().sockets.iter().filter(|s| s.upgrade().is_some_and(|s| s.holds_place())).count()
+        self.lock()
+            .sockets
+            .iter()
+            .filter(|s| s.upgrade().is_some_and(|s| s.holds_place()))
+            .count()
     }
 
     /// Puts an event into the queue, like a key press or a signal would come. Returns false if it was dropped:
     /// the computer is off or 256 events wait already. JSON `null` is nil.
     pub fn queue_event(&self, name: &str, args: Vec<serde_json::Value>) -> bool {
         let session = self.lock().session;
-        self.push(session, Event::Named { name: name.to_owned(), args })
+        self.push(
+            session,
+            Event::Named {
+                name: name.to_owned(),
+                args,
+            },
+        )
     }
 
     /// Types text as if at the keyboard; a line feed is the Enter key.
@@ -208,16 +233,24 @@ impl Computer {
 
     /// Waits until `text` stands on the screen; see [`Computer::wait_until`].
     pub async fn wait_for_text(&self, text: &str, limit: Duration) -> Result<(), SimError> {
-        self.wait_until(limit, &format!("the text {text:?}"), |c| c.screen_text().contains(text)).await
+        self.wait_until(limit, &format!("the text {text:?}"), |c| {
+            c.screen_text().contains(text)
+        })
+        .await
     }
 
     /// Waits until the computer is off; see [`Computer::wait_until`].
     pub async fn wait_off(&self, limit: Duration) -> Result<(), SimError> {
-        self.wait_until(limit, "the computer to be off", |c| !c.is_on()).await
+        self.wait_until(limit, "the computer to be off", |c| !c.is_on())
+            .await
     }
 
     /// Blocks the calling thread until `condition` holds; false after `limit`.
-    pub(crate) fn block_until(&self, limit: Duration, condition: impl Fn(&Computer) -> bool) -> bool {
+    pub(crate) fn block_until(
+        &self,
+        limit: Duration,
+        condition: impl Fn(&Computer) -> bool,
+    ) -> bool {
         let until = Instant::now() + limit;
         while !condition(self) {
             if Instant::now() >= until {
@@ -229,7 +262,11 @@ impl Computer {
     }
 
     fn timeout(&self, what: &str) -> SimError {
-        SimError::Timeout { computer: self.id(), what: what.to_owned(), screen: self.screen_text() }
+        SimError::Timeout {
+            computer: self.id(),
+            what: what.to_owned(),
+            screen: self.screen_text(),
+        }
     }
 }
 
@@ -291,7 +328,10 @@ impl Computer {
         let mut inner = self.lock();
         let id = inner.next_timer;
         inner.next_timer = inner.next_timer.wrapping_add(1);
-        let at = self.core.clock.add(ticks, self.me.clone(), inner.session, id, kind);
+        let at = self
+            .core
+            .clock
+            .add(ticks, self.me.clone(), inner.session, id, kind);
         inner.timers.insert(id, at);
         id
     }
@@ -308,7 +348,11 @@ impl Computer {
         let known = inner.session == session && inner.timers.remove(&id).is_some();
         drop(inner);
         if known {
-            let name = if kind == TimerKind::Timer { "timer" } else { "alarm" };
+            let name = if kind == TimerKind::Timer {
+                "timer"
+            } else {
+                "alarm"
+            };
             self.push(session, Event::world(name, [Arg::Number(f64::from(id))]));
         }
     }
@@ -316,7 +360,9 @@ impl Computer {
     /// Remembers a socket so that it is closed with the computer; false if four are open already.
     pub(crate) fn add_socket(&self, socket: &Arc<Socket>, limit: usize) -> bool {
         let mut inner = self.lock();
-        inner.sockets.retain(|s| s.upgrade().is_some_and(|s| s.holds_place()));
+        inner
+            .sockets
+            .retain(|s| s.upgrade().is_some_and(|s| s.holds_place()));
         if inner.sockets.len() >= limit {
             return false;
         }
@@ -358,7 +404,10 @@ impl Computer {
         while more && Instant::now() < until {
             more = self.step(&mut vm);
         }
-        self.memory.store(vm.as_ref().map_or(0, |vm| vm.memory() as u64), Ordering::Relaxed);
+        self.memory.store(
+            vm.as_ref().map_or(0, |vm| vm.memory() as u64),
+            Ordering::Relaxed,
+        );
         drop(vm);
         self.changed.send_modify(|n| *n = n.wrapping_add(1));
         more
@@ -450,7 +499,10 @@ impl Computer {
             let mut inner = self.lock();
             inner.on = false;
             inner.timers.clear();
-            (std::mem::take(&mut inner.queue), std::mem::take(&mut inner.sockets))
+            (
+                std::mem::take(&mut inner.queue),
+                std::mem::take(&mut inner.sockets),
+            )
         };
         for socket in sockets.iter().filter_map(Weak::upgrade) {
             if at_once {

@@ -11,13 +11,8 @@ use crate::lua_files::LuaFiles;
 /// Capacity of a computer's disk in the game's default configuration, in bytes.
 const DISK_CAPACITY: u64 = 1_000_000;
 
-/// The startup of [`host_computer`]: the host in the background, a shell in front of it.
-const HOST_STARTUP: &str = r#"-- Runs the ccfleet host; the shell stays usable beside it.
-parallel.waitForAny(
-  function() shell.run("/ccfleet/host.lua") end,
-  function() shell.run("/rom/programs/shell.lua") end
-)
-"#;
+/// The startup of [`host_computer`]: the host works behind a shell, which stays usable.
+const HOST_STARTUP: &str = "shell.run(\"/ccfleet/host.lua\", \"--shell\")\n";
 
 /// How one computer is made. [`ComputerConfig::new`] gives the usual values.
 #[derive(Clone, Debug)]
@@ -97,7 +92,12 @@ impl ComputerConfig {
 ///
 /// `server_url` is the full WebSocket address (`ws://host:port/ws`). Handlers that are entered are noted in
 /// `/entries.log` on its disk.
-pub fn host_computer(id: u32, disk: impl Into<PathBuf>, server_url: &str, client_id: &str) -> ComputerConfig {
+pub fn host_computer(
+    id: u32,
+    disk: impl Into<PathBuf>,
+    server_url: &str,
+    client_id: &str,
+) -> ComputerConfig {
     ComputerConfig {
         label: Some(client_id.to_owned()),
         settings: vec![

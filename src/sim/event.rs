@@ -32,13 +32,19 @@ pub(crate) enum Event {
     /// From `os.queueEvent` or the Rust API: name first; tables are copies already.
     Lua(MultiValue),
     /// From the Rust API: a name that is not known at compile time.
-    Named { name: String, args: Vec<serde_json::Value> },
+    Named {
+        name: String,
+        args: Vec<serde_json::Value>,
+    },
 }
 
 impl Event {
     /// An event of the world.
     pub(crate) fn world(name: &'static str, args: impl Into<Vec<Arg>>) -> Event {
-        Event::World { name, args: args.into() }
+        Event::World {
+            name,
+            args: args.into(),
+        }
     }
 
     /// The values that the main coroutine is resumed with. `wrap` makes the Lua handle of a native object.
@@ -101,12 +107,23 @@ pub(crate) fn json_value(lua: &Lua, json: &serde_json::Value) -> mlua::Result<Va
 /// Copies what `os.queueEvent` is given: tables deeply (cycles stay cycles), functions and coroutines become nil.
 pub(crate) fn copy_values(lua: &Lua, values: MultiValue) -> mlua::Result<MultiValue> {
     let mut seen = HashMap::new();
-    values.into_iter().map(|value| copy_value(lua, value, &mut seen)).collect()
+    values
+        .into_iter()
+        .map(|value| copy_value(lua, value, &mut seen))
+        .collect()
 }
 
-fn copy_value(lua: &Lua, value: Value, seen: &mut HashMap<*const c_void, Table>) -> mlua::Result<Value> {
+fn copy_value(
+    lua: &Lua,
+    value: Value,
+    seen: &mut HashMap<*const c_void, Table>,
+) -> mlua::Result<Value> {
     match value {
-        Value::Nil | Value::Boolean(_) | Value::Integer(_) | Value::Number(_) | Value::String(_) => Ok(value),
+        Value::Nil
+        | Value::Boolean(_)
+        | Value::Integer(_)
+        | Value::Number(_)
+        | Value::String(_) => Ok(value),
         Value::Table(table) => {
             if let Some(copy) = seen.get(&table.to_pointer()) {
                 return Ok(Value::Table(copy.clone()));

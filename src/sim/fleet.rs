@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::MissedTickBehavior;
 
+use super::SimError;
 use super::clock::{Clock, TICK};
 use super::computer::{Computer, Core};
 use super::config::ComputerConfig;
 use super::net::Net;
 use super::sched::Workers;
-use super::SimError;
 
 /// How long computers get to switch off, and then workers to leave.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -44,7 +44,10 @@ impl SimFleet {
         let mut computers = BTreeMap::new();
         for config in configs {
             let id = config.id;
-            if computers.insert(id, Computer::new(config, core.clone())?).is_some() {
+            if computers
+                .insert(id, Computer::new(config, core.clone())?)
+                .is_some()
+            {
                 return Err(SimError::DuplicateId(id));
             }
         }
@@ -54,7 +57,12 @@ impl SimFleet {
             .name("sim-io".into())
             .spawn(move || runtime.block_on(ticking))
             .map_err(SimError::Start)?;
-        let fleet = SimFleet { computers, workers, stop: Some(stop), thread: Some(thread) };
+        let fleet = SimFleet {
+            computers,
+            workers,
+            stop: Some(stop),
+            thread: Some(thread),
+        };
         fleet.workers.start().map_err(SimError::Start)?;
         for computer in fleet.computers.values().filter(|c| c.config().turned_on) {
             computer.turn_on();

@@ -41,7 +41,8 @@ impl Limits {
 
     /// The program is about to be resumed.
     pub(crate) fn begin(&self) {
-        self.started_ms.store(self.origin.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.started_ms
+            .store(self.origin.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.complained.store(false, Ordering::Relaxed);
     }
 
@@ -67,7 +68,8 @@ impl Limits {
             return Verdict::Stop;
         }
         let now = self.origin.elapsed().as_millis() as u64;
-        let ran = Duration::from_millis(now.saturating_sub(self.started_ms.load(Ordering::Relaxed)));
+        let ran =
+            Duration::from_millis(now.saturating_sub(self.started_ms.load(Ordering::Relaxed)));
         if ran > self.soft + self.hard {
             self.overrun.store(true, Ordering::Relaxed);
             Verdict::Stop

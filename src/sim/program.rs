@@ -28,18 +28,31 @@ pub fn run_program_to_end(
     args: &[&str],
     timeout: Duration,
 ) -> Result<ProgramRun, SimError> {
-    let words = std::iter::once(program).chain(args.iter().copied()).map(str::to_owned).collect();
-    let config = ComputerConfig { program: Some(words), ..ComputerConfig::new(0, disk) };
+    let words = std::iter::once(program)
+        .chain(args.iter().copied())
+        .map(str::to_owned)
+        .collect();
+    let config = ComputerConfig {
+        program: Some(words),
+        ..ComputerConfig::new(0, disk)
+    };
     run_config_to_end(config, timeout)
 }
 
 /// Like [`run_program_to_end`], for a computer whose configuration has a `program`.
-pub(crate) fn run_config_to_end(config: ComputerConfig, timeout: Duration) -> Result<ProgramRun, SimError> {
+pub(crate) fn run_config_to_end(
+    config: ComputerConfig,
+    timeout: Duration,
+) -> Result<ProgramRun, SimError> {
     let id = config.id;
     let fleet = SimFleet::start(vec![config])?;
     let computer = fleet.computer(id)?;
     let ended = |c: &super::Computer| c.program_result().is_some() || c.last_error().is_some();
     let exited = computer.block_until(timeout, ended);
     let output = computer.screen().transcript();
-    Ok(ProgramRun { exited, ok: computer.program_result().unwrap_or(false), output })
+    Ok(ProgramRun {
+        exited,
+        ok: computer.program_result().unwrap_or(false),
+        output,
+    })
 }

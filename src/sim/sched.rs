@@ -80,7 +80,11 @@ impl Workers {
             if left.is_zero() {
                 return false;
             }
-            state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .wake
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         drop(state);
         drop(line);
@@ -122,8 +126,10 @@ impl Workers {
                 return Some(computer);
             }
             state.idle += 1;
-            let (next, waited) =
-                self.wake.wait_timeout(state, EXTRA_IDLE).unwrap_or_else(PoisonError::into_inner);
+            let (next, waited) = self
+                .wake
+                .wait_timeout(state, EXTRA_IDLE)
+                .unwrap_or_else(PoisonError::into_inner);
             state = next;
             state.idle -= 1;
             if waited.timed_out() && state.line.is_empty() && state.workers > BASE_WORKERS {

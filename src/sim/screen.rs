@@ -9,8 +9,8 @@ const KEPT_LINES: usize = 2000;
 
 /// Standard colours, as 0xRRGGBB, from white (1) to black (32768).
 const PALETTE: [u32; 16] = [
-    0xF0F0F0, 0xF2B233, 0xE57FD8, 0x99B2F2, 0xDEDE6C, 0x7FCC19, 0xF2B2CC, 0x4C4C4C, 0x999999, 0x4C99B2, 0xB266E5,
-    0x3366CC, 0x7F664C, 0x57A64E, 0xCC4C4C, 0x111111,
+    0xF0F0F0, 0xF2B233, 0xE57FD8, 0x99B2F2, 0xDEDE6C, 0x7FCC19, 0xF2B2CC, 0x4C4C4C, 0x999999,
+    0x4C99B2, 0xB266E5, 0x3366CC, 0x7F664C, 0x57A64E, 0xCC4C4C, 0x111111,
 ];
 
 #[derive(Clone)]
@@ -58,7 +58,10 @@ impl Screen {
     /// As after a start: empty, white on black, cursor in the corner.
     pub(crate) fn reset(&mut self) {
         let gone = std::mem::take(&mut self.gone);
-        *self = Screen { gone, ..Screen::new(self.keep_gone) };
+        *self = Screen {
+            gone,
+            ..Screen::new(self.keep_gone)
+        };
     }
 
     /// Empties all cells; the cursor stays.
@@ -130,11 +133,17 @@ impl Screen {
     }
 
     fn line_mut(&mut self) -> Option<&mut Line> {
-        usize::try_from(self.cursor.1 - 1).ok().and_then(|y| self.lines.get_mut(y))
+        usize::try_from(self.cursor.1 - 1)
+            .ok()
+            .and_then(|y| self.lines.get_mut(y))
     }
 
     fn blank(&self) -> Line {
-        Line { text: [b' '; WIDTH], fg: [self.fg; WIDTH], bg: [self.bg; WIDTH] }
+        Line {
+            text: [b' '; WIDTH],
+            fg: [self.fg; WIDTH],
+            bg: [self.bg; WIDTH],
+        }
     }
 
     fn keep(&mut self, line: &Line) {
@@ -153,7 +162,9 @@ fn shown(line: &Line) -> String {
 }
 
 fn hex(digit: u8, otherwise: u8) -> u8 {
-    char::from(digit).to_digit(16).map_or(otherwise, |d| d as u8)
+    char::from(digit)
+        .to_digit(16)
+        .map_or(otherwise, |d| d as u8)
 }
 
 #[cfg(test)]

@@ -11,11 +11,15 @@ use super::SimError;
 
 /// Sets some values in the file, which is made if missing; the others stay.
 pub(crate) fn merge(path: &Path, values: &[(String, serde_json::Value)]) -> Result<(), SimError> {
-    let failed = |source| SimError::Disk { path: path.to_owned(), source };
+    let failed = |source| SimError::Disk {
+        path: path.to_owned(),
+        source,
+    };
     let mut entries = match fs::read_to_string(path) {
-        Ok(text) => {
-            parse(&text).map_err(|reason| SimError::Settings { path: path.to_owned(), reason: reason.into() })?
-        }
+        Ok(text) => parse(&text).map_err(|reason| SimError::Settings {
+            path: path.to_owned(),
+            reason: reason.into(),
+        })?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
         Err(error) => return Err(failed(error)),
     };
@@ -40,8 +44,10 @@ fn lua_text(value: &serde_json::Value) -> String {
             format!("{{ {} }}", items.join(", "))
         }
         serde_json::Value::Object(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(k, v)| format!("[ {} ] = {}", lua_string(k), lua_text(v))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(k, v)| format!("[ {} ] = {}", lua_string(k), lua_text(v)))
+                .collect();
             format!("{{ {} }}", fields.join(", "))
         }
     }
@@ -53,7 +59,9 @@ fn lua_string(text: &str) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
-            c if u32::from(c) < 32 || u32::from(c) == 127 => out.push_str(&format!("\\{:03}", u32::from(c))),
+            c if u32::from(c) < 32 || u32::from(c) == 127 => {
+                out.push_str(&format!("\\{:03}", u32::from(c)))
+            }
             c => out.push(c),
         }
     }
@@ -62,14 +70,22 @@ fn lua_string(text: &str) -> String {
 
 /// Splits the table into names and the source texts of their values.
 fn parse(text: &str) -> Result<BTreeMap<String, String>, &'static str> {
-    let mut rest = text.trim().strip_prefix('{').ok_or("it does not begin with {")?.trim_start();
+    let mut rest = text
+        .trim()
+        .strip_prefix('{')
+        .ok_or("it does not begin with {")?
+        .trim_start();
     let mut entries = BTreeMap::new();
     loop {
         if rest.starts_with('}') {
             return Ok(entries);
         }
         let (name, after) = parse_name(rest)?;
-        let value = after.trim_start().strip_prefix('=').ok_or("a name is not followed by =")?.trim_start();
+        let value = after
+            .trim_start()
+            .strip_prefix('=')
+            .ok_or("a name is not followed by =")?
+            .trim_start();
         let end = value_end(value)?;
         entries.insert(name, value[..end].trim_end().to_owned());
         rest = value[end..].trim_start_matches([',', ';']).trim_start();
@@ -79,12 +95,21 @@ fn parse(text: &str) -> Result<BTreeMap<String, String>, &'static str> {
 /// `name` or `[ "name" ]`, and what follows.
 fn parse_name(text: &str) -> Result<(String, &str), &'static str> {
     let Some(inner) = text.strip_prefix('[') else {
-        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-        return if end == 0 { Err("a name is missing") } else { Ok((text[..end].to_owned(), &text[end..])) };
+        let end = text
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(text.len());
+        return if end == 0 {
+            Err("a name is missing")
+        } else {
+            Ok((text[..end].to_owned(), &text[end..]))
+        };
     };
     let inner = inner.trim_start();
     let end = string_end(inner).ok_or("a name is not a string")?;
-    let after = inner[end..].trim_start().strip_prefix(']').ok_or("a ] is missing")?;
+    let after = inner[end..]
+        .trim_start()
+        .strip_prefix(']')
+        .ok_or("a ] is missing")?;
     Ok((unescape(&inner[1..end - 1]), after))
 }
 
@@ -147,8 +172,16 @@ mod tests {
     fn other_settings_in_the_file_stay_as_they_are() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(".settings");
-        fs::write(&file, "{\n  [ \"a.b\" ] = { 1, { x = \"}\" } },\n  plain = \"old\",\n}").unwrap();
-        merge(&file, &[("plain".into(), "new \"q\"".into()), ("n".into(), 5.into())]).unwrap();
+        fs::write(
+            &file,
+            "{\n  [ \"a.b\" ] = { 1, { x = \"}\" } },\n  plain = \"old\",\n}",
+        )
+        .unwrap();
+        merge(
+            &file,
+            &[("plain".into(), "new \"q\"".into()), ("n".into(), 5.into())],
+        )
+        .unwrap();
         let entries = parse(&fs::read_to_string(&file).unwrap()).unwrap();
         assert_eq!(entries["a.b"], "{ 1, { x = \"}\" } }");
         assert_eq!(entries["plain"], "\"new \\\"q\\\"\"");
@@ -161,6 +194,9 @@ mod tests {
         let file = dir.path().join(".settings");
         fs::write(&file, "while true do end").unwrap();
         let error = merge(&file, &[("a".into(), 1.into())]).unwrap_err();
-        assert!(error.to_string().contains("does not begin with {"), "{error}");
+        assert!(
+            error.to_string().contains("does not begin with {"),
+            "{error}"
+        );
     }
 }

@@ -16,8 +16,16 @@ use super::native;
 const MEMORY_LIMIT: usize = 256 << 20;
 
 /// The files of `bios/`, in the order in which they run.
-const BIOS: [&str; 8] =
-    ["sandbox.lua", "lua51.lua", "utf8.lua", "os.lua", "fs.lua", "term.lua", "http.lua", "main.lua"];
+const BIOS: [&str; 8] = [
+    "sandbox.lua",
+    "lua51.lua",
+    "utf8.lua",
+    "os.lua",
+    "fs.lua",
+    "term.lua",
+    "http.lua",
+    "main.lua",
+];
 
 /// A running Lua machine.
 pub(crate) struct Vm {
@@ -42,12 +50,20 @@ impl Vm {
         lua.set_memory_limit(MEMORY_LIMIT)?;
         let native = native::table(&lua, computer)?;
         for (name, code) in BIOS.iter().zip(bios(&lua)?) {
-            let chunk = lua.load(code).set_name(format!("@bios/{name}")).set_mode(ChunkMode::Binary);
+            let chunk = lua
+                .load(code)
+                .set_name(format!("@bios/{name}"))
+                .set_mode(ChunkMode::Binary);
             chunk.into_function()?.call::<()>(&native)?;
         }
         let main: Thread = native.get("main")?;
         let wrap: Function = native.get("wrap")?;
-        Ok(Vm { lua, main, wrap, filter: None })
+        Ok(Vm {
+            lua,
+            main,
+            wrap,
+            filter: None,
+        })
     }
 
     /// First resume: no event yet.
@@ -92,7 +108,12 @@ impl Vm {
 
 #[allow(unsafe_code)]
 fn new_state() -> Lua {
-    let libs = StdLib::COROUTINE | StdLib::TABLE | StdLib::STRING | StdLib::BIT | StdLib::MATH | StdLib::DEBUG;
+    let libs = StdLib::COROUTINE
+        | StdLib::TABLE
+        | StdLib::STRING
+        | StdLib::BIT
+        | StdLib::MATH
+        | StdLib::DEBUG;
     // This keeps the original `pcall`, through which programs can yield.
     let options = LuaOptions::new().catch_rust_panics(true);
     // SAFETY: `unsafe` is asked for because of the debug library only. `bios/sandbox.lua` runs before any
@@ -104,13 +125,21 @@ fn new_state() -> Lua {
 /// The bios compiled once for the process: building a machine then parses nothing.
 fn bios(lua: &Lua) -> mlua::Result<Vec<Vec<u8>>> {
     static COMPILED: OnceLock<Mutex<Vec<Vec<u8>>>> = OnceLock::new();
-    let mut compiled =
-        COMPILED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut compiled = COMPILED
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if compiled.is_empty() {
         let mut fresh = Vec::new();
         for name in BIOS {
-            let source = bios_source(name).ok_or_else(|| mlua::Error::runtime(format!("bios/{name} is missing")))?;
-            fresh.push(lua.load(source).set_name(format!("@bios/{name}")).into_function()?.dump(false));
+            let source = bios_source(name)
+                .ok_or_else(|| mlua::Error::runtime(format!("bios/{name} is missing")))?;
+            fresh.push(
+                lua.load(source)
+                    .set_name(format!("@bios/{name}"))
+                    .into_function()?
+                    .dump(false),
+            );
         }
         *compiled = fresh;
     }

@@ -25,7 +25,11 @@ impl OpenMode {
     /// Reads `r`, `w`, `a`, `r+`, `w+`, each also with `b`. The flag tells whether it was a binary mode.
     pub(crate) fn parse(mode: &[u8]) -> Option<(OpenMode, bool)> {
         let binary = mode.ends_with(b"b");
-        let plain = if binary { &mode[..mode.len() - 1] } else { mode };
+        let plain = if binary {
+            &mode[..mode.len() - 1]
+        } else {
+            mode
+        };
         let parsed = match plain {
             b"r" => OpenMode::Read,
             b"w" => OpenMode::Write,
@@ -40,7 +44,11 @@ impl OpenMode {
 
 enum Content {
     Memory(io::Cursor<Arc<[u8]>>),
-    File { file: std::fs::File, disk: Arc<Disk>, append: bool },
+    File {
+        file: std::fs::File,
+        disk: Arc<Disk>,
+        append: bool,
+    },
 }
 
 /// One open file. Dropping it closes it and frees its place among the 128.
@@ -52,12 +60,23 @@ pub(crate) struct FileHandle {
 impl FileHandle {
     /// A read-only handle over bytes in memory.
     pub(crate) fn memory(bytes: Arc<[u8]>, slot: Option<OpenSlot>) -> FileHandle {
-        FileHandle { content: Content::Memory(io::Cursor::new(bytes)), _slot: slot }
+        FileHandle {
+            content: Content::Memory(io::Cursor::new(bytes)),
+            _slot: slot,
+        }
     }
 
     /// A handle that writes to a file of `disk` and counts what it adds.
-    pub(crate) fn file(file: std::fs::File, disk: Arc<Disk>, append: bool, slot: OpenSlot) -> FileHandle {
-        FileHandle { content: Content::File { file, disk, append }, _slot: Some(slot) }
+    pub(crate) fn file(
+        file: std::fs::File,
+        disk: Arc<Disk>,
+        append: bool,
+        slot: OpenSlot,
+    ) -> FileHandle {
+        FileHandle {
+            content: Content::File { file, disk, append },
+            _slot: Some(slot),
+        }
     }
 
     /// Reads up to `count` bytes; `None` at the end of the file.
@@ -87,7 +106,8 @@ impl FileHandle {
             }
             line.extend_from_slice(&block[..n]);
         }
-        self.source().seek(SeekFrom::Start(start + line.len() as u64))?;
+        self.source()
+            .seek(SeekFrom::Start(start + line.len() as u64))?;
         Ok(if line.is_empty() { None } else { Some(line) })
     }
 

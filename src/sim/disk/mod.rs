@@ -71,14 +71,21 @@ impl Disk {
     pub(crate) fn open_folder(root: &std::path::Path, capacity: u64) -> io::Result<Disk> {
         fs::create_dir_all(root)?;
         let root = root.canonicalize()?;
-        let disk = Disk { root, capacity, used: AtomicU64::new(0), open: AtomicUsize::new(0) };
+        let disk = Disk {
+            root,
+            capacity,
+            used: AtomicU64::new(0),
+            open: AtomicUsize::new(0),
+        };
         disk.recount();
         Ok(disk)
     }
 
     /// Counts the folder anew: somebody outside may have changed it while the computer was off.
     pub(crate) fn recount(&self) {
-        let used = fs::read_dir(&self.root).map(|_| cost_below(&self.root)).unwrap_or(0);
+        let used = fs::read_dir(&self.root)
+            .map(|_| cost_below(&self.root))
+            .unwrap_or(0);
         self.used.store(used, Ordering::Relaxed);
     }
 
@@ -89,14 +96,16 @@ impl Disk {
 
     /// Bytes still free.
     pub(crate) fn free(&self) -> u64 {
-        self.capacity.saturating_sub(self.used.load(Ordering::Relaxed))
+        self.capacity
+            .saturating_sub(self.used.load(Ordering::Relaxed))
     }
 
     /// Counts that a file grew or shrank; refuses what does not fit.
     fn charge(&self, before: u64, after: u64) -> io::Result<()> {
         let (before, after) = (before.max(MIN_COST), after.max(MIN_COST));
         if after > before {
-            self.take(after - before).map_err(|_| io::Error::from(io::ErrorKind::StorageFull))
+            self.take(after - before)
+                .map_err(|_| io::Error::from(io::ErrorKind::StorageFull))
         } else {
             self.give_back(before - after);
             Ok(())
@@ -105,12 +114,17 @@ impl Disk {
 
     fn take(&self, bytes: u64) -> Result<(), ()> {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.capacity);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(drop)
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .map(drop)
+            .map_err(drop)
     }
 
     fn give_back(&self, bytes: u64) {
         let less = |used: u64| Some(used.saturating_sub(bytes));
-        let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let _ = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     /// The sorted names in a folder.
@@ -122,10 +136,15 @@ impl Disk {
                 None => Err(FsError::At(path.clone(), "No such file")),
             };
         }
-        let host = self.find(path)?.ok_or_else(|| FsError::At(path.clone(), "No such file"))?;
-        let entries = fs::read_dir(&host).map_err(|_| FsError::At(path.clone(), "Not a directory"))?;
-        let mut names: Vec<Vec<u8>> =
-            entries.filter_map(|e| e.ok()).map(|e| e.file_name().into_encoded_bytes()).collect();
+        let host = self
+            .find(path)?
+            .ok_or_else(|| FsError::At(path.clone(), "No such file"))?;
+        let entries =
+            fs::read_dir(&host).map_err(|_| FsError::At(path.clone(), "Not a directory"))?;
+        let mut names: Vec<Vec<u8>> = entries
+            .filter_map(|e| e.ok())
+            .map(|e| e.file_name().into_encoded_bytes())
+            .collect();
         if path.is_root() && !names.iter().any(|n| n == b"rom") {
             names.push(b"rom".to_vec());
         }
@@ -141,8 +160,12 @@ impl Disk {
                 RomEntry::Dir(_) => rom_attributes(0, true),
             }));
         }
-        let Ok(Some(host)) = self.find(path) else { return Ok(None) };
-        let Ok(meta) = fs::metadata(&host) else { return Ok(None) };
+        let Ok(Some(host)) = self.find(path) else {
+            return Ok(None);
+        };
+        let Ok(meta) = fs::metadata(&host) else {
+            return Ok(None);
+        };
         let modified = millis(meta.modified());
         Ok(Some(Attributes {
             size: if meta.is_dir() { 0 } else { meta.len() },
@@ -166,9 +189,11 @@ impl Disk {
             }
             at = here.parent();
         }
-        self.take(MIN_COST * missing.len() as u64).map_err(|()| FsError::At(path.clone(), "Out of space"))?;
+        self.take(MIN_COST * missing.len() as u64)
+            .map_err(|()| FsError::At(path.clone(), "Out of space"))?;
         for dir in missing.iter().rev() {
-            fs::create_dir(self.host(dir)?).map_err(|_| FsError::At(path.clone(), "Access denied"))?;
+            fs::create_dir(self.host(dir)?)
+                .map_err(|_| FsError::At(path.clone(), "Access denied"))?;
         }
         Ok(())
     }
@@ -179,9 +204,15 @@ impl Disk {
         if path.is_root() {
             return Err(FsError::At(path.clone(), "Access denied"));
         }
-        let Some(host) = self.find(path)? else { return Ok(()) };
+        let Some(host) = self.find(path)? else {
+            return Ok(());
+        };
         let cost = cost_of(&host);
-        let removed = if host.is_dir() { fs::remove_dir_all(&host) } else { fs::remove_file(&host) };
+        let removed = if host.is_dir() {
+            fs::remove_dir_all(&host)
+        } else {
+            fs::remove_file(&host)
+        };
         removed.map_err(|_| FsError::At(path.clone(), "Access denied"))?;
         self.give_back(cost);
         Ok(())
@@ -210,12 +241,17 @@ impl Disk {
     /// Copies a file or folder to a path where nothing is.
     pub(crate) fn copy(&self, from: &CcPath, to: &CcPath) -> FsResult<()> {
         self.refuse_rom(to)?;
-        let source = self.attributes(from)?.ok_or_else(|| FsError::At(from.clone(), "No such file"))?;
+        let source = self
+            .attributes(from)?
+            .ok_or_else(|| FsError::At(from.clone(), "No such file"))?;
         if self.attributes(to)?.is_some() {
             return Err(FsError::At(to.clone(), "File exists"));
         }
         if to.is_within(from) {
-            return Err(FsError::At(from.clone(), "Can't copy a directory inside itself"));
+            return Err(FsError::At(
+                from.clone(),
+                "Can't copy a directory inside itself",
+            ));
         }
         if let Some(parent) = to.parent() {
             self.make_dir(&parent)?;
@@ -236,7 +272,8 @@ impl Disk {
         }
         let bytes = self.read_whole(from)?;
         let cost = (bytes.len() as u64).max(MIN_COST);
-        self.take(cost).map_err(|()| FsError::At(to.clone(), "Out of space"))?;
+        self.take(cost)
+            .map_err(|()| FsError::At(to.clone(), "Out of space"))?;
         fs::write(self.host(to)?, &*bytes).map_err(|_| FsError::At(to.clone(), "Access denied"))
     }
 
@@ -252,11 +289,17 @@ impl Disk {
         if host.is_dir() {
             return Err(FsError::At(path.clone(), "Not a file"));
         }
-        fs::read(host).map(Into::into).map_err(|_| FsError::At(path.clone(), "Access denied"))
+        fs::read(host)
+            .map(Into::into)
+            .map_err(|_| FsError::At(path.clone(), "Access denied"))
     }
 
     /// Opens a file. Reading takes a snapshot; writing makes the folders above.
-    pub(crate) fn open_file(self: &Arc<Disk>, path: &CcPath, mode: OpenMode) -> FsResult<FileHandle> {
+    pub(crate) fn open_file(
+        self: &Arc<Disk>,
+        path: &CcPath,
+        mode: OpenMode,
+    ) -> FsResult<FileHandle> {
         let slot = self.slot()?;
         if mode == OpenMode::Read {
             return Ok(FileHandle::memory(self.read_whole(path)?, Some(slot)));
@@ -275,7 +318,9 @@ impl Disk {
         }
         let truncate = matches!(mode, OpenMode::Write | OpenMode::Update { truncate: true });
         match exists {
-            None => self.take(MIN_COST).map_err(|()| FsError::At(path.clone(), "Out of space"))?,
+            None => self
+                .take(MIN_COST)
+                .map_err(|()| FsError::At(path.clone(), "Out of space"))?,
             Some(size) if truncate => self.give_back(size.max(MIN_COST) - MIN_COST),
             Some(_) => {}
         }
@@ -286,7 +331,12 @@ impl Disk {
             .truncate(truncate)
             .open(self.host(path)?)
             .map_err(|_| FsError::At(path.clone(), "Access denied"))?;
-        Ok(FileHandle::file(file, self.clone(), mode == OpenMode::Append, slot))
+        Ok(FileHandle::file(
+            file,
+            self.clone(),
+            mode == OpenMode::Append,
+            slot,
+        ))
     }
 
     /// A place for one more open file (or an HTTP response kept as one).
@@ -299,7 +349,11 @@ impl Disk {
     }
 
     fn refuse_rom(&self, path: &CcPath) -> FsResult<()> {
-        if in_rom(path)? { Err(FsError::At(path.clone(), "Access denied")) } else { Ok(()) }
+        if in_rom(path)? {
+            Err(FsError::At(path.clone(), "Access denied"))
+        } else {
+            Ok(())
+        }
     }
 
     /// The host path, with every step checked: no symbolic link is ever followed.
@@ -330,11 +384,19 @@ fn in_rom(path: &CcPath) -> FsResult<bool> {
 }
 
 fn rom_attributes(size: u64, is_dir: bool) -> Attributes {
-    Attributes { size, is_dir, read_only: true, created: 0, modified: 0 }
+    Attributes {
+        size,
+        is_dir,
+        read_only: true,
+        created: 0,
+        modified: 0,
+    }
 }
 
 fn millis(time: io::Result<std::time::SystemTime>) -> u64 {
-    time.ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_millis() as u64)
+    time.ok()
+        .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |d| d.as_millis() as u64)
 }
 
 fn cost_of(host: &std::path::Path) -> u64 {
@@ -346,7 +408,12 @@ fn cost_of(host: &std::path::Path) -> u64 {
 }
 
 fn cost_below(host: &std::path::Path) -> u64 {
-    fs::read_dir(host).map_or(0, |entries| entries.filter_map(|e| e.ok()).map(|e| cost_of(&e.path())).sum())
+    fs::read_dir(host).map_or(0, |entries| {
+        entries
+            .filter_map(|e| e.ok())
+            .map(|e| cost_of(&e.path()))
+            .sum()
+    })
 }
 
 #[cfg(unix)]

@@ -56,7 +56,9 @@ impl CcPath {
     /// The path one level up; `None` for the root.
     pub(crate) fn parent(&self) -> Option<CcPath> {
         let (_, above) = self.parts.split_last()?;
-        Some(CcPath { parts: above.to_vec() })
+        Some(CcPath {
+            parts: above.to_vec(),
+        })
     }
 
     /// This path with one more name.

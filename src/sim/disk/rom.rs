@@ -41,7 +41,10 @@ pub(crate) fn bios_source(name: &str) -> Option<Vec<u8>> {
 
 impl Rom {
     fn load() -> Rom {
-        let mut rom = Rom { files: BTreeMap::new(), dirs: BTreeMap::new() };
+        let mut rom = Rom {
+            files: BTreeMap::new(),
+            dirs: BTreeMap::new(),
+        };
         rom.dirs.insert(Vec::new(), Vec::new());
         for name in Embedded::iter() {
             if name.starts_with("bios/") {

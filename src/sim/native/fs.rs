@@ -26,32 +26,40 @@ pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
         let joined: Vec<Vec<u8>> = parts.iter().map(|p| p.as_bytes().to_vec()).collect();
         lua.create_string(CcPath::parse(&joined.join(&b'/'), true).to_bytes())
     })?;
-    natives.add_lua("fs_list", |lua, c, raw: LuaString| match c.disk().list(&path(&raw)) {
-        Ok(names) => {
-            let names: Vec<Value> = names
-                .into_iter()
-                .map(|n| lua.create_string(n).map(Value::String))
-                .collect::<mlua::Result<_>>()?;
-            Ok((Some(lua.create_sequence_from(names)?), None))
+    natives.add_lua("fs_list", |lua, c, raw: LuaString| {
+        match c.disk().list(&path(&raw)) {
+            Ok(names) => {
+                let names: Vec<Value> = names
+                    .into_iter()
+                    .map(|n| lua.create_string(n).map(Value::String))
+                    .collect::<mlua::Result<_>>()?;
+                Ok((Some(lua.create_sequence_from(names)?), None))
+            }
+            Err(error) => Ok((None, Some(error.to_string()))),
         }
-        Err(error) => Ok((None, Some(error.to_string()))),
     })?;
-    natives.add_lua("fs_attributes", |lua, c, raw: LuaString| match c.disk().attributes(&path(&raw)) {
-        Ok(None) => Ok((None, None)),
-        Ok(Some(a)) => {
-            let table = lua.create_table()?;
-            table.raw_set("size", a.size)?;
-            table.raw_set("isDir", a.is_dir)?;
-            table.raw_set("isReadOnly", a.read_only)?;
-            table.raw_set("created", a.created)?;
-            table.raw_set("modified", a.modified)?;
-            table.raw_set("modification", a.modified)?;
-            Ok((Some(table), None))
+    natives.add_lua("fs_attributes", |lua, c, raw: LuaString| {
+        match c.disk().attributes(&path(&raw)) {
+            Ok(None) => Ok((None, None)),
+            Ok(Some(a)) => {
+                let table = lua.create_table()?;
+                table.raw_set("size", a.size)?;
+                table.raw_set("isDir", a.is_dir)?;
+                table.raw_set("isReadOnly", a.read_only)?;
+                table.raw_set("created", a.created)?;
+                table.raw_set("modified", a.modified)?;
+                table.raw_set("modification", a.modified)?;
+                Ok((Some(table), None))
+            }
+            Err(error) => Ok((None, Some(error.to_string()))),
         }
-        Err(error) => Ok((None, Some(error.to_string()))),
     })?;
-    natives.add("fs_make_dir", |c, raw: LuaString| answer(c.disk().make_dir(&path(&raw)).map(|()| true)))?;
-    natives.add("fs_delete", |c, raw: LuaString| answer(c.disk().delete(&path(&raw)).map(|()| true)))?;
+    natives.add("fs_make_dir", |c, raw: LuaString| {
+        answer(c.disk().make_dir(&path(&raw)).map(|()| true))
+    })?;
+    natives.add("fs_delete", |c, raw: LuaString| {
+        answer(c.disk().delete(&path(&raw)).map(|()| true))
+    })?;
     natives.add("fs_move", |c, (from, to): (LuaString, LuaString)| {
         answer(c.disk().rename(&path(&from), &path(&to)).map(|()| true))
     })?;
@@ -77,23 +85,38 @@ fn add_handle(natives: &mut Natives<'_>) -> mlua::Result<()> {
     natives.add_lua("h_read", |lua, _, (file, count): (AnyUserData, f64)| {
         with(lua, &file, |f| f.read(count.max(0.0) as usize))
     })?;
-    natives.add_lua("h_line", |lua, _, file: AnyUserData| with(lua, &file, FileHandle::read_line))?;
-    natives.add_lua("h_all", |lua, _, file: AnyUserData| with(lua, &file, |f| f.read_all().map(Some)))?;
-    natives.add_lua("h_write", |lua, _, (file, bytes): (AnyUserData, LuaString)| {
-        with(lua, &file, |f| f.write(&bytes.as_bytes()).map(|()| None))
+    natives.add_lua("h_line", |lua, _, file: AnyUserData| {
+        with(lua, &file, FileHandle::read_line)
     })?;
-    natives.add_lua("h_seek", |_, _, (file, whence, offset): (AnyUserData, LuaString, f64)| {
-        let shared = file.borrow::<SharedHandle>()?;
-        let mut guard = open(&shared);
-        let place = guard.as_mut().map(|f| f.seek(&whence.as_bytes(), offset as i64));
-        Ok(place.and_then(Result::ok).flatten())
+    natives.add_lua("h_all", |lua, _, file: AnyUserData| {
+        with(lua, &file, |f| f.read_all().map(Some))
     })?;
+    natives.add_lua(
+        "h_write",
+        |lua, _, (file, bytes): (AnyUserData, LuaString)| {
+            with(lua, &file, |f| f.write(&bytes.as_bytes()).map(|()| None))
+        },
+    )?;
+    natives.add_lua(
+        "h_seek",
+        |_, _, (file, whence, offset): (AnyUserData, LuaString, f64)| {
+            let shared = file.borrow::<SharedHandle>()?;
+            let mut guard = open(&shared);
+            let place = guard
+                .as_mut()
+                .map(|f| f.seek(&whence.as_bytes(), offset as i64));
+            Ok(place.and_then(Result::ok).flatten())
+        },
+    )?;
     natives.add_lua("h_close", |_, _, file: AnyUserData| {
         let handle = open(&*file.borrow::<SharedHandle>()?).take();
         Ok(handle.is_some())
     })?;
     natives.add_lua("h_memory", |lua, _, text: LuaString| {
-        userdata(lua, FileHandle::memory(text.as_bytes().to_vec().into(), None))
+        userdata(
+            lua,
+            FileHandle::memory(text.as_bytes().to_vec().into(), None),
+        )
     })
 }
 
@@ -115,7 +138,9 @@ fn with(
     match operation(handle) {
         Ok(Some(bytes)) => Ok((Some(lua.create_string(bytes)?), None)),
         Ok(None) => Ok((None, None)),
-        Err(error) if error.kind() == io::ErrorKind::StorageFull => Ok((None, Some("Out of space"))),
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            Ok((None, Some("Out of space")))
+        }
         Err(_) => Ok((None, Some("Access denied"))),
     }
 }

@@ -17,7 +17,11 @@ use super::computer::Computer;
 
 /// Builds the table for one computer.
 pub(crate) fn table(lua: &Lua, computer: &Arc<Computer>) -> mlua::Result<Table> {
-    let mut natives = Natives { lua, computer, table: lua.create_table()? };
+    let mut natives = Natives {
+        lua,
+        computer,
+        table: lua.create_table()?,
+    };
     os::add(&mut natives)?;
     fs::add(&mut natives)?;
     term::add(&mut natives)?;
@@ -42,7 +46,9 @@ impl Natives<'_> {
         // A weak reference: the computer owns this machine.
         let weak = Arc::downgrade(self.computer);
         let function = self.lua.create_function(move |_, args: A| {
-            let computer = weak.upgrade().ok_or_else(|| mlua::Error::runtime("computer is gone"))?;
+            let computer = weak
+                .upgrade()
+                .ok_or_else(|| mlua::Error::runtime("computer is gone"))?;
             Ok(function(&computer, args))
         })?;
         self.table.raw_set(name, function)
@@ -57,7 +63,9 @@ impl Natives<'_> {
     {
         let weak = Arc::downgrade(self.computer);
         let function = self.lua.create_function(move |lua, args: A| {
-            let computer = weak.upgrade().ok_or_else(|| mlua::Error::runtime("computer is gone"))?;
+            let computer = weak
+                .upgrade()
+                .ok_or_else(|| mlua::Error::runtime("computer is gone"))?;
             function(lua, &computer, args)
         })?;
         self.table.raw_set(name, function)

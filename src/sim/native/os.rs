@@ -14,10 +14,19 @@ pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
     natives.add("clock_ticks", |c, ()| c.ticks_since_boot())?;
     natives.add("fleet_ticks", |c, ()| c.core().clock.now())?;
     natives.add("epoch_ms", |_, ()| {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_millis() as u64)
     })?;
     natives.add("start_timer", |c, (seconds, alarm): (f64, bool)| {
-        c.start_timer(ticks(seconds), if alarm { TimerKind::Alarm } else { TimerKind::Timer })
+        c.start_timer(
+            ticks(seconds),
+            if alarm {
+                TimerKind::Alarm
+            } else {
+                TimerKind::Timer
+            },
+        )
     })?;
     natives.add("cancel_timer", |c, id: f64| c.cancel_timer(id as u32))?;
     natives.add_lua("queue", |lua, c, values: MultiValue| {

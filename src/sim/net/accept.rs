@@ -26,7 +26,13 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
 
 /// SHA-1, which this handshake prescribes; it protects nothing here.
 fn sha1(message: &[u8]) -> [u8; 20] {
-    let mut state: [u32; 5] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0];
+    let mut state: [u32; 5] = [
+        0x6745_2301,
+        0xEFCD_AB89,
+        0x98BA_DCFE,
+        0x1032_5476,
+        0xC3D2_E1F0,
+    ];
     let mut padded = message.to_vec();
     padded.push(0x80);
     padded.resize(padded.len().next_multiple_of(64), 0);
@@ -61,7 +67,12 @@ fn mix(state: &mut [u32; 5], block: &[u8]) {
             2 => ((b & c) | (b & d) | (c & d), 0x8F1B_BCDC),
             _ => (b ^ c ^ d, 0xCA62_C1D6u32),
         };
-        let next = a.rotate_left(5).wrapping_add(f).wrapping_add(e).wrapping_add(k).wrapping_add(*word);
+        let next = a
+            .rotate_left(5)
+            .wrapping_add(f)
+            .wrapping_add(e)
+            .wrapping_add(k)
+            .wrapping_add(*word);
         (e, d, c, b, a) = (d, c, b.rotate_left(30), a, next);
     }
     for (s, v) in state.iter_mut().zip([a, b, c, d, e]) {
@@ -75,6 +86,9 @@ mod tests {
 
     #[test]
     fn the_example_of_the_rfc_comes_out() {
-        assert_eq!(accept_for("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(
+            accept_for("dGhlIHNhbXBsZSBub25jZQ=="),
+            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+        );
     }
 }

@@ -32,7 +32,9 @@ pub(crate) enum ReadEnd {
 }
 
 /// Reads one frame; fragments are returned as they come.
-pub(crate) async fn read_frame(reader: &mut (impl AsyncRead + Unpin)) -> Result<(Opcode, Vec<u8>), ReadEnd> {
+pub(crate) async fn read_frame(
+    reader: &mut (impl AsyncRead + Unpin),
+) -> Result<(Opcode, Vec<u8>), ReadEnd> {
     let mut head = [0; 2];
     fill(reader, &mut head).await?;
     let opcode = match head[0] & 0x0F {
@@ -71,7 +73,11 @@ pub(crate) async fn read_frame(reader: &mut (impl AsyncRead + Unpin)) -> Result<
 }
 
 async fn fill(reader: &mut (impl AsyncRead + Unpin), into: &mut [u8]) -> Result<(), ReadEnd> {
-    reader.read_exact(into).await.map(drop).map_err(|_| ReadEnd::Lost)
+    reader
+        .read_exact(into)
+        .await
+        .map(drop)
+        .map_err(|_| ReadEnd::Lost)
 }
 
 /// Writes one whole message as a single masked frame.
@@ -96,6 +102,11 @@ pub(crate) async fn write_frame(
         }
     }
     frame.extend_from_slice(&mask);
-    frame.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame.extend(
+        payload
+            .iter()
+            .zip(mask.iter().cycle())
+            .map(|(byte, mask)| byte ^ mask),
+    );
     writer.write_all(&frame).await
 }

@@ -29,7 +29,10 @@ pub(crate) async fn open(url: &WsUrl, headers: &[(String, String)]) -> Result<Ha
     getrandom::fill(&mut nonce).map_err(|e| e.to_string())?;
     let key = base64(&nonce);
     let request = request(url, headers, &key);
-    writer.write_all(request.as_bytes()).await.map_err(|_| COULD_NOT_CONNECT)?;
+    writer
+        .write_all(request.as_bytes())
+        .await
+        .map_err(|_| COULD_NOT_CONNECT)?;
     let answer = read_answer(&mut reader).await?;
     check(&answer, headers, &key)?;
     Ok((reader, writer))
@@ -55,14 +58,22 @@ fn request(url: &WsUrl, headers: &[(String, String)], key: &str) -> String {
         ("sec-websocket-key", key.to_owned()),
         ("host", url.authority()),
         ("sec-websocket-version", "13".to_owned()),
-        ("user-agent", format!("computercraft/{}", crate::sim::CC_VERSION)),
+        (
+            "user-agent",
+            format!("computercraft/{}", crate::sim::CC_VERSION),
+        ),
     ];
     // A program may replace what it likes except the handshake itself.
     own.retain(|(name, _)| {
-        !matches!(*name, "user-agent" | "host") || !headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name))
+        !matches!(*name, "user-agent" | "host")
+            || !headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name))
     });
     let mut text = format!("GET {} HTTP/1.1\r\n", url.path);
-    for (name, value) in own.iter().map(|(n, v)| (*n, v)).chain(headers.iter().map(|(n, v)| (n.as_str(), v))) {
+    for (name, value) in own
+        .iter()
+        .map(|(n, v)| (*n, v))
+        .chain(headers.iter().map(|(n, v)| (n.as_str(), v)))
+    {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
     text + "\r\n"
@@ -95,12 +106,18 @@ async fn read_answer(reader: &mut BufReader<OwnedReadHalf>) -> Result<Vec<String
 }
 
 fn check(answer: &[String], headers: &[(String, String)], key: &str) -> Result<(), String> {
-    let status = answer.first().and_then(|line| line.strip_prefix("HTTP/1.1 ")).ok_or(COULD_NOT_CONNECT)?;
+    let status = answer
+        .first()
+        .and_then(|line| line.strip_prefix("HTTP/1.1 "))
+        .ok_or(COULD_NOT_CONNECT)?;
     if !status.starts_with("101") {
         return Err(format!("Invalid handshake response getStatus: {status}"));
     }
     let field = |name: &str| {
-        answer.iter().filter_map(|l| l.split_once(':')).find(|(n, _)| n.eq_ignore_ascii_case(name))
+        answer
+            .iter()
+            .filter_map(|l| l.split_once(':'))
+            .find(|(n, _)| n.eq_ignore_ascii_case(name))
     };
     let value = |name: &str| field(name).map(|(_, value)| value.trim());
     if value("sec-websocket-accept") != Some(&accept_for(key)) {
@@ -109,13 +126,17 @@ fn check(answer: &[String], headers: &[(String, String)], key: &str) -> Result<(
     if value("sec-websocket-extensions").is_some() {
         return Err(COULD_NOT_CONNECT.into());
     }
-    let wanted = headers.iter().find(|(n, _)| n.eq_ignore_ascii_case("sec-websocket-protocol"));
+    let wanted = headers
+        .iter()
+        .find(|(n, _)| n.eq_ignore_ascii_case("sec-websocket-protocol"));
     let actual = value("sec-websocket-protocol");
     match wanted {
-        Some((_, offered)) if !offered.split(',').any(|p| Some(p.trim()) == actual) => Err(format!(
-            "Invalid subprotocol. Actual: {}. Expected one of: {offered}",
-            actual.unwrap_or("null")
-        )),
+        Some((_, offered)) if !offered.split(',').any(|p| Some(p.trim()) == actual) => {
+            Err(format!(
+                "Invalid subprotocol. Actual: {}. Expected one of: {offered}",
+                actual.unwrap_or("null")
+            ))
+        }
         _ => Ok(()),
     }
 }

@@ -40,7 +40,11 @@ impl Clients {
         // reqwest is built without a provider of cryptography; a second install changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let agent = format!("computercraft/{}", crate::sim::CC_VERSION);
-        let base = || reqwest::Client::builder().user_agent(agent.clone()).no_proxy();
+        let base = || {
+            reqwest::Client::builder()
+                .user_agent(agent.clone())
+                .no_proxy()
+        };
         Ok(Clients {
             following: base().build()?,
             plain: base().redirect(reqwest::redirect::Policy::none()).build()?,
@@ -61,7 +65,10 @@ impl Net {
                 }
                 Ok(response) => {
                     let reason = Arg::from(response.reason.as_str());
-                    Event::world("http_failure", [url, reason, Arg::Response(Arc::new(response))])
+                    Event::world(
+                        "http_failure",
+                        [url, reason, Arg::Response(Arc::new(response))],
+                    )
                 }
                 Err(reason) => Event::world("http_failure", [url, Arg::Bytes(reason.into_bytes())]),
             };
@@ -77,12 +84,20 @@ impl Net {
             let _ = self.clients.set(fresh);
         }
         let clients = self.clients.get().ok_or("no HTTP client")?;
-        Ok(if follow { clients.following.clone() } else { clients.plain.clone() })
+        Ok(if follow {
+            clients.following.clone()
+        } else {
+            clients.plain.clone()
+        })
     }
 }
 
-async fn exchange(client: Result<reqwest::Client, String>, request: Request) -> Result<Response, String> {
-    let method = reqwest::Method::from_bytes(request.method.as_bytes()).map_err(|_| "Unsupported HTTP method")?;
+async fn exchange(
+    client: Result<reqwest::Client, String>,
+    request: Request,
+) -> Result<Response, String> {
+    let method = reqwest::Method::from_bytes(request.method.as_bytes())
+        .map_err(|_| "Unsupported HTTP method")?;
     let mut builder = client?.request(method, &request.url);
     for (name, value) in &request.headers {
         builder = builder.header(name, value);
@@ -95,8 +110,11 @@ async fn exchange(client: Result<reqwest::Client, String>, request: Request) -> 
     }
     let answer = builder.send().await.map_err(|e| failure(&e))?;
     let status = answer.status();
-    let headers =
-        answer.headers().iter().map(|(n, v)| (header_name(n.as_str()), v.as_bytes().to_vec())).collect();
+    let headers = answer
+        .headers()
+        .iter()
+        .map(|(n, v)| (header_name(n.as_str()), v.as_bytes().to_vec()))
+        .collect();
     let body = read_body(answer).await?;
     Ok(Response {
         code: status.as_u16(),
@@ -133,7 +151,9 @@ fn header_name(name: &str) -> String {
         .split('-')
         .map(|part| {
             let mut chars = part.chars();
-            chars.next().map_or(String::new(), |c| c.to_ascii_uppercase().to_string() + chars.as_str())
+            chars.next().map_or(String::new(), |c| {
+                c.to_ascii_uppercase().to_string() + chars.as_str()
+            })
         })
         .collect();
     parts.join("-")

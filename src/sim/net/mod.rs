@@ -26,6 +26,9 @@ pub(crate) struct Net {
 impl Net {
     /// Everything runs on the runtime of `handle`.
     pub(crate) fn new(handle: Handle) -> Net {
-        Net { handle, clients: OnceLock::new() }
+        Net {
+            handle,
+            clients: OnceLock::new(),
+        }
     }
 }

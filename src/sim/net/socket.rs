@@ -64,7 +64,9 @@ struct Owner {
 impl Owner {
     fn tell(&self, name: &'static str, rest: impl IntoIterator<Item = Arg>) {
         if let Some(computer) = self.computer.upgrade() {
-            let args: Vec<Arg> = std::iter::once(Arg::from(self.url.as_str())).chain(rest).collect();
+            let args: Vec<Arg> = std::iter::once(Arg::from(self.url.as_str()))
+                .chain(rest)
+                .collect();
             computer.push(self.session, Event::world(name, args));
         }
     }
@@ -92,7 +94,11 @@ impl Net {
         if !computer.add_socket(&socket, MAX_SOCKETS) {
             return false;
         }
-        let owner = Owner { computer: Arc::downgrade(computer), session: computer.session(), url };
+        let owner = Owner {
+            computer: Arc::downgrade(computer),
+            session: computer.session(),
+            url,
+        };
         let life = live(socket.clone(), owner, target, headers, timeout, queue);
         let task = self.handle.spawn(life);
         let _ = socket.task.set(task.abort_handle());
@@ -111,6 +117,11 @@ impl Socket {
         self.state.load(Ordering::Acquire) != CLOSED
     }
 
+    /// True from the handshake on until the end.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.load(Ordering::Acquire) == OPEN
+    }
+
     /// Queues one message; it does not wait.
     pub(crate) fn send(&self, payload: Vec<u8>, binary: bool) -> Result<(), SendError> {
         if !self.holds_place() {
@@ -120,8 +131,14 @@ impl Socket {
             Out::Message(Opcode::Binary, payload)
         } else {
             // A text frame is UTF-8: what is not becomes U+FFFD.
-            let text = String::from_utf8(payload)
-                .map_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned().into_bytes(), String::into_bytes);
+            let text = String::from_utf8(payload).map_or_else(
+                |e| {
+                    String::from_utf8_lossy(e.as_bytes())
+                        .into_owned()
+                        .into_bytes()
+                },
+                String::into_bytes,
+            );
             Out::Message(Opcode::Text, text)
         };
         if matches!(&message, Out::Message(_, bytes) if bytes.len() > MAX_MESSAGE) {
@@ -167,7 +184,9 @@ async fn live(
 ) {
     let opening = handshake::open(&target, &headers);
     let opened = match timeout {
-        Some(limit) => tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err("Timed out".into())),
+        Some(limit) => tokio::time::timeout(limit, opening)
+            .await
+            .unwrap_or_else(|_| Err("Timed out".into())),
         None => opening.await,
     };
     let (reader, writer) = match opened {
@@ -179,7 +198,11 @@ async fn live(
             return;
         }
     };
-    if socket.state.compare_exchange(OPENING, OPEN, Ordering::AcqRel, Ordering::Acquire).is_err() {
+    if socket
+        .state
+        .compare_exchange(OPENING, OPEN, Ordering::AcqRel, Ordering::Acquire)
+        .is_err()
+    {
         return;
     }
     owner.tell("websocket_success", [Arg::Socket(socket.clone())]);
@@ -222,13 +245,23 @@ async fn read_all(socket: &Socket, owner: &Owner, mut reader: BufReader<OwnedRea
 }
 
 fn close_arguments(payload: &[u8]) -> (Arg, Arg) {
-    let Some((code, reason)) = payload.split_first_chunk::<2>() else { return (Arg::Nil, Arg::Nil) };
-    let reason = if reason.is_empty() { Arg::Nil } else { Arg::Bytes(reason.to_vec()) };
+    let Some((code, reason)) = payload.split_first_chunk::<2>() else {
+        return (Arg::Nil, Arg::Nil);
+    };
+    let reason = if reason.is_empty() {
+        Arg::Nil
+    } else {
+        Arg::Bytes(reason.to_vec())
+    };
     (reason, Arg::Number(f64::from(u16::from_be_bytes(*code))))
 }
 
 /// Sends what is queued until the program closes the socket or the connection fails.
-async fn write_all(socket: &Socket, mut queue: mpsc::UnboundedReceiver<Out>, mut writer: OwnedWriteHalf) {
+async fn write_all(
+    socket: &Socket,
+    mut queue: mpsc::UnboundedReceiver<Out>,
+    mut writer: OwnedWriteHalf,
+) {
     while let Some(out) = queue.recv().await {
         let sent = match out {
             Out::Message(opcode, payload) => {

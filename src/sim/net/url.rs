@@ -27,7 +27,9 @@ impl WsUrl {
         let rest = rest.split('#').next().unwrap_or(rest);
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
-        let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let authority = authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host);
         let (host, port) = split_port(authority).ok_or_else(malformed)?;
         if host.is_empty() {
             return Err(malformed());
@@ -37,14 +39,31 @@ impl WsUrl {
             None if secure => 443,
             None => 80,
         };
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(WsUrl { secure, host: host.to_owned(), port, path })
+        let path = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        Ok(WsUrl {
+            secure,
+            host: host.to_owned(),
+            port,
+            path,
+        })
     }
 
     /// Host and port as the `host` header has them.
     pub(crate) fn authority(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        if self.port == 80 {
+            host
+        } else {
+            format!("{host}:{}", self.port)
+        }
     }
 }
 
@@ -71,14 +90,20 @@ mod tests {
     #[test]
     fn an_address_without_a_scheme_is_ws() {
         let url = WsUrl::parse("127.0.0.1:8080/ws?a=1").unwrap();
-        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("127.0.0.1", 8080, "/ws?a=1"));
+        assert_eq!(
+            (url.host.as_str(), url.port, url.path.as_str()),
+            ("127.0.0.1", 8080, "/ws?a=1")
+        );
         assert_eq!(url.authority(), "127.0.0.1:8080");
         assert_eq!(WsUrl::parse("ws://[::1]?x").unwrap().authority(), "[::1]");
     }
 
     #[test]
     fn wrong_addresses_are_refused_with_computercrafts_texts() {
-        assert_eq!(WsUrl::parse("http://a/b"), Err("Invalid scheme 'http'".into()));
+        assert_eq!(
+            WsUrl::parse("http://a/b"),
+            Err("Invalid scheme 'http'".into())
+        );
         for url in ["not a url", "", "ws://", "ws://h:x/"] {
             assert_eq!(WsUrl::parse(url), Err("URL malformed".into()), "{url}");
         }

@@ -149,7 +149,10 @@ fn nothing_outside_of_the_folder_can_be_reached() {
         "##,
     );
     assert!(result.ok, "{}", result.output);
-    assert_eq!(std::fs::read_to_string(dir.path().join("secret")).unwrap(), "outside");
+    assert_eq!(
+        std::fs::read_to_string(dir.path().join("secret")).unwrap(),
+        "outside"
+    );
 }
 
 #[test]
@@ -174,10 +177,16 @@ fn at_most_128_files_are_open() {
 #[test]
 fn settings_survive_in_their_file() {
     let dir = tempfile::tempdir().unwrap();
-    let mut first = config(dir.path(), "settings.set('b', { 1, 'x' }) settings.save() assert(settings.get('a') == 5)");
+    let mut first = config(
+        dir.path(),
+        "settings.set('b', { 1, 'x' }) settings.save() assert(settings.get('a') == 5)",
+    );
     first.settings = vec![("a".into(), 5.into())];
     let result = run_config_to_end(first, super::LIMIT).unwrap();
     assert!(result.ok, "{}", result.output);
-    let result = run_on(dir.path(), "assert(settings.get('a') == 5 and settings.get('b')[2] == 'x')");
+    let result = run_on(
+        dir.path(),
+        "assert(settings.get('a') == 5 and settings.get('b')[2] == 'x')",
+    );
     assert!(result.ok, "{}", result.output);
 }

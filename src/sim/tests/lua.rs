@@ -123,9 +123,15 @@ async fn a_program_that_swallows_the_error_stops_the_computer() {
     });
     let computer = bench.computer();
     computer.wait_off(LIMIT).await.unwrap();
-    computer.wait_for_text("Too long without yielding", LIMIT).await.unwrap();
+    computer
+        .wait_for_text("Too long without yielding", LIMIT)
+        .await
+        .unwrap();
     assert_eq!(computer.screen_lines()[0], "Error running computer");
-    assert_eq!(computer.last_error().as_deref(), Some("Too long without yielding"));
+    assert_eq!(
+        computer.last_error().as_deref(),
+        Some("Too long without yielding")
+    );
 }
 
 #[tokio::test]
@@ -133,11 +139,19 @@ async fn a_looping_computer_can_be_switched_off() {
     let bench = Bench::start("print('in') while true do end");
     bench.computer().wait_for_text("in", LIMIT).await.unwrap();
     bench.computer().turn_off();
-    bench.computer().wait_off(Duration::from_secs(5)).await.unwrap();
+    bench
+        .computer()
+        .wait_off(Duration::from_secs(5))
+        .await
+        .unwrap();
 }
 
 #[test]
 fn a_table_too_big_for_the_host_is_an_error_of_the_program() {
     let result = run("local t = {} while true do t[#t + 1] = ('x'):rep(2 ^ 22) .. #t end");
-    assert!(!result.ok && result.output.contains("not enough memory"), "{}", result.output);
+    assert!(
+        !result.ok && result.output.contains("not enough memory"),
+        "{}",
+        result.output
+    );
 }

@@ -3,6 +3,7 @@
 mod events;
 mod files;
 mod fleet;
+mod host;
 mod lua;
 mod shell;
 mod sockets;
@@ -24,7 +25,10 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// A computer that runs `source` as its only program.
 fn config(disk: &Path, source: &str) -> ComputerConfig {
     std::fs::write(disk.join("test.lua"), source).expect("the program is written");
-    ComputerConfig { program: Some(vec!["/test.lua".into()]), ..ComputerConfig::new(7, disk) }
+    ComputerConfig {
+        program: Some(vec!["/test.lua".into()]),
+        ..ComputerConfig::new(7, disk)
+    }
 }
 
 /// Runs Lua source on a disk that is kept.
@@ -75,9 +79,16 @@ impl Bench {
     async fn finish(self) -> String {
         let computer = self.computer();
         let ended = |c: &Computer| c.program_result().is_some() || c.last_error().is_some();
-        computer.wait_until(LIMIT, "the program's end", ended).await.expect("the program ends");
+        computer
+            .wait_until(LIMIT, "the program's end", ended)
+            .await
+            .expect("the program ends");
         let output = computer.screen().transcript();
-        assert_eq!(computer.program_result(), Some(true), "the program failed:\n{output}");
+        assert_eq!(
+            computer.program_result(),
+            Some(true),
+            "the program failed:\n{output}"
+        );
         self.fleet.shutdown().await;
         drop(self.dir);
         output

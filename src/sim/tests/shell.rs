@@ -25,16 +25,36 @@ fn arguments_are_split_at_spaces_unless_quoted() {
 fn a_syntax_error_is_explained_with_its_line() {
     let result = run("local x = 1\nlocal y = = 2\n");
     assert!(!result.ok);
-    assert!(result.output.contains("/test.lua:2: unexpected symbol near '='"), "{}", result.output);
-    assert!(result.output.contains("2 | local y = = 2"), "{}", result.output);
+    assert!(
+        result
+            .output
+            .contains("/test.lua:2: unexpected symbol near '='"),
+        "{}",
+        result.output
+    );
+    assert!(
+        result.output.contains("2 | local y = = 2"),
+        "{}",
+        result.output
+    );
 }
 
 #[test]
 fn a_runtime_error_is_shown_with_its_line() {
     let result = run("local t\n  print(t.x)");
     assert!(!result.ok);
-    assert!(result.output.contains("/test.lua:2: attempt to index local 't' (a nil"), "{}", result.output);
-    assert!(result.output.contains("2 | print(t.x)"), "{}", result.output);
+    assert!(
+        result
+            .output
+            .contains("/test.lua:2: attempt to index local 't' (a nil"),
+        "{}",
+        result.output
+    );
+    assert!(
+        result.output.contains("2 | print(t.x)"),
+        "{}",
+        result.output
+    );
 }
 
 #[test]
@@ -51,7 +71,10 @@ fn the_result_of_a_program_is_only_whether_it_failed() {
         assert(os.run({}, "fail.lua") == false)
         "##,
     );
-    assert!(output.contains("No such program") && output.contains("msg"), "{output}");
+    assert!(
+        output.contains("No such program") && output.contains("msg"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -95,7 +118,10 @@ fn the_usual_programs_are_there() {
         assert(not fs.exists("a/y.lua") and fs.exists("a/b"))
         "##,
     );
-    assert!(output.contains("b\ny.lua") && output.contains("directory"), "{output}");
+    assert!(
+        output.contains("b\ny.lua") && output.contains("directory"),
+        "{output}"
+    );
 }
 
 #[tokio::test]
@@ -107,11 +133,20 @@ async fn the_prompt_runs_what_is_typed_and_startup_ran_before() {
     };
     let fleet = SimFleet::start(vec![config]).unwrap();
     let computer = fleet.computer(3).unwrap();
-    computer.wait_for_text("good morning\n>", LIMIT).await.unwrap();
+    computer
+        .wait_for_text("good morning\n>", LIMIT)
+        .await
+        .unwrap();
     computer.type_text("id\n");
-    computer.wait_for_text("This is computer #3\n>", LIMIT).await.unwrap();
+    computer
+        .wait_for_text("This is computer #3\n>", LIMIT)
+        .await
+        .unwrap();
     computer.type_text("nonsense\n");
-    computer.wait_for_text("No such program\n>", LIMIT).await.unwrap();
+    computer
+        .wait_for_text("No such program\n>", LIMIT)
+        .await
+        .unwrap();
     computer.type_text("exit\n");
     computer.wait_off(LIMIT).await.unwrap();
     fleet.shutdown().await;

@@ -10,13 +10,19 @@ use super::{Bench, LIMIT};
 use crate::sim::ComputerConfig;
 use crate::sim::net::accept_for;
 
-struct Server {
+pub(super) struct Server {
     listener: TcpListener,
 }
 
 impl Server {
-    async fn start() -> Server {
-        Server { listener: TcpListener::bind("127.0.0.1:0").await.unwrap() }
+    pub(super) async fn start() -> Server {
+        Server {
+            listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
+        }
+    }
+
+    pub(super) fn address(&self) -> std::net::SocketAddr {
+        self.listener.local_addr().unwrap()
     }
 
     /// A program with `SERVER` put in for the address.
@@ -31,19 +37,25 @@ impl Server {
 
     /// Takes a connection and answers the handshake with `answer`, in which `ACCEPT` is put in.
     async fn handshake(&self, answer: &str) -> (TcpStream, String) {
-        let (mut stream, _) = tokio::time::timeout(LIMIT, self.listener.accept()).await.unwrap().unwrap();
+        let (mut stream, _) = tokio::time::timeout(LIMIT, self.listener.accept())
+            .await
+            .unwrap()
+            .unwrap();
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") {
             request.push(stream.read_u8().await.unwrap());
         }
         let request = String::from_utf8(request).unwrap();
-        let key = request.lines().find_map(|l| l.strip_prefix("sec-websocket-key: ")).unwrap();
+        let key = request
+            .lines()
+            .find_map(|l| l.strip_prefix("sec-websocket-key: "))
+            .unwrap();
         let answer = answer.replace("ACCEPT", &accept_for(key));
         stream.write_all(answer.as_bytes()).await.unwrap();
         (stream, request)
     }
 
-    async fn accept(&self) -> WebSocket<TcpStream> {
+    pub(super) async fn accept(&self) -> WebSocket<TcpStream> {
         let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                       Sec-WebSocket-Accept: ACCEPT\r\n\r\n";
         let (stream, _) = self.handshake(answer).await;
@@ -54,7 +66,12 @@ impl Server {
     }
 }
 
-async fn send(socket: &mut WebSocket<TcpStream>, opcode: OpCode, fin: bool, payload: &[u8]) {
+pub(super) async fn send(
+    socket: &mut WebSocket<TcpStream>,
+    opcode: OpCode,
+    fin: bool,
+    payload: &[u8],
+) {
     let frame = Frame::new(fin, opcode, None, Payload::Owned(payload.to_vec()));
     socket.write_frame(frame).await.unwrap();
 }
@@ -63,15 +80,20 @@ async fn text(socket: &mut WebSocket<TcpStream>, text: &str) {
     send(socket, OpCode::Text, true, text.as_bytes()).await;
 }
 
-async fn receive(socket: &mut WebSocket<TcpStream>) -> (OpCode, Vec<u8>) {
-    let frame = tokio::time::timeout(LIMIT, socket.read_frame()).await.unwrap().unwrap();
+pub(super) async fn receive(socket: &mut WebSocket<TcpStream>) -> (OpCode, Vec<u8>) {
+    let frame = tokio::time::timeout(LIMIT, socket.read_frame())
+        .await
+        .unwrap()
+        .unwrap();
     assert!(frame.fin, "a computer sends whole messages");
     (frame.opcode, frame.payload.to_vec())
 }
 
 /// The end of the connection must come without a Close frame.
 async fn ends_without_close(socket: &mut WebSocket<TcpStream>) {
-    let end = tokio::time::timeout(LIMIT, socket.read_frame()).await.expect("the connection ends");
+    let end = tokio::time::timeout(LIMIT, socket.read_frame())
+        .await
+        .expect("the connection ends");
     assert!(end.is_err(), "unexpected frame {:?}", end.unwrap().opcode);
 }
 
@@ -96,7 +118,10 @@ async fn messages_go_both_ways_as_text_and_binary() {
     let mut socket = server.accept().await;
     text(&mut socket, "hé\0").await;
     send(&mut socket, OpCode::Binary, true, &[255, 0]).await;
-    assert_eq!(receive(&mut socket).await, (OpCode::Text, "text \u{fffd}".into()));
+    assert_eq!(
+        receive(&mut socket).await,
+        (OpCode::Text, "text \u{fffd}".into())
+    );
     assert_eq!(receive(&mut socket).await, (OpCode::Binary, vec![233, 0]));
     assert_eq!(receive(&mut socket).await.1, b"12");
     assert_eq!(receive(&mut socket).await.1, b"nil");
@@ -115,12 +140,20 @@ async fn the_handshake_offers_no_extension_and_passes_headers_on() {
         assert(ok == false and err == "Invalid handshake response getStatus: 401 Unauthorized", err)
         "##,
     );
-    let (_, request) = server.handshake("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n").await;
+    let (_, request) = server
+        .handshake("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
+        .await;
     assert!(request.starts_with("GET /ws HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("Authorization: Bearer x\r\n"), "{request}");
-    assert!(request.contains("user-agent: computercraft/1.113.1\r\n") && request.contains("host: 127.0.0.1:"));
+    assert!(
+        request.contains("user-agent: computercraft/1.113.1\r\n")
+            && request.contains("host: 127.0.0.1:")
+    );
     let lower = request.to_lowercase();
-    assert!(!lower.contains("extensions") && !lower.contains("origin") && !request.contains("n: 5"), "{request}");
+    assert!(
+        !lower.contains("extensions") && !lower.contains("origin") && !request.contains("n: 5"),
+        "{request}"
+    );
     bench.finish().await;
 }
 
@@ -147,7 +180,12 @@ async fn a_message_of_131072_bytes_arrives_and_one_byte_more_kills_the_connectio
     send(&mut socket, OpCode::Text, true, &[b'x'; 131_072]).await;
     assert_eq!(receive(&mut socket).await.1.len(), 131_072);
     assert_eq!(receive(&mut socket).await.1, b"still usable");
-    let frame = Frame::new(true, OpCode::Text, None, Payload::Owned(vec![b'x'; 131_073]));
+    let frame = Frame::new(
+        true,
+        OpCode::Text,
+        None,
+        Payload::Owned(vec![b'x'; 131_073]),
+    );
     let _ = socket.write_frame(frame).await;
     ends_without_close(&mut socket).await;
     bench.finish().await;
@@ -318,7 +356,12 @@ async fn a_flood_leaves_256_messages_and_takes_the_timer_with_it() {
         text(&mut socket, &n.to_string()).await;
     }
     let computer = bench.computer();
-    computer.wait_until(LIMIT, "the flood to be dropped", |c| c.dropped_events() >= 1001 - 256).await.unwrap();
+    computer
+        .wait_until(LIMIT, "the flood to be dropped", |c| {
+            c.dropped_events() >= 1001 - 256
+        })
+        .await
+        .unwrap();
     std::fs::write(bench.dir.path().join("sent"), "").unwrap();
     assert_eq!(receive(&mut socket).await.1, b"seen 256");
     text(&mut socket, "after").await;
@@ -351,12 +394,17 @@ async fn at_most_512_messages_wait_to_be_sent() {
 async fn shutdown_and_kill_end_connections_without_a_close_frame() {
     for kill in [false, true] {
         let server = Server::start().await;
-        let bench = server.bench("ws = assert(http.websocket(SERVER)) print('open') os.pullEvent('never')");
+        let bench =
+            server.bench("ws = assert(http.websocket(SERVER)) print('open') os.pullEvent('never')");
         let mut socket = server.accept().await;
         let computer = bench.computer();
         computer.wait_for_text("open", LIMIT).await.unwrap();
         assert_eq!(computer.open_sockets(), 1);
-        if kill { computer.kill() } else { computer.turn_off() }
+        if kill {
+            computer.kill()
+        } else {
+            computer.turn_off()
+        }
         ends_without_close(&mut socket).await;
         computer.wait_off(LIMIT).await.unwrap();
         assert_eq!(computer.open_sockets(), 0);
@@ -382,7 +430,11 @@ async fn http_get_reads_answers_and_refusals() {
         "HTTP/1.1 200 OK\r\nX-Y: z\r\nContent-Length: 12\r\nConnection: close\r\n\r\nfirst\nsecond",
         "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno",
     ] {
-        let (mut stream, _) = tokio::time::timeout(Duration::from_secs(10), server.listener.accept()).await.unwrap().unwrap();
+        let (mut stream, _) =
+            tokio::time::timeout(Duration::from_secs(10), server.listener.accept())
+                .await
+                .unwrap()
+                .unwrap();
         let mut block = [0; 4096];
         let n = stream.read(&mut block).await.unwrap();
         assert!(block[..n].starts_with(b"GET /ws"));

@@ -13,7 +13,10 @@ const REPORT: &str = "ccfleet-specs.txt";
 #[test]
 fn the_lua_specs_pass_on_a_simulated_computer() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(LuaFiles::get("specs/run.lua").is_some(), "lua/specs/run.lua is missing: the Lua side is untested");
+    assert!(
+        LuaFiles::get("specs/run.lua").is_some(),
+        "lua/specs/run.lua is missing: the Lua side is untested"
+    );
     for name in LuaFiles::iter() {
         let target = dir.path().join("lua").join(name.as_ref());
         std::fs::create_dir_all(target.parent().unwrap()).unwrap();
@@ -23,5 +26,9 @@ fn the_lua_specs_pass_on_a_simulated_computer() {
     assert!(run.exited, "the specs did not end:\n{}", run.output);
     let report = std::fs::read_to_string(dir.path().join(REPORT))
         .unwrap_or_else(|e| panic!("no {REPORT} ({e}); the computer said:\n{}", run.output));
-    assert!(report.contains(", 0 failed") && !report.starts_with("0 passed"), "{report}\n{}", run.output);
+    assert!(
+        report.contains(", 0 failed") && !report.starts_with("0 passed"),
+        "{report}\n{}",
+        run.output
+    );
 }

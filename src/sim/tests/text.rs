@@ -85,7 +85,10 @@ fn long_words_and_lines_wrap_at_51_columns() {
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0].len(), 51);
     assert_eq!(lines[1].len(), 9);
-    assert_eq!(lines[2], "word word word word word word word word word word");
+    assert_eq!(
+        lines[2],
+        "word word word word word word word word word word"
+    );
 }
 
 #[test]
