@@ -4,6 +4,7 @@
 //! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
 
 pub mod serve;
+pub mod sim;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
