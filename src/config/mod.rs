@@ -9,10 +9,14 @@
 
 mod error;
 mod layers;
+#[cfg(test)]
+mod page;
 mod raw;
 pub mod reference;
 mod roles;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::path::PathBuf;
