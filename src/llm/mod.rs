@@ -10,6 +10,8 @@ pub mod deadlines;
 pub mod detect;
 pub mod error;
 mod http;
+#[cfg(test)]
+mod loopback_tests;
 pub mod messages;
 pub mod ollama;
 pub mod openai;
