@@ -238,6 +238,7 @@ impl Bench {
             seq,
             role,
             contract,
+            ..
         } = self.state.open.clone()
         else {
             panic!("no consult is open: {:?}", self.state.open)
