@@ -1,6 +1,6 @@
 //! `/api/v1/tasks`
 
-use super::extract::{Json, Query, limit, task_id};
+use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
 use super::{Api, LOCAL_OWNER, Problem, ask};
 use crate::actors::supervisor::messages::{BudgetOverrides, CancelTask, StartError, StartTask};
@@ -63,7 +63,7 @@ pub(super) async fn create(
             owner: LOCAL_OWNER.to_owned(),
             context: body.context,
             allowed_commands: body.allowed_commands,
-            metadata: body.metadata,
+            metadata: object("metadata", body.metadata)?,
             interactive: body.interactive,
             budgets: body.budgets.unwrap_or_default(),
             call: None,

@@ -162,6 +162,6 @@ impl Author {
     }
 
     pub fn write(&mut self, events: Vec<TaskEvent>) -> Write {
-        Write::Append(self.append(events))
+        Write::Append(Box::new(self.append(events)))
     }
 }
