@@ -3,7 +3,9 @@
 //! Exit codes: 0 done · 1 it went wrong while running · 2 wrong use or settings · 3 the address cannot be
 //! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
 
+pub mod demo;
 pub mod serve;
+mod signals;
 pub mod sim;
 
 use clap::{Parser, Subcommand};
@@ -23,7 +25,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Serve(serve::Args),
+    Sim(sim::SimArgs),
 }
 
 /// How a command ended.
@@ -64,7 +68,12 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
+        Command::Demo(args) => in_system(demo::run(args)),
         Command::Serve(args) => in_system(serve::run(args)),
+        Command::Sim(args) => match sim::run(args) {
+            Ok(exit) => return exit,
+            Err(error) => Err(Failure::new(Exit::Usage, error)),
+        },
     };
     match done {
         Ok(exit) => exit.into(),

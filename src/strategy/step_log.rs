@@ -57,7 +57,9 @@ pub struct CallLog {
 
 /// The step log of a task's journal.
 pub fn step_log(events: &[StoredEvent]) -> Vec<StepLog> {
-    let Some(first) = events.first() else { return Vec::new() };
+    let Some(first) = events.first() else {
+        return Vec::new();
+    };
     let mut state = TaskState::new(first.task_id.clone());
     let mut inputs: Vec<(u32, String)> = Vec::new();
     for event in events {
@@ -67,19 +69,33 @@ pub fn step_log(events: &[StoredEvent]) -> Vec<StepLog> {
             inputs.push((state.usage.steps, prompt_text(state.prompt(Role::Planner))));
         }
     }
-    let input = |number: u32| inputs.iter().find(|(n, _)| *n == number).map(|(_, text)| text.clone());
-    state.steps.iter().map(|step| of_step(step, input(step.number))).collect()
+    let input = |number: u32| {
+        inputs
+            .iter()
+            .find(|(n, _)| *n == number)
+            .map(|(_, text)| text.clone())
+    };
+    state
+        .steps
+        .iter()
+        .map(|step| of_step(step, input(step.number)))
+        .collect()
 }
 
 /// A prompt as one text.
 pub fn prompt_text(prompt: &[Message]) -> String {
     let speaker = |m: &Message| format!("{:?}", m.speaker).to_uppercase();
-    prompt.iter().map(|m| format!("--- {}\n{}\n", speaker(m), m.content)).collect()
+    prompt
+        .iter()
+        .map(|m| format!("--- {}\n{}\n", speaker(m), m.content))
+        .collect()
 }
 
 fn of_step(step: &Step, planner_input: Option<String>) -> StepLog {
     let read = step.reading.as_ref();
-    let executor_input = read.map(|r| ExecutorInput::of(r).text().to_owned()).filter(|t| !t.is_empty());
+    let executor_input = read
+        .map(|r| ExecutorInput::of(r).text().to_owned())
+        .filter(|t| !t.is_empty());
     StepLog {
         step: step.number,
         planner_input,
@@ -93,7 +109,10 @@ fn of_step(step: &Step, planner_input: Option<String>) -> StepLog {
             .filter_map(|attempt| attempt.answer.as_ref())
             .map(|answer| answer.content.clone())
             .collect(),
-        sent_back: step.blocked.as_ref().map(|b| json!({"guard": b.guard, "evidence": b.evidence})),
+        sent_back: step
+            .blocked
+            .as_ref()
+            .map(|b| json!({"guard": b.guard, "evidence": b.evidence})),
         calls: step.calls.iter().map(of_call).collect(),
         question: step.question.as_ref().map(|q| {
             json!({
@@ -112,7 +131,10 @@ fn of_call(call: &CallRecord) -> CallLog {
     };
     let result = report.and_then(|r| r.result.clone());
     let said = |at: [&str; 2]| {
-        let text = at.iter().filter_map(|at| result.as_ref()?.pointer(at)?.as_str()).collect::<Vec<_>>();
+        let text = at
+            .iter()
+            .filter_map(|at| result.as_ref()?.pointer(at)?.as_str())
+            .collect::<Vec<_>>();
         (!text.is_empty()).then(|| text.join("\n"))
     };
     let not_placed = match &call.end {

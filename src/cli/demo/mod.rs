@@ -8,11 +8,11 @@ mod witness;
 
 use super::signals::Signals;
 use super::{Exit, Failure};
+use crate::actors::supervisor::messages::{BudgetOverrides, StartTask};
 use crate::app::{App, Options, RunningApp};
 use crate::config::{Loader, Settings};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
-use crate::actors::supervisor::messages::{BudgetOverrides, StartTask};
 use crate::sim::{SimFleet, host_computer};
 use crate::telemetry;
 use proof::Proof;
@@ -145,7 +145,11 @@ async fn play(args: &Args, place: &Place) -> Result<Exit, Failure> {
     let app = App::start(settings(args, place, &chosen)?, Options::default())
         .await
         .map_err(|error| Failure::new(super::serve::exit_of(&error), error))?;
-    println!("server     http://{} (data in {})", app.address(), place.dir.join("data").display());
+    println!(
+        "server     http://{} (data in {})",
+        app.address(),
+        place.dir.join("data").display()
+    );
     let played = with_server(args, place, &chosen, &app).await;
     app.stop().await;
     played
@@ -155,12 +159,17 @@ fn settings(args: &Args, place: &Place, chosen: &model::Chosen) -> Result<Settin
     let mut loader = Loader::new()
         .with_process_env()
         .with_override("server.bind", "127.0.0.1:0")
-        .with_override("server.data_dir", place.dir.join("data").display().to_string())
+        .with_override(
+            "server.data_dir",
+            place.dir.join("data").display().to_string(),
+        )
         .with_override("log.filter", args.log.clone());
     for (key, value) in &chosen.overrides {
         loader = loader.with_override(key, value.clone());
     }
-    loader.load().map_err(|error| Failure::new(Exit::Usage, error))
+    loader
+        .load()
+        .map_err(|error| Failure::new(Exit::Usage, error))
 }
 
 async fn with_server(
@@ -172,12 +181,16 @@ async fn with_server(
     let api = proof::Api::new(app.address())?;
     let unfinished = api.unfinished_task(COMPUTER).await?;
     if unfinished.is_none() {
-        prepare_disk(&place.disk())
-            .map_err(|e| Failure::new(Exit::Data, format!("cannot write the computer's disk: {e}")))?;
+        prepare_disk(&place.disk()).map_err(|e| {
+            Failure::new(Exit::Data, format!("cannot write the computer's disk: {e}"))
+        })?;
     }
     let computer = host_computer(1, place.disk(), &app.websocket_url(), COMPUTER);
     let sim = SimFleet::start(vec![computer]).map_err(|error| Failure::new(Exit::Failed, error))?;
-    println!("computer   {COMPUTER}, simulated (disk in {})", place.disk().display());
+    println!(
+        "computer   {COMPUTER}, simulated (disk in {})",
+        place.disk().display()
+    );
     let ended = async {
         api.wait_for_computer(COMPUTER, CONNECT_WITHIN).await?;
         // Before the task exists, so that nothing is missed.
@@ -215,7 +228,11 @@ fn prepare_disk(disk: &Path) -> std::io::Result<()> {
 
 async fn start(args: &Args, app: &RunningApp) -> Result<TaskId, Failure> {
     // Nobody can answer a question where there is no terminal.
-    let questions = if std::io::stdin().is_terminal() { None } else { Some(0) };
+    let questions = if std::io::stdin().is_terminal() {
+        None
+    } else {
+        Some(0)
+    };
     let request = StartTask {
         prompt: PROMPT.to_owned(),
         kind: Some("code_job".to_owned()),
@@ -232,21 +249,33 @@ async fn start(args: &Args, app: &RunningApp) -> Result<TaskId, Failure> {
     };
     let started = app.start_task().send(request).await;
     let started = started.map_err(|error| Failure::new(Exit::Failed, error))?;
-    let task_id = started.map_err(|error| Failure::new(Exit::Failed, error))?.summary.task_id;
+    let task_id = started
+        .map_err(|error| Failure::new(Exit::Failed, error))?
+        .summary
+        .task_id;
     println!("task       {task_id}: {PROMPT}\n");
     Ok(task_id)
 }
 
 fn tell_end(ended: &TaskSummary) {
     match (ended.status, &ended.error) {
-        (TaskStatus::Completed, _) => println!("the model says: {}", ended.message.as_deref().unwrap_or("done")),
+        (TaskStatus::Completed, _) => println!(
+            "the model says: {}",
+            ended.message.as_deref().unwrap_or("done")
+        ),
         (status, Some(error)) => println!("the task ended as {}: {error}", status.as_str()),
         (status, None) => println!("the task ended as {}", status.as_str()),
     }
 }
 
 /// Prints the proof, and the object that programs read.
-fn report(args: &Args, place: &Place, chosen: &model::Chosen, ended: &TaskSummary, proof: &Proof) -> Exit {
+fn report(
+    args: &Args,
+    place: &Place,
+    chosen: &model::Chosen,
+    ended: &TaskSummary,
+    proof: &Proof,
+) -> Exit {
     let witness = witness::read(&place.disk());
     proof.print();
     let holds = proof.holds() && witness.duplicate_effects == 0;
@@ -260,7 +289,14 @@ fn report(args: &Args, place: &Place, chosen: &model::Chosen, ended: &TaskSummar
         witness.entries,
         witness.duplicate_effects
     );
-    println!("{}", if holds { "The proof holds." } else { "The proof does NOT hold." });
+    println!(
+        "{}",
+        if holds {
+            "The proof holds."
+        } else {
+            "The proof does NOT hold."
+        }
+    );
     if args.json {
         let object = json!({
             "success": holds,

@@ -3,7 +3,8 @@
 use super::super::{Exit, Failure};
 use super::Args;
 use crate::config::{Loader, ProviderKind, Settings};
-use crate::llm::{Detection, choose as choose_model, detect_at, detect_default, providers};
+use crate::llm::detect::{choose as choose_model, detect_at};
+use crate::llm::{Detection, LlmError, detect_default, set};
 use std::time::Duration;
 
 /// How long a named server may take to say what it is.
@@ -30,13 +31,16 @@ pub struct Chosen {
 const SCENARIO: &str = "todo";
 
 pub async fn choose(args: &Args) -> Result<Chosen, Failure> {
-    let settings =
-        Loader::new().with_process_env().load().map_err(|error| Failure::new(Exit::Usage, error))?;
+    let settings = Loader::new()
+        .with_process_env()
+        .load()
+        .map_err(|error| Failure::new(Exit::Usage, error))?;
     match (args.model.as_deref(), &args.model_server) {
         (Some("scripted"), None) => Ok(scripted("as asked for")),
-        (Some("scripted"), Some(_)) => {
-            Err(Failure::new(Exit::Usage, "the scripted model needs no --model-server: leave one of them out"))
-        }
+        (Some("scripted"), Some(_)) => Err(Failure::new(
+            Exit::Usage,
+            "the scripted model needs no --model-server: leave one of them out",
+        )),
         (None, None) => Ok(detected(detect_default(&settings).await)),
         (Some(name), None) => Ok(served(ProviderKind::Ollama, &ollama_url(&settings), name)),
         (name, Some(url)) => on_server(args, &settings, name, url.trim_end_matches('/')).await,
@@ -46,7 +50,9 @@ pub async fn choose(args: &Args) -> Result<Chosen, Failure> {
 /// Ollama if one answers with a usable model, else the script: the demo always works.
 fn detected(detection: Detection) -> Chosen {
     match detection {
-        Detection::Ollama { base_url, model } => served(ProviderKind::Ollama, &base_url, &model.name),
+        Detection::Ollama { base_url, model } => {
+            served(ProviderKind::Ollama, &base_url, &model.name)
+        }
         Detection::None { reason } => scripted(&reason),
     }
 }
@@ -90,22 +96,31 @@ async fn on_server(
 ) -> Result<Chosen, Failure> {
     let is_ollama = match args.dialect {
         Some(dialect) => dialect == DialectArg::Ollama,
-        None => matches!(detect_at(url, name, PROBE_WITHIN).await, Detection::Ollama { .. }),
+        None => matches!(
+            detect_at(url, name, PROBE_WITHIN).await,
+            Detection::Ollama { .. }
+        ),
     };
-    let provider = if is_ollama { ProviderKind::Ollama } else { ProviderKind::OpenAi };
+    let provider = if is_ollama {
+        ProviderKind::Ollama
+    } else {
+        ProviderKind::OpenAi
+    };
     if let Some(name) = name {
         return Ok(served(provider, url, name));
     }
     let mut role = settings.models.planner.clone();
     role.provider = provider;
     role.base_url = url.to_owned();
-    let failed = |error: crate::llm::LlmError| {
-        Failure::new(Exit::Failed, format!("{error}\n  {}", error.hint()))
-    };
-    let server = providers::build(&role, PROBE_WITHIN).map_err(failed)?;
+    let failed =
+        |error: LlmError| Failure::new(Exit::Failed, format!("{error}\n  {}", error.hint()));
+    let server = set::build(&role, PROBE_WITHIN).map_err(failed)?;
     let models = server.list_models().await.map_err(failed)?;
     match choose_model(&models, None) {
         Some(model) => Ok(served(provider, url, &model.name)),
-        None => Err(Failure::new(Exit::Failed, format!("{url} offers no model that can chat; name one with --model"))),
+        None => Err(Failure::new(
+            Exit::Failed,
+            format!("{url} offers no model that can chat; name one with --model"),
+        )),
     }
 }

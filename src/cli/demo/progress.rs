@@ -31,11 +31,19 @@ pub struct Watch {
 
 impl Watch {
     pub async fn new(app: &RunningApp, show_prompts: bool) -> Result<Self, Failure> {
-        Ok(Watch { feed: subscribe(app).await?, show_prompts, state: None })
+        Ok(Watch {
+            feed: subscribe(app).await?,
+            show_prompts,
+            state: None,
+        })
     }
 
     /// Prints what happens until the task has ended.
-    pub async fn follow(&mut self, app: &RunningApp, task_id: &TaskId) -> Result<TaskSummary, Failure> {
+    pub async fn follow(
+        &mut self,
+        app: &RunningApp,
+        task_id: &TaskId,
+    ) -> Result<TaskSummary, Failure> {
         // What was committed before this is told in short, and the rest as it comes.
         self.catch_up(app, task_id).await?;
         let mut waited = Duration::ZERO;
@@ -57,7 +65,10 @@ impl Watch {
                 }
                 Err(_) => {
                     waited += SIGN_OF_LIFE;
-                    self.say("", &format!("… still {} ({} s)", self.doing(), waited.as_secs()));
+                    self.say(
+                        "",
+                        &format!("… still {} ({} s)", self.doing(), waited.as_secs()),
+                    );
                 }
             }
         }
@@ -83,7 +94,9 @@ impl Watch {
     }
 
     fn take(&mut self, event: &StoredEvent, app: &RunningApp) {
-        let state = self.state.get_or_insert_with(|| TaskState::new(event.task_id.clone()));
+        let state = self
+            .state
+            .get_or_insert_with(|| TaskState::new(event.task_id.clone()));
         if event.seq <= state.last_seq {
             return;
         }
@@ -101,34 +114,55 @@ impl Watch {
                 self.show(&format!("answer of the {}", role.as_str()), &answer.content);
             }
             TaskEvent::ModelFailed { role, failure, .. } => {
-                self.say(role.as_str(), &format!("no answer: {} ({})", failure.message, failure.hint));
+                self.say(
+                    role.as_str(),
+                    &format!("no answer: {} ({})", failure.message, failure.hint),
+                );
             }
             TaskEvent::DirectiveRead { reading, .. } => match reading {
                 Reading::Clear { directive, .. } => self.say("planner", directive.action.keyword()),
                 Reading::Unclear { problems, .. } => {
-                    self.say("planner", &format!("unclear directive: {}", problems.join("; ")));
+                    self.say(
+                        "planner",
+                        &format!("unclear directive: {}", problems.join("; ")),
+                    );
                 }
                 Reading::Nothing { problems } => {
                     self.say("planner", &format!("no directive: {}", problems.join("; ")));
                 }
             },
-            TaskEvent::RequestRead { request, problems, .. } => match request {
+            TaskEvent::RequestRead {
+                request, problems, ..
+            } => match request {
                 Some(request) => self.say("executor", request.explanation()),
-                None => self.say("executor", &format!("invalid answer: {}", problems.join("; "))),
+                None => self.say(
+                    "executor",
+                    &format!("invalid answer: {}", problems.join("; ")),
+                ),
             },
             TaskEvent::CallFinished { call_id, report } => {
-                let Some(call) = self.state.as_ref().and_then(|s| s.call(call_id)) else { return };
+                let Some(call) = self.state.as_ref().and_then(|s| s.call(call_id)) else {
+                    return;
+                };
                 let end = match report.outcome {
                     Outcome::Done if report.succeeded() => "ok".to_owned(),
-                    Outcome::Done => format!("failed: {}", crate::strategy::guards::failure_text(call)),
-                    other => format!("{}: {}", other.as_str(), crate::strategy::guards::failure_text(call)),
+                    Outcome::Done => {
+                        format!("failed: {}", crate::strategy::guards::failure_text(call))
+                    }
+                    other => format!(
+                        "{}: {}",
+                        other.as_str(),
+                        crate::strategy::guards::failure_text(call)
+                    ),
                 };
                 self.say("call", &format!("{} → {end}", call_title(call)));
             }
             TaskEvent::CallNotPlaced { no_route, .. } => self.say("call", &no_route.message),
             TaskEvent::WaitStarted { reason } => self.say("waiting", &format!("{reason:?}")),
             TaskEvent::Noted { message, .. } => self.say("note", message),
-            TaskEvent::QuestionAnswered { answer, by, .. } => self.say("answer", &format!("{by}: {answer}")),
+            TaskEvent::QuestionAnswered { answer, by, .. } => {
+                self.say("answer", &format!("{by}: {answer}"))
+            }
             TaskEvent::QuestionExpired { .. } => self.say("answer", "nobody answered in time"),
             TaskEvent::TaskCreated(_)
             | TaskEvent::ModelAnswered { .. }
@@ -145,13 +179,19 @@ impl Watch {
         match decision {
             Decision::Consult(consult) => {
                 if consult.role == Role::Executor {
-                    self.say("executor", "is asked, for the directive alone cannot be translated by rule");
+                    self.say(
+                        "executor",
+                        "is asked, for the directive alone cannot be translated by rule",
+                    );
                 }
                 if self.show_prompts
                     && let Some(state) = &self.state
                 {
                     let prompt = prompt_text(state.prompt(consult.role));
-                    self.show(&format!("prompt for the {}", consult.role.as_str()), &prompt);
+                    self.show(
+                        &format!("prompt for the {}", consult.role.as_str()),
+                        &prompt,
+                    );
                 }
             }
             Decision::Block { guard, evidence } => {
@@ -159,9 +199,15 @@ impl Watch {
             }
             Decision::Wait { reason, .. } => self.say("waiting", &format!("{reason:?}")),
             Decision::Ask { question, .. } => {
-                self.say("question", &format!("{} (why: {})", question.question, question.why));
+                self.say(
+                    "question",
+                    &format!("{} (why: {})", question.question, question.why),
+                );
             }
-            Decision::Call { .. } | Decision::Finish { .. } | Decision::Fail { .. } | Decision::Rest => {}
+            Decision::Call { .. }
+            | Decision::Finish { .. }
+            | Decision::Fail { .. }
+            | Decision::Rest => {}
         }
     }
 
@@ -182,16 +228,26 @@ impl Watch {
 
     /// At a terminal, the person there may answer.
     fn offer_question(&self, event: &StoredEvent, app: &RunningApp) {
-        let TaskEvent::Decided { decision, .. } = &event.event else { return };
-        let Decision::Ask { question, .. } = &**decision else { return };
+        let TaskEvent::Decided { decision, .. } = &event.event else {
+            return;
+        };
+        let Decision::Ask { question, .. } = &**decision else {
+            return;
+        };
         if std::io::stdin().is_terminal() {
             println!("     Type your answer and press Enter:");
-            actix::spawn(answer_from_terminal(question.question_id.clone(), app.answer_question().clone()));
+            actix::spawn(answer_from_terminal(
+                question.question_id.clone(),
+                app.answer_question().clone(),
+            ));
         }
     }
 }
 
-async fn answer_from_terminal(question_id: QuestionId, answer_question: actix::Recipient<AnswerQuestion>) {
+async fn answer_from_terminal(
+    question_id: QuestionId,
+    answer_question: actix::Recipient<AnswerQuestion>,
+) {
     let typed = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().lock().read_line(&mut line).map(|_| line)

@@ -20,26 +20,40 @@ pub struct Api {
 
 impl Api {
     pub fn new(address: SocketAddr) -> Result<Self, Failure> {
-        crate::llm::install_tls_provider();
-        let client = reqwest::Client::builder().no_proxy().timeout(RUN_WITHIN).build().map_err(failed)?;
-        Ok(Api { base: format!("http://{address}/api/v1"), client })
+        let base = format!("http://{address}/api/v1");
+        let client = crate::llm::http_client(&base, RUN_WITHIN).map_err(failed)?;
+        Ok(Api { base, client })
     }
 
     async fn get(&self, path: &str) -> Result<Value, Failure> {
-        let answer = self.client.get(format!("{}{path}", self.base)).send().await.map_err(failed)?;
+        let answer = self
+            .client
+            .get(format!("{}{path}", self.base))
+            .timeout(RUN_WITHIN)
+            .send()
+            .await
+            .map_err(failed)?;
         answer.json().await.map_err(failed)
     }
 
     /// The demo's task on this computer that has not ended, if there is one.
     pub async fn unfinished_task(&self, computer: &str) -> Result<Option<TaskId>, Failure> {
-        let tasks = self.get(&format!("/tasks?client_id={computer}&limit=100")).await?;
-        let items = tasks.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+        let tasks = self
+            .get(&format!("/tasks?client_id={computer}&limit=100"))
+            .await?;
+        let items = tasks
+            .get("items")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
         let open = items.iter().find(|task| {
             let ended = task.get("status").and_then(Value::as_str);
             task.pointer("/metadata/demo") == Some(&Value::Bool(true))
                 && !matches!(ended, Some("completed" | "failed" | "cancelled"))
         });
-        let id = open.and_then(|task| task.get("task_id")).and_then(Value::as_str);
+        let id = open
+            .and_then(|task| task.get("task_id"))
+            .and_then(Value::as_str);
         Ok(id.and_then(|id| TaskId::parse(id).ok()))
     }
 
@@ -47,10 +61,19 @@ impl Api {
         let online = async {
             loop {
                 let computers = self.get("/computers").await?;
-                let items = computers.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
+                let items = computers
+                    .get("items")
+                    .and_then(Value::as_array)
+                    .cloned()
+                    .unwrap_or_default();
                 let there = |c: &&Value| {
-                    let tools = c.get("tools").and_then(Value::as_array).is_some_and(|t| !t.is_empty());
-                    c.get("client_id") == Some(&json!(computer)) && c.get("online") == Some(&json!(true)) && tools
+                    let tools = c
+                        .get("tools")
+                        .and_then(Value::as_array)
+                        .is_some_and(|t| !t.is_empty());
+                    c.get("client_id") == Some(&json!(computer))
+                        && c.get("online") == Some(&json!(true))
+                        && tools
                 };
                 if items.iter().find(there).is_some() {
                     return Ok(());
@@ -58,17 +81,30 @@ impl Api {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };
-        tokio::time::timeout(within, online).await.unwrap_or_else(|_| {
-            let text = format!("{computer} did not connect within {} s; run again with --log info", within.as_secs());
-            Err(Failure::new(Exit::Failed, text))
-        })
+        tokio::time::timeout(within, online)
+            .await
+            .unwrap_or_else(|_| {
+                let text = format!(
+                    "{computer} did not connect within {} s; run again with --log info",
+                    within.as_secs()
+                );
+                Err(Failure::new(Exit::Failed, text))
+            })
     }
 
     /// Runs one tool on the computer.
     async fn call(&self, computer: &str, tool: &str, args: Value) -> Result<Value, Failure> {
-        let body = json!({"command": format!("{computer}/{tool}"), "args": args, "timeout_ms": 30_000});
+        let body =
+            json!({"command": format!("{computer}/{tool}"), "args": args, "timeout_ms": 30_000});
         let url = format!("{}/tools/call", self.base);
-        let answer = self.client.post(url).json(&body).send().await.map_err(failed)?;
+        let answer = self
+            .client
+            .post(url)
+            .timeout(RUN_WITHIN)
+            .json(&body)
+            .send()
+            .await
+            .map_err(failed)?;
         answer.json().await.map_err(failed)
     }
 }
@@ -105,12 +141,24 @@ pub async fn take(api: &Api, computer: &str) -> Result<Proof, Failure> {
     let added = run.todo(&["add", AWKWARD]).await?;
     let listed = run.todo(&["list"]).await?;
     let one = format!("1. [ ] (2) {AWKWARD}");
-    note("add", added.success && listed.lines() == [one.as_str()], added.output.clone());
-    note("list", listed.success && listed.lines() == [one.as_str()], listed.output.clone());
+    note(
+        "add",
+        added.success && listed.lines() == [one.as_str()],
+        added.output.clone(),
+    );
+    note(
+        "list",
+        listed.success && listed.lines() == [one.as_str()],
+        listed.output.clone(),
+    );
     let done = run.todo(&["done", "1"]).await?;
     let after_done = run.todo(&["list"]).await?;
     let crossed = format!("1. [x] (2) {AWKWARD}");
-    note("done", done.success && after_done.lines() == [crossed.as_str()], done.output);
+    note(
+        "done",
+        done.success && after_done.lines() == [crossed.as_str()],
+        done.output,
+    );
     let stats = run.todo(&["stats"]).await?;
     let counted = stats.success && stats.lines() == ["total: 1, done: 1, open: 0"];
     let removed = run.todo(&["remove", "1"]).await?;
@@ -164,20 +212,32 @@ struct Ran {
 
 impl Ran {
     fn lines(&self) -> Vec<&str> {
-        self.output.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect()
+        self.output
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .collect()
     }
 }
 
 impl Runner<'_> {
     /// The list begins empty, as on a fresh computer.
     async fn forget(&self) -> Result<(), Failure> {
-        self.api.call(self.computer, "fs_delete", json!({"path": "/todo.txt"})).await.map(drop)
+        self.api
+            .call(self.computer, "fs_delete", json!({"path": "/todo.txt"}))
+            .await
+            .map(drop)
     }
 
     async fn todo(&self, words: &[&str]) -> Result<Ran, Failure> {
         let args = json!({"path": "/TODO.lua", "args": words});
         let answer = self.api.call(self.computer, "run_program", args).await?;
-        let text = |at: &str| answer.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let text = |at: &str| {
+            answer
+                .pointer(at)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let success = answer.get("ok") == Some(&json!(true))
             && answer.pointer("/result/success") == Some(&json!(true));
         let mut output = text("/result/output").trim_end().to_owned();
@@ -207,7 +267,12 @@ impl Proof {
     }
 
     pub fn to_json(&self) -> Value {
-        let of = |part: &Part| (part.name.to_owned(), json!({"ok": part.ok, "output": part.output}));
+        let of = |part: &Part| {
+            (
+                part.name.to_owned(),
+                json!({"ok": part.ok, "output": part.output}),
+            )
+        };
         Value::Object(self.parts.iter().map(of).collect::<Map<_, _>>())
     }
 }

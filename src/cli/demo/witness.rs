@@ -34,7 +34,10 @@ fn count(list: &str) -> Witness {
             *effects.entry(call_id).or_default() += 1;
         }
     }
-    Witness { entries, duplicate_effects: effects.values().filter(|count| **count > 1).count() }
+    Witness {
+        entries,
+        duplicate_effects: effects.values().filter(|count| **count > 1).count(),
+    }
 }
 
 #[cfg(test)]
@@ -44,6 +47,12 @@ mod tests {
     #[test]
     fn an_effect_that_was_entered_twice_is_counted_and_a_repeated_read_is_not() {
         let list = "cal_1 run_program 1\ncal_2 fs_read -\ncal_2 fs_read -\ncal_1 run_program 1\n";
-        assert_eq!(count(list), Witness { entries: 4, duplicate_effects: 1 });
+        assert_eq!(
+            count(list),
+            Witness {
+                entries: 4,
+                duplicate_effects: 1
+            }
+        );
     }
 }
