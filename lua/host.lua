@@ -121,9 +121,17 @@ local function make_printer(window, url)
     end
 end
 
-local function serve(fleet, with_shell)
-    if not with_shell then return fleet:run() end
-    parallel.waitForAny(function() fleet:run() end, function() shell.run("shell") end)
+-- Ctrl+T is meant for what runs in the shell, not for the host behind it.
+local function serve_behind_shell(fleet)
+    local pack = require("ccfleet.varargs").pack
+    local function serve()
+        fleet:start()
+        while true do
+            local event = pack(os.pullEventRaw())
+            if event[1] ~= "terminate" then fleet:handle(event) end
+        end
+    end
+    parallel.waitForAny(serve, function() shell.run("shell") end)
     fleet:stop()
 end
 
@@ -161,7 +169,7 @@ local function main(arguments)
     if not with_shell then
         print(("ccfleet %s: %s at %s"):format(ccfleet.VERSION, options.client_id, options.url))
     end
-    serve(fleet, with_shell)
+    if with_shell then serve_behind_shell(fleet) else fleet:run() end
 end
 
 main({ ... })

@@ -26,6 +26,7 @@ local Session = require("ccfleet.session")
 local Tasks = require("ccfleet.tasks")
 local Toolbox = require("ccfleet.toolbox")
 local json = require("ccfleet.json")
+local pack = require("ccfleet.varargs").pack
 local version = require("ccfleet.version")
 
 local field = expect.field
@@ -308,7 +309,6 @@ end
 --
 -- @throws "Terminated" after Ctrl+T, as every waiting function does.
 function Fleet:run()
-    local pack = table.pack or function(...) return { n = select("#", ...), ... } end
     self:start()
     while self._is_running do
         local event = pack(os.pullEventRaw())

@@ -5,8 +5,9 @@
 --
 -- @module[kind=internal] ccfleet.job
 
-local pack = table.pack or function(...) return { n = select("#", ...), ... } end
-local unpack = table.unpack or unpack
+local varargs = require("ccfleet.varargs")
+
+local pack, unpack = varargs.pack, varargs.unpack
 
 local Job = {}
 Job.__index = Job

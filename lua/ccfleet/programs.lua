@@ -7,9 +7,9 @@ local Job = require("ccfleet.job")
 local Typist = require("ccfleet.typist")
 local files = require("ccfleet.files")
 local text = require("ccfleet.text")
+local varargs = require("ccfleet.varargs")
 
-local unpack = table.unpack or unpack
-local pack = table.pack or function(...) return { n = select("#", ...), ... } end
+local pack, unpack = varargs.pack, varargs.unpack
 
 local OUTPUT_LIMIT = 16 * 1024
 local TRACEBACK_LIMIT = 4 * 1024

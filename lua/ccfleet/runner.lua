@@ -3,6 +3,7 @@
 -- @module[kind=internal] ccfleet.runner
 
 local Job = require("ccfleet.job")
+local unpack = require("ccfleet.varargs").unpack
 
 local MAX_JOBS = 16
 
@@ -47,7 +48,6 @@ end
 --
 -- @tparam table event The packed event (`n` entries, the name first).
 function Runner:dispatch(event)
-    local unpack = table.unpack or unpack
     -- A copy: jobs may end, and their ends may start others.
     local jobs = {}
     for i, job in ipairs(self._jobs) do jobs[i] = job end

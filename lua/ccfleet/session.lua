@@ -72,6 +72,10 @@ end
 -- @treturn boolean|nil true, or nil and `offline`, `too large` or what the computer said.
 function Session:send(message)
     if not self._is_ready then return nil, "offline" end
+    return self:_transmit(message)
+end
+
+function Session:_transmit(message)
     local frame = json.encode(message)
     if #frame > self:frame_limit() then return nil, "too large" end
     local ack = self._window:take_ack()
@@ -151,7 +155,8 @@ local OWN = {}
 
 function OWN:welcome(message) self:_welcomed(message) end
 
-function OWN:ping(message) self:send({ type = "pong", nonce = message.nonce }) end
+-- Also before the welcome: the server may probe us first.
+function OWN:ping(message) self:_transmit({ type = "pong", nonce = message.nonce }) end
 
 function OWN:pong() end
 

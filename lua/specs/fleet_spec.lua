@@ -82,6 +82,15 @@ specs["fleet: a server that is silent for 90 s is left"] = function()
     check.same(socket.is_closed, true)
 end
 
+specs["fleet: a timer that a full event queue swallowed is replaced at the next event"] = function()
+    local computer = connected()
+    local timers = computer.timers
+    computer:wait(1)
+    check.same(computer.timers, timers)
+    computer:wait(6)
+    check.same(computer.timers, timers + 1)
+end
+
 specs["fleet: a connection without a welcome is given up"] = function()
     local computer = world.computer()
     computer.fleet = require("ccfleet").new({ url = "ws://s", client_id = "c", platform = computer.platform })
