@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::SimError;
@@ -67,11 +68,11 @@ impl ComputerConfig {
         };
         fs::create_dir_all(&self.disk).map_err(failed(&self.disk))?;
         if self.install_lua {
-            for name in LuaFiles::iter().filter(|n| !n.starts_with("specs/")) {
-                let target = self.disk.join("ccfleet").join(name.as_ref());
-                if let (Some(folder), Some(file)) = (target.parent(), LuaFiles::get(&name)) {
+            for (name, bytes) in installed_files() {
+                let target = self.disk.join("ccfleet").join(name);
+                if let Some(folder) = target.parent() {
                     fs::create_dir_all(folder).map_err(failed(folder))?;
-                    fs::write(&target, file.data).map_err(failed(&target))?;
+                    fs::write(&target, bytes).map_err(failed(&target))?;
                 }
             }
         }
@@ -86,6 +87,18 @@ impl ComputerConfig {
         }
         Ok(())
     }
+}
+
+/// The files of `lua/` that belong on a computer, read once for all of them.
+fn installed_files() -> &'static [(String, Vec<u8>)] {
+    static FILES: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let wanted =
+            LuaFiles::iter().filter(|name| name.ends_with(".lua") && !name.starts_with("specs/"));
+        wanted
+            .filter_map(|name| Some((name.to_string(), LuaFiles::get(&name)?.data.into_owned())))
+            .collect()
+    })
 }
 
 /// The usual computer of a fleet: the ccfleet host is installed, knows the server, and starts at boot.

@@ -6,6 +6,7 @@
 //! whenever the line has not moved for a tick.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -106,8 +107,14 @@ impl Workers {
 
     fn work(&self) {
         while let Some(computer) = self.take() {
-            if computer.run_slice() {
-                self.enqueue(computer);
+            // A fault of ours in one computer must not take the worker of all others with it.
+            match std::panic::catch_unwind(AssertUnwindSafe(|| computer.run_slice())) {
+                Ok(true) => self.enqueue(computer),
+                Ok(false) => {}
+                Err(_) => tracing::error!(
+                    computer = computer.id(),
+                    "a simulated computer broke and stands still"
+                ),
             }
         }
         // `take` counted this worker out already.

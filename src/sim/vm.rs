@@ -1,8 +1,10 @@
 //! One computer's Lua machine: built from our ROM, resumed with events.
 
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mlua::chunk::ChunkMode;
+use mlua::state::{GcIncParams, GcMode};
 use mlua::thread::ThreadStatus;
 use mlua::{Function, Lua, LuaOptions, MultiValue, StdLib, Thread, Value};
 
@@ -14,6 +16,12 @@ use super::native;
 /// Memory one Lua machine may use before it gets `not enough memory`, in bytes. The mod has no limit; a host
 /// that runs hundreds of computers needs one.
 const MEMORY_LIMIT: usize = 256 << 20;
+
+/// The collector starts again when memory has grown to this many percent: less garbage for a little more work.
+const GC_PAUSE: c_int = 125;
+
+/// Garbage that is not worth a collection, in bytes.
+const TIDY_SLACK: usize = 64 << 10;
 
 /// The files of `bios/`, in the order in which they run.
 const BIOS: [&str; 8] = [
@@ -33,6 +41,7 @@ pub(crate) struct Vm {
     main: Thread,
     wrap: Function,
     filter: Option<Vec<u8>>,
+    kept: usize,
 }
 
 /// How a slice of the program ended.
@@ -48,6 +57,7 @@ impl Vm {
     pub(crate) fn build(computer: &Arc<Computer>) -> mlua::Result<Vm> {
         let lua = new_state();
         lua.set_memory_limit(MEMORY_LIMIT)?;
+        lua.gc_set_mode(GcMode::Incremental(GcIncParams::default().pause(GC_PAUSE)));
         let native = native::table(&lua, computer)?;
         for (name, code) in BIOS.iter().zip(bios(&lua)?) {
             let chunk = lua
@@ -63,6 +73,7 @@ impl Vm {
             main,
             wrap,
             filter: None,
+            kept: 0,
         })
     }
 
@@ -89,6 +100,15 @@ impl Vm {
     /// Bytes that the machine uses now.
     pub(crate) fn memory(&self) -> usize {
         self.lua.used_memory()
+    }
+
+    /// Called when it has nothing to do: an idle machine does not collect, so what grew since the last time
+    /// goes now.
+    pub(crate) fn tidy(&mut self) {
+        if self.memory() > self.kept + self.kept / 4 + TIDY_SLACK {
+            let _ = self.lua.gc_collect();
+            self.kept = self.memory();
+        }
     }
 
     fn resume(&mut self, values: MultiValue) -> Slice {

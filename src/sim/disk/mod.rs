@@ -5,6 +5,7 @@
 //! file and folder.
 
 mod handle;
+mod host;
 mod path;
 pub(crate) mod rom;
 
@@ -13,14 +14,12 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::UNIX_EPOCH;
 
 pub(crate) use handle::{FileHandle, OpenMode};
+use host::{MIN_COST, cost_below, cost_of, millis, os_name};
 pub(crate) use path::CcPath;
 use rom::{RomEntry, rom};
 
-/// What every file and folder counts at least, in bytes.
-const MIN_COST: u64 = 500;
 /// Files a computer may have open at once.
 const MAX_OPEN: usize = 128;
 
@@ -391,38 +390,4 @@ fn rom_attributes(size: u64, is_dir: bool) -> Attributes {
         created: 0,
         modified: 0,
     }
-}
-
-fn millis(time: io::Result<std::time::SystemTime>) -> u64 {
-    time.ok()
-        .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
-        .map_or(0, |d| d.as_millis() as u64)
-}
-
-fn cost_of(host: &std::path::Path) -> u64 {
-    match fs::symlink_metadata(host) {
-        Ok(m) if m.is_dir() => MIN_COST + cost_below(host),
-        Ok(m) => m.len().max(MIN_COST),
-        Err(_) => 0,
-    }
-}
-
-fn cost_below(host: &std::path::Path) -> u64 {
-    fs::read_dir(host).map_or(0, |entries| {
-        entries
-            .filter_map(|e| e.ok())
-            .map(|e| cost_of(&e.path()))
-            .sum()
-    })
-}
-
-#[cfg(unix)]
-fn os_name(part: &[u8]) -> std::ffi::OsString {
-    use std::os::unix::ffi::OsStringExt;
-    std::ffi::OsString::from_vec(part.to_vec())
-}
-
-#[cfg(not(unix))]
-fn os_name(part: &[u8]) -> std::ffi::OsString {
-    String::from_utf8_lossy(part).into_owned().into()
 }

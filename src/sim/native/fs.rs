@@ -111,12 +111,6 @@ fn add_handle(natives: &mut Natives<'_>) -> mlua::Result<()> {
     natives.add_lua("h_close", |_, _, file: AnyUserData| {
         let handle = open(&*file.borrow::<SharedHandle>()?).take();
         Ok(handle.is_some())
-    })?;
-    natives.add_lua("h_memory", |lua, _, text: LuaString| {
-        userdata(
-            lua,
-            FileHandle::memory(text.as_bytes().to_vec().into(), None),
-        )
     })
 }
 

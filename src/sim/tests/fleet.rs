@@ -1,9 +1,10 @@
 //! Several computers: power, fairness, the usual host.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::LIMIT;
-use crate::sim::{ComputerConfig, SimError, SimFleet};
+use crate::sim::{Computer, ComputerConfig, SimError, SimFleet, host_computer};
 
 fn plain(id: u32, dir: &std::path::Path, startup: &str) -> ComputerConfig {
     ComputerConfig {
@@ -93,4 +94,70 @@ fn a_disk_that_cannot_be_made_is_an_error_that_names_it() {
         .err()
         .unwrap();
     assert!(error.to_string().contains("file/x"), "{error}");
+}
+
+/// Resident memory of this process, in bytes.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        * 4096
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "measures; run by hand: cargo test --lib measure_ -- --ignored --nocapture"]
+async fn measure_idle_shells_and_connected_hosts() {
+    const COUNT: u32 = 500;
+    let server = Arc::new(super::sockets::Server::start().await);
+    let url = format!("ws://{}/ws", server.address());
+    let accepting = server.clone();
+    let taken = tokio::spawn(async move {
+        let mut sockets = Vec::new();
+        loop {
+            sockets.push(accepting.accept().await);
+        }
+    });
+    for hosts in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let configs = (0..COUNT)
+            .map(|id| match hosts {
+                false => ComputerConfig::new(id, dir.path().join(id.to_string())),
+                true => host_computer(id, dir.path().join(id.to_string()), &url, &format!("m{id}")),
+            })
+            .collect();
+        let (before, begun) = (resident(), Instant::now());
+        let fleet = SimFleet::start(configs).unwrap();
+        let disks = begun.elapsed();
+        for computer in fleet.computers() {
+            let ready =
+                |c: &Computer| c.screen_text().contains("> ") || c.screen_text().contains("\n>");
+            computer
+                .wait_until(LIMIT * 6, "the prompt", |c| {
+                    ready(c) && (!hosts || c.is_connected())
+                })
+                .await
+                .unwrap();
+        }
+        let up = begun.elapsed();
+        let lua: u64 = fleet.computers().map(|c| c.lua_memory()).sum();
+        println!(
+            "{COUNT} {}: disks {disks:?}, all up after {up:?} ({:?} each), resident {} KiB each, Lua {} KiB each",
+            if hosts {
+                "hosts with a connection"
+            } else {
+                "idle shells"
+            },
+            up / COUNT,
+            (resident() - before) / 1024 / u64::from(COUNT),
+            lua / 1024 / u64::from(COUNT),
+        );
+        fleet.shutdown().await;
+    }
+    taken.abort();
 }
