@@ -5,5 +5,11 @@
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
 pub mod actors;
+pub mod config;
 pub mod domain;
+pub mod http;
+pub mod llm;
+pub mod prompts;
+pub mod store;
+pub mod strategy;
 pub mod wire;

@@ -18,8 +18,12 @@
 
 pub mod computer;
 pub mod connection;
+pub mod consult;
+pub mod executor;
 pub mod feed;
+pub mod gateway;
 pub mod journal;
+pub mod planner;
 pub mod registry;
 pub mod supervisor;
 pub mod task;

@@ -11,6 +11,7 @@ pub mod directive;
 pub mod event;
 pub mod fold;
 pub mod ids;
+pub mod model_call;
 pub mod profile;
 pub mod task;
 pub mod tool;

@@ -1,1 +1,2 @@
 pub mod messages;
+pub mod router;

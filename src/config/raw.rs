@@ -1,0 +1,171 @@
+//! The merged values as TOML knows them: types checked, meaning not yet.
+//!
+//! A key without a default is an `Option`; all others are there because `default.toml` has them
+//! (a test keeps the two in step). Only `validate` turns these into [`super::Settings`].
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    pub server: RawServer,
+    pub models: RawModels,
+    pub gateway: RawGateway,
+    pub executor: RawExecutor,
+    pub budgets: RawBudgets,
+    pub guards: RawGuards,
+    pub memory: RawMemory,
+    pub calls: RawCalls,
+    pub tasks: RawTasks,
+    pub log: RawLog,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawServer {
+    pub bind: String,
+    pub data_dir: String,
+    pub heartbeat_ms: u64,
+    pub program_ping_ms: u64,
+    pub window: u32,
+    pub max_frame_bytes: u64,
+    pub max_to_computer: u64,
+    pub max_from_computer: u64,
+    pub shutdown_grace_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawModels {
+    pub planner: RawRole,
+    pub executor: RawRole,
+}
+
+/// All optional, so that the executor can inherit.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawRole {
+    pub provider: Option<String>,
+    pub base_url: Option<String>,
+    pub api_key: Option<String>,
+    pub api_key_file: Option<String>,
+    pub model: Option<String>,
+    pub temperature: Option<f64>,
+    pub num_ctx: Option<u32>,
+    pub max_tokens: Option<u32>,
+    pub keep_alive: Option<String>,
+    pub think: Option<String>,
+    pub seed: Option<u64>,
+    pub stop: Option<Vec<String>>,
+    pub script: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawGateway {
+    pub max_concurrent: u32,
+    pub queue: u32,
+    pub batch: u32,
+    pub connect_timeout_ms: u64,
+    pub headers_timeout_ms: u64,
+    pub chunk_timeout_ms: u64,
+    pub total_timeout_ms: u64,
+    pub retries: u32,
+    pub backoff_ms: u64,
+    pub backoff_max_ms: u64,
+    pub breaker_failures: u32,
+    pub breaker_cooldown_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawExecutor {
+    pub mode: String,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBudgets {
+    pub steps: u32,
+    pub calls: u32,
+    pub questions: u32,
+    pub wall_time_s: u64,
+    pub tokens: u64,
+    pub model_failures: u32,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawGuards {
+    pub duplicate_calls: u32,
+    pub bounces: u32,
+    pub repair_attempts: u32,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMemory {
+    pub verbatim_results: u32,
+    pub cut_to: u32,
+    pub result_bytes: u64,
+    pub step_log_bytes: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCalls {
+    pub timeout_ms: u64,
+    pub cancel_grace_ms: u64,
+    pub offline_timeout_s: u64,
+    pub queue_per_computer: u32,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTasks {
+    pub default_kind: String,
+    pub max_live: u32,
+    pub question_timeout_s: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLog {
+    pub filter: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::layers::Merged;
+    use crate::config::reference;
+
+    #[test]
+    fn default_toml_names_every_field_and_no_other() {
+        let mut all = Merged::defaults();
+        for key in reference::keys().filter(|key| !key.has_default) {
+            let text = match &key.value {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let origin = crate::config::Origin::Flag("test".into());
+            all.add_one(&key.path, &text, origin).expect("example fits");
+        }
+        let raw: Raw = all.table().try_into().expect("every key has a field");
+        let back = toml::Value::try_from(&raw).expect("raw values are TOML");
+        assert_eq!(
+            leaves(&back),
+            reference::keys().count(),
+            "a field of the raw structs is missing in default.toml"
+        );
+        let role_fields = toml::Value::try_from(&raw.models.planner).expect("role");
+        assert_eq!(leaves(&role_fields), 13);
+    }
+
+    fn leaves(value: &toml::Value) -> usize {
+        match value {
+            toml::Value::Table(table) => table.values().map(leaves).sum(),
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! From raw values to [`Settings`]: every rule that spans more than one type is here.
+
+use std::time::Duration;
+
+use super::error::ConfigError;
+use super::layers::Merged;
+use super::raw::Raw;
+use super::roles;
+use super::settings::*;
+use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+
+/// ComputerCraft's own limit of a frame (`http.websocket` default).
+const CC_MAX_FRAME: u64 = 131_072;
+
+/// Checks the merged values.
+pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
+    let raw: Raw = serde_path_to_error::deserialize(merged.table()).map_err(|error| {
+        let key = error.path().to_string();
+        ConfigError::Invalid {
+            origin: merged.origin(&key),
+            reason: format!("cannot be used: {}", error.inner().message()),
+            key,
+        }
+    })?;
+    let check = Check { merged };
+    let planner = check.role("planner", &raw.models.planner, None)?;
+    let executor = check.role(
+        "executor",
+        &roles::inherited(&raw.models.executor, &raw.models.planner),
+        Some(&planner),
+    )?;
+    Ok(Settings {
+        server: check.server(&raw)?,
+        models: ModelSettings { planner, executor },
+        gateway: check.gateway(&raw)?,
+        executor: ExecutorSettings {
+            mode: check.executor_mode(&raw.executor.mode)?,
+        },
+        budgets: Budgets {
+            steps: check.at_least_one("budgets.steps", raw.budgets.steps)?,
+            calls: check.at_least_one("budgets.calls", raw.budgets.calls)?,
+            questions: raw.budgets.questions,
+            wall_time_s: raw.budgets.wall_time_s,
+            tokens: raw.budgets.tokens,
+            model_failures: check
+                .at_least_one("budgets.model_failures", raw.budgets.model_failures)?,
+        },
+        guards: Guards {
+            duplicate_calls: check.duplicate_calls(raw.guards.duplicate_calls)?,
+            bounces: check.at_least_one("guards.bounces", raw.guards.bounces)?,
+            repair_attempts: raw.guards.repair_attempts,
+        },
+        memory: check.memory(&raw)?,
+        calls: CallSettings {
+            timeout: check.millis("calls.timeout_ms", raw.calls.timeout_ms)?,
+            cancel_grace: Duration::from_millis(raw.calls.cancel_grace_ms),
+            offline_timeout: seconds(raw.calls.offline_timeout_s),
+            queue_per_computer: check
+                .at_least_one("calls.queue_per_computer", raw.calls.queue_per_computer)?
+                as usize,
+        },
+        tasks: TaskSettings {
+            default_kind: check.filled("tasks.default_kind", &raw.tasks.default_kind)?,
+            max_live: check.at_least_one("tasks.max_live", raw.tasks.max_live)? as usize,
+            question_timeout: seconds(raw.tasks.question_timeout_s),
+        },
+        log: LogSettings {
+            filter: raw.log.filter,
+        },
+    })
+}
+
+pub(super) struct Check<'a> {
+    merged: &'a Merged,
+}
+
+impl Check<'_> {
+    pub(super) fn invalid(&self, key: &str, reason: impl Into<String>) -> ConfigError {
+        ConfigError::Invalid {
+            origin: self.merged.origin(key),
+            key: key.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    fn server(&self, raw: &Raw) -> Result<ServerSettings, ConfigError> {
+        let server = &raw.server;
+        let bind = server.bind.parse().map_err(|_| {
+            self.invalid(
+                "server.bind",
+                format!(
+                    "must be an address and a port such as 127.0.0.1:8080, not `{}`",
+                    server.bind
+                ),
+            )
+        })?;
+        if !(1024..=CC_MAX_FRAME).contains(&server.max_frame_bytes) {
+            return Err(self.invalid(
+                "server.max_frame_bytes",
+                format!("must be from 1024 to {CC_MAX_FRAME}, ComputerCraft's own limit"),
+            ));
+        }
+        for (key, size) in [
+            ("server.max_to_computer", server.max_to_computer),
+            ("server.max_from_computer", server.max_from_computer),
+        ] {
+            if size < server.max_frame_bytes {
+                return Err(self.invalid(key, "must not be less than server.max_frame_bytes"));
+            }
+        }
+        Ok(ServerSettings {
+            bind,
+            data_dir: self.filled("server.data_dir", &server.data_dir)?.into(),
+            heartbeat: self.millis("server.heartbeat_ms", server.heartbeat_ms)?,
+            program_ping: self.millis("server.program_ping_ms", server.program_ping_ms)?,
+            window: self.at_least_one("server.window", server.window)?,
+            max_frame_bytes: server.max_frame_bytes as usize,
+            max_to_computer: server.max_to_computer as usize,
+            max_from_computer: server.max_from_computer as usize,
+            shutdown_grace: Duration::from_millis(server.shutdown_grace_ms),
+        })
+    }
+
+    fn gateway(&self, raw: &Raw) -> Result<GatewaySettings, ConfigError> {
+        let gateway = &raw.gateway;
+        let ms = |name: &str, value| self.millis(&format!("gateway.{name}"), value);
+        let count = |name: &str, value| self.at_least_one(&format!("gateway.{name}"), value);
+        Ok(GatewaySettings {
+            max_concurrent: count("max_concurrent", gateway.max_concurrent)? as usize,
+            queue: count("queue", gateway.queue)? as usize,
+            batch: count("batch", gateway.batch)? as usize,
+            connect_timeout: ms("connect_timeout_ms", gateway.connect_timeout_ms)?,
+            headers_timeout: ms("headers_timeout_ms", gateway.headers_timeout_ms)?,
+            chunk_timeout: ms("chunk_timeout_ms", gateway.chunk_timeout_ms)?,
+            total_timeout: ms("total_timeout_ms", gateway.total_timeout_ms)?,
+            retries: gateway.retries as usize,
+            backoff: ms("backoff_ms", gateway.backoff_ms)?,
+            backoff_max: ms("backoff_max_ms", gateway.backoff_max_ms)?,
+            breaker_failures: count("breaker_failures", gateway.breaker_failures)?,
+            breaker_cooldown: ms("breaker_cooldown_ms", gateway.breaker_cooldown_ms)?,
+        })
+    }
+
+    fn memory(&self, raw: &Raw) -> Result<MemorySettings, ConfigError> {
+        let memory = &raw.memory;
+        let verbatim = self.at_least_one("memory.verbatim_results", memory.verbatim_results)?;
+        if memory.cut_to > verbatim {
+            return Err(self.invalid(
+                "memory.cut_to",
+                "must not be more than memory.verbatim_results",
+            ));
+        }
+        if memory.result_bytes < 256 {
+            return Err(self.invalid("memory.result_bytes", "must be at least 256"));
+        }
+        Ok(MemorySettings {
+            rules: MemoryRules {
+                verbatim_results: verbatim as usize,
+                cut_to: memory.cut_to as usize,
+                result_bytes: memory.result_bytes as usize,
+            },
+            step_log_bytes: memory.step_log_bytes as usize,
+        })
+    }
+
+    /// Once is no repetition, so 1 would block every call.
+    fn duplicate_calls(&self, value: u32) -> Result<u32, ConfigError> {
+        if value == 1 {
+            return Err(self.invalid("guards.duplicate_calls", "must be 0 (off) or at least 2"));
+        }
+        Ok(value)
+    }
+
+    fn executor_mode(&self, mode: &str) -> Result<ExecutorMode, ConfigError> {
+        match mode {
+            "auto" => Ok(ExecutorMode::Auto),
+            "always" => Ok(ExecutorMode::Always),
+            "never" => Ok(ExecutorMode::Never),
+            other => Err(self.invalid(
+                "executor.mode",
+                format!("must be \"auto\", \"always\" or \"never\", not \"{other}\""),
+            )),
+        }
+    }
+
+    pub(super) fn filled(&self, key: &str, text: &str) -> Result<String, ConfigError> {
+        match text.trim() {
+            "" => Err(self.invalid(key, "must not be empty")),
+            _ => Ok(text.to_owned()),
+        }
+    }
+
+    fn at_least_one(&self, key: &str, value: u32) -> Result<u32, ConfigError> {
+        if value == 0 {
+            return Err(self.invalid(key, "must be at least 1"));
+        }
+        Ok(value)
+    }
+
+    fn millis(&self, key: &str, value: u64) -> Result<Duration, ConfigError> {
+        if value == 0 {
+            return Err(self.invalid(key, "must be more than 0"));
+        }
+        Ok(Duration::from_millis(value))
+    }
+}
+
+fn seconds(value: u64) -> Duration {
+    Duration::from_secs(value)
+}

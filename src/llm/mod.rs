@@ -1,0 +1,27 @@
+//! Talking to language models: one trait, three providers, no actors.
+//!
+//! Read in this order: [`provider`] (what is asked and answered), [`error`] (what can go wrong and
+//! what mends it), then one dialect. The rules of the two HTTP dialects are facts about the servers,
+//! kept as comments where they are used. Queueing, deadlines and retries belong to
+//! `actors::gateway`; what a text means belongs to `strategy`.
+
+pub mod content_calls;
+pub mod deadlines;
+pub mod detect;
+pub mod error;
+mod http;
+pub mod messages;
+pub mod ollama;
+pub mod openai;
+pub mod provider;
+pub mod scripted;
+pub mod set;
+
+pub use content_calls::calls_in_content;
+pub use detect::{Detection, detect_default};
+pub use error::{Deadline, Dialect, LlmError};
+pub use provider::{
+    ChatRequest, Delta, DeltaSink, LastResult, ModelInfo, ModelParams, Provider, ScriptPosition,
+    Think,
+};
+pub use set::ProviderSet;

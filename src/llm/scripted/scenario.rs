@@ -1,0 +1,537 @@
+//! The scenario format and the pure rule for the next answer.
+//!
+//! ```toml
+//! description = "optional words for people"
+//!
+//! [[planner]]                      # the planner's answers, in order
+//! text = "DIRECTIVE: RUN ..."
+//! thinking = "optional"
+//! delay_ms = 50                    # optional
+//! tool_calls = [{ name = "fs_list", arguments = { path = "/" } }]  # optional
+//!
+//! [[planner]]                      # one answer with alternatives: the first whose guard holds
+//! [[planner.alternative]]
+//! when = { success = false, contains = "attempt to index" }
+//! text = "..."
+//! [[planner.alternative]]
+//! text = "..."
+//!
+//! [[executor]]
+//! text = "..."
+//!
+//! [[interlude]]                    # out of order, whenever its guard holds
+//! role = "planner"                 # the default
+//! when = { outcome = "unknown" }
+//! repeat = true                    # or `text` and the other fields of an answer
+//! ```
+
+use serde::Deserialize;
+
+use crate::domain::chat::{Role, ToolCall};
+use crate::domain::model_call::{LastResult, ScriptPosition};
+use crate::llm::error::LlmError;
+
+/// Why a scenario cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScenarioError(String);
+
+/// Ordered answers per role, and answers out of order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    pub description: String,
+    planner: Vec<Step>,
+    executor: Vec<Step>,
+    interludes: Vec<Interlude>,
+}
+
+/// One place in the order: the alternatives of one answer, never empty.
+type Step = Vec<Guarded>;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Guarded {
+    when: When,
+    answer: ScriptedAnswer,
+}
+
+/// What a scripted model says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ScriptedAnswer {
+    pub text: String,
+    pub thinking: String,
+    pub tool_calls: Vec<ToolCall>,
+    /// Milliseconds before it says it.
+    pub delay_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Interlude {
+    role: Role,
+    when: When,
+    /// `None` repeats the role's last answer that was no interlude.
+    answer: Option<ScriptedAnswer>,
+}
+
+/// A guard on the task's last result; what is not set holds always.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct When {
+    pub outcome: Option<String>,
+    pub success: Option<bool>,
+    pub contains: Option<String>,
+}
+
+impl When {
+    /// Whether the guard holds. Without a last result only an empty guard does.
+    pub fn holds(&self, last: Option<&LastResult>) -> bool {
+        let Some(last) = last else {
+            return *self == When::default();
+        };
+        let outcome = self.outcome.as_ref().is_none_or(|o| *o == last.outcome);
+        let success = self.success.is_none_or(|s| last.success == Some(s));
+        let contains = self.contains.as_ref();
+        outcome && success && contains.is_none_or(|part| last.text.contains(part.as_str()))
+    }
+}
+
+impl Scenario {
+    /// Reads the TOML format described at the top of this file.
+    ///
+    /// # Errors
+    /// What does not fit, with its line where TOML knows it.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let raw: RawScenario =
+            toml::from_str(text).map_err(|error| ScenarioError(error.to_string()))?;
+        let steps = |role: Role, raw: Vec<RawStep>| {
+            raw.into_iter()
+                .enumerate()
+                .map(|(at, step)| step.checked(&format!("{} answer {}", role.as_str(), at + 1)))
+                .collect::<Result<Vec<Step>, ScenarioError>>()
+        };
+        let interludes = raw.interlude.into_iter().enumerate();
+        Ok(Scenario {
+            description: raw.description,
+            planner: steps(Role::Planner, raw.planner)?,
+            executor: steps(Role::Executor, raw.executor)?,
+            interludes: interludes
+                .map(|(at, interlude)| interlude.checked(&format!("interlude {}", at + 1)))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The next answer of a role: an interlude whose guard holds, else the next in order.
+    ///
+    /// # Errors
+    /// `script_exhausted` after the last answer; `script_invalid` if no alternative's guard holds.
+    pub fn answer(
+        &self,
+        role: Role,
+        position: &ScriptPosition,
+    ) -> Result<ScriptedAnswer, LlmError> {
+        let fold = self.fold(role, &position.prior_answers);
+        let last = position.last_result.as_ref();
+        for interlude in self.interludes_of(role).filter(|i| i.when.holds(last)) {
+            match (&interlude.answer, fold.last_ordered) {
+                (Some(answer), _) => return Ok(answer.clone()),
+                (None, Some(text)) => return Ok(self.said_before(role, fold.cursor, text)),
+                // Nothing to repeat yet.
+                (None, None) => {}
+            }
+        }
+        let Some(step) = self.steps(role).get(fold.cursor) else {
+            return Err(LlmError::ScriptExhausted {
+                role,
+                given: position.prior_answers.len(),
+            });
+        };
+        let fitting = step.iter().find(|guarded| guarded.when.holds(last));
+        match fitting {
+            Some(guarded) => Ok(guarded.answer.clone()),
+            None => Err(LlmError::ScriptInvalid {
+                detail: format!(
+                    "no alternative of {} answer {} fits the last result {last:?}",
+                    role.as_str(),
+                    fold.cursor + 1
+                ),
+            }),
+        }
+    }
+
+    /// How many ordered answers of a role were given.
+    pub fn cursor(&self, role: Role, prior_answers: &[String]) -> usize {
+        self.fold(role, prior_answers).cursor
+    }
+
+    /// Goes through the answers given so far. One that is next in order advances; an interlude's text
+    /// does not; a repeat of the last ordered answer does not, if there is a repeating interlude; any
+    /// other (a scenario that was edited meanwhile) advances, so that nothing is said for ever.
+    fn fold<'a>(&self, role: Role, prior_answers: &'a [String]) -> Fold<'a> {
+        let steps = self.steps(role);
+        let may_repeat = self.interludes_of(role).any(|i| i.answer.is_none());
+        let mut fold = Fold::default();
+        for text in prior_answers {
+            let is_next = steps
+                .get(fold.cursor)
+                .is_some_and(|step| step.iter().any(|g| g.answer.text == *text));
+            let is_interlude = self
+                .interludes_of(role)
+                .any(|i| i.answer.as_ref().is_some_and(|a| a.text == *text));
+            let is_repeat = may_repeat && fold.last_ordered == Some(text.as_str());
+            if is_next || !(is_interlude || is_repeat) {
+                fold.cursor += 1;
+                fold.last_ordered = Some(text);
+            }
+        }
+        fold
+    }
+
+    /// An earlier answer again, with its tool calls where the scenario still has it.
+    fn said_before(&self, role: Role, cursor: usize, text: &str) -> ScriptedAnswer {
+        let step = cursor
+            .checked_sub(1)
+            .and_then(|at| self.steps(role).get(at));
+        let known = step.and_then(|step| step.iter().find(|g| g.answer.text == text));
+        match known {
+            Some(guarded) => guarded.answer.clone(),
+            None => ScriptedAnswer {
+                text: text.to_owned(),
+                ..ScriptedAnswer::default()
+            },
+        }
+    }
+
+    fn steps(&self, role: Role) -> &[Step] {
+        match role {
+            Role::Planner => &self.planner,
+            Role::Executor => &self.executor,
+        }
+    }
+
+    fn interludes_of(&self, role: Role) -> impl Iterator<Item = &Interlude> {
+        self.interludes.iter().filter(move |i| i.role == role)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Fold<'a> {
+    cursor: usize,
+    last_ordered: Option<&'a str>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawScenario {
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    planner: Vec<RawStep>,
+    #[serde(default)]
+    executor: Vec<RawStep>,
+    #[serde(default)]
+    interlude: Vec<RawInterlude>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    when: Option<When>,
+    text: Option<String>,
+    thinking: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+    delay_ms: Option<u64>,
+    #[serde(default)]
+    alternative: Vec<RawAlternative>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAlternative {
+    #[serde(default)]
+    when: When,
+    text: Option<String>,
+    thinking: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+    delay_ms: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawInterlude {
+    #[serde(default = "planner")]
+    role: Role,
+    when: When,
+    #[serde(default)]
+    repeat: bool,
+    text: Option<String>,
+    thinking: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+    delay_ms: Option<u64>,
+}
+
+fn planner() -> Role {
+    Role::Planner
+}
+
+impl RawStep {
+    fn checked(self, place: &str) -> Result<Step, ScenarioError> {
+        let own = RawAlternative {
+            when: self.when.unwrap_or_default(),
+            text: self.text,
+            thinking: self.thinking,
+            tool_calls: self.tool_calls,
+            delay_ms: self.delay_ms,
+        };
+        if self.alternative.is_empty() {
+            return Ok(vec![own.checked(place)?]);
+        }
+        if !own.is_empty() {
+            return Err(ScenarioError(format!(
+                "{place}: has alternatives, so its own fields belong into one of them"
+            )));
+        }
+        self.alternative
+            .into_iter()
+            .map(|alternative| alternative.checked(place))
+            .collect()
+    }
+}
+
+impl RawAlternative {
+    fn is_empty(&self) -> bool {
+        self.when == When::default()
+            && self.text.is_none()
+            && self.thinking.is_none()
+            && self.tool_calls.is_none()
+            && self.delay_ms.is_none()
+    }
+
+    fn checked(self, place: &str) -> Result<Guarded, ScenarioError> {
+        if self.text.is_none() && self.tool_calls.is_none() {
+            return Err(ScenarioError(format!(
+                "{place}: needs `text` or `tool_calls`"
+            )));
+        }
+        Ok(Guarded {
+            when: self.when,
+            answer: ScriptedAnswer {
+                text: self.text.unwrap_or_default(),
+                thinking: self.thinking.unwrap_or_default(),
+                tool_calls: self.tool_calls.unwrap_or_default(),
+                delay_ms: self.delay_ms.unwrap_or_default(),
+            },
+        })
+    }
+}
+
+impl RawInterlude {
+    fn checked(self, place: &str) -> Result<Interlude, ScenarioError> {
+        if self.when == When::default() {
+            return Err(ScenarioError(format!(
+                "{place}: an empty `when` would hold for ever"
+            )));
+        }
+        let body = RawAlternative {
+            when: When::default(),
+            text: self.text,
+            thinking: self.thinking,
+            tool_calls: self.tool_calls,
+            delay_ms: self.delay_ms,
+        };
+        let answer = match (self.repeat, body.is_empty()) {
+            (true, true) => None,
+            (true, false) => {
+                return Err(ScenarioError(format!(
+                    "{place}: either `repeat` or an answer, not both"
+                )));
+            }
+            (false, _) => Some(body.checked(place)?.answer),
+        };
+        Ok(Interlude {
+            role: self.role,
+            when: self.when,
+            answer,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SAMPLE: &str = r#"
+        [[planner]]
+        text = "look"
+        [[planner]]
+        [[planner.alternative]]
+        when = { success = false, contains = "index" }
+        text = "mend"
+        [[planner.alternative]]
+        text = "go on"
+        [[planner]]
+        text = "done"
+        [[executor]]
+        text = "{}"
+        [[interlude]]
+        when = { outcome = "unknown" }
+        repeat = true
+        [[interlude]]
+        when = { contains = "out of space" }
+        text = "tidy up"
+    "#;
+
+    fn sample() -> Scenario {
+        Scenario::parse(SAMPLE).expect("sample")
+    }
+
+    fn position(
+        prior: &[&str],
+        outcome: &str,
+        success: Option<bool>,
+        text: &str,
+    ) -> ScriptPosition {
+        ScriptPosition {
+            prior_answers: prior.iter().map(|s| (*s).to_owned()).collect(),
+            last_result: Some(LastResult {
+                outcome: outcome.into(),
+                success,
+                text: text.into(),
+            }),
+        }
+    }
+
+    fn next(position: ScriptPosition) -> Result<String, &'static str> {
+        let answer = sample().answer(Role::Planner, &position);
+        answer.map(|a| a.text).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn answers_come_in_order_and_then_the_script_is_exhausted() {
+        assert_eq!(next(ScriptPosition::default()), Ok("look".into()));
+        assert_eq!(
+            next(position(&["look"], "done", Some(true), "")),
+            Ok("go on".into())
+        );
+        assert_eq!(
+            next(position(&["look", "go on"], "done", None, "")),
+            Ok("done".into())
+        );
+        let all = position(&["look", "mend", "done"], "done", None, "");
+        assert_eq!(next(all), Err("script_exhausted"));
+    }
+
+    #[test]
+    fn the_first_alternative_whose_guard_holds_is_taken() {
+        let failed = |text| next(position(&["look"], "failed", Some(false), text));
+        assert_eq!(failed("attempt to index nil"), Ok("mend".into()));
+        assert_eq!(failed("other"), Ok("go on".into()));
+    }
+
+    #[test]
+    fn an_unknown_outcome_repeats_the_last_ordered_answer_without_advancing() {
+        assert_eq!(
+            next(position(&["look"], "unknown", None, "")),
+            Ok("look".into())
+        );
+        let repeated = position(&["look", "look"], "done", Some(true), "");
+        assert_eq!(next(repeated), Ok("go on".into()));
+        let twice = position(&["look", "look", "go on", "go on"], "unknown", None, "");
+        assert_eq!(next(twice), Ok("go on".into()));
+    }
+
+    #[test]
+    fn an_interlude_with_text_does_not_advance() {
+        let full = position(&["look"], "failed", Some(false), "out of space");
+        assert_eq!(next(full), Ok("tidy up".into()));
+        let after = position(&["look", "tidy up"], "done", Some(true), "");
+        assert_eq!(next(after), Ok("go on".into()));
+        let repeat_skips_it = position(&["look", "tidy up"], "unknown", None, "");
+        assert_eq!(next(repeat_skips_it), Ok("look".into()));
+    }
+
+    #[test]
+    fn the_same_answer_twice_in_order_is_given_twice() {
+        let scenario = Scenario::parse(
+            "[[planner]]\ntext='a'\n[[planner]]\ntext='a'\n[[planner]]\ntext='b'\n\
+             [[interlude]]\nwhen={outcome='unknown'}\nrepeat=true",
+        )
+        .expect("scenario");
+        let cursor = |n| scenario.cursor(Role::Planner, &vec!["a".to_owned(); n]);
+        assert_eq!([cursor(0), cursor(1), cursor(2)], [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_guard_that_nobody_fits_is_an_error_that_names_the_answer() {
+        let scenario = Scenario::parse("[[planner]]\nwhen={success=true}\ntext='a'").expect("ok");
+        let error = scenario.answer(Role::Planner, &ScriptPosition::default());
+        let text = error.expect_err("no fit").to_string();
+        assert!(text.contains("planner answer 1"), "{text}");
+    }
+
+    #[test]
+    fn mistakes_in_a_scenario_are_named() {
+        for (text, expected) in [
+            ("[[planner]]", "needs `text` or `tool_calls`"),
+            ("[[planner]]\ntxt='a'", "unknown field `txt`"),
+            ("[[interlude]]\nwhen={}\ntext='a'", "hold for ever"),
+            (
+                "[[interlude]]\nwhen={success=true}\nrepeat=true\ntext='a'",
+                "not both",
+            ),
+            (
+                "[[planner]]\ntext='a'\n[[planner.alternative]]\ntext='b'",
+                "one of them",
+            ),
+        ] {
+            let error = Scenario::parse(text).expect_err(text).to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in "(\\PC|\n|\\[\\[planner\\]\\]\n|text = 'a'\n){0,60}") {
+            let _ = Scenario::parse(&text);
+        }
+
+        #[test]
+        fn any_history_has_a_next_answer_or_a_clear_end(
+            prior in prop::collection::vec("look|mend|go on|done|tidy up|\\PC{0,5}", 0..20),
+            outcome in "done|failed|unknown",
+            success: Option<bool>,
+        ) {
+            let last = LastResult { outcome, success, text: String::new() };
+            let position = ScriptPosition { prior_answers: prior.clone(), last_result: Some(last) };
+            let cursor = sample().cursor(Role::Planner, &prior);
+            prop_assert!(cursor <= prior.len());
+            if let Err(error) = sample().answer(Role::Planner, &position) {
+                prop_assert_eq!(error.code(), "script_exhausted");
+                prop_assert!(cursor >= 3);
+            }
+        }
+
+        #[test]
+        fn following_the_script_with_crashes_gives_every_ordered_answer_once_in_order(
+            crashes in prop::collection::vec(0usize..3, 3),
+        ) {
+            let scenario = sample();
+            let mut prior = Vec::new();
+            let mut ordered = Vec::new();
+            for unknowns in crashes {
+                let mut position = ScriptPosition { prior_answers: prior.clone(), last_result: None };
+                let answer = scenario.answer(Role::Planner, &position).expect("next").text;
+                prior.push(answer.clone());
+                ordered.push(answer.clone());
+                for _ in 0..unknowns {
+                    position.prior_answers.clone_from(&prior);
+                    let outcome = "unknown".to_owned();
+                    position.last_result = Some(LastResult { outcome, ..LastResult::default() });
+                    let again = scenario.answer(Role::Planner, &position).expect("repeat").text;
+                    prop_assert_eq!(&again, &answer);
+                    prior.push(again);
+                }
+            }
+            prop_assert_eq!(ordered, ["look", "go on", "done"]);
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! Reads a planner's answer: one directive, or why there is none. Never guesses, never panics.
+
+use super::block::{self, Field};
+use crate::domain::directive::{Action, Directive, Reading, ThenItem};
+use crate::domain::ids::ClientId;
+use crate::domain::tool::is_tool_name;
+use serde_json::Value;
+
+/// The six directives that a planner may give.
+pub const KEYWORDS: [&str; 6] = ["ASK_USER", "WRITE_FILE", "RUN", "SHELL", "TOOL", "DONE"];
+
+/// Reads the one directive in `answer` (source document 000, layer A).
+pub fn read(answer: &str) -> Reading {
+    let text = answer.replace("\r\n", "\n").replace('\r', "\n");
+    let lines: Vec<&str> = block::without_thinking(&text).lines().collect();
+    let Some(start) = lines.iter().position(|line| block::is_directive_line(line)) else {
+        return without_directive_line(&lines);
+    };
+    let fields = block::fields(&lines[start..]);
+    let mut blocks = split_directives(&fields);
+    let first = blocks.remove(0);
+    let mut notes = Vec::new();
+    for other in blocks {
+        if same_directive(first, other) {
+            notes.push("the same directive stood there twice".to_owned());
+        } else {
+            return nothing(format!(
+                "two directives in one answer ({} and {}): give exactly one",
+                first[0].value, other[0].value
+            ));
+        }
+    }
+    read_block(first, notes, || unwrapped(&lines[start..]))
+}
+
+fn nothing(problem: String) -> Reading {
+    Reading::Nothing {
+        problems: vec![problem],
+    }
+}
+
+/// An answer without a `DIRECTIVE:` line. A lone keyword shows what was meant, but not clearly.
+fn without_directive_line(lines: &[&str]) -> Reading {
+    match lines
+        .iter()
+        .position(|line| KEYWORDS.contains(&line.trim()))
+    {
+        Some(start) => Reading::Unclear {
+            text: lines[start..].join("\n"),
+            problems: vec!["the line \"DIRECTIVE: …\" is missing".to_owned()],
+        },
+        None => nothing(format!(
+            "no line begins with \"DIRECTIVE:\"; begin with one of {}",
+            KEYWORDS.join(", ")
+        )),
+    }
+}
+
+fn split_directives(fields: &[Field]) -> Vec<&[Field]> {
+    let starts: Vec<usize> = (0..fields.len())
+        .filter(|i| fields[*i].name == "DIRECTIVE")
+        .collect();
+    let ends = starts.iter().skip(1).copied().chain([fields.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &fields[*start..end])
+        .collect()
+}
+
+/// The same words may be followed by other chatter.
+fn same_directive(a: &[Field], b: &[Field]) -> bool {
+    let essence = |fields: &[Field]| -> Vec<(String, String, Option<String>)> {
+        let of = |f: &Field| {
+            let content = f.fenced.as_ref().map(|fenced| fenced.content.clone());
+            (f.name.clone(), f.value.clone(), content)
+        };
+        fields.iter().map(of).collect()
+    };
+    essence(a) == essence(b)
+}
+
+/// The block as text for the executor, without a fence that was around all of it.
+fn unwrapped(lines: &[&str]) -> String {
+    lines.join("\n").trim_end().to_owned()
+}
+
+fn read_block(fields: &[Field], notes: Vec<String>, text: impl Fn() -> String) -> Reading {
+    let mut block = Block {
+        fields,
+        notes,
+        problems: Vec::new(),
+    };
+    let keyword = keyword_of(&fields[0].value);
+    if let Some(field) = fields
+        .iter()
+        .find(|f| f.fenced.as_ref().is_some_and(|f| !f.closed))
+    {
+        return nothing(format!(
+            "the code block of {} is not closed: the answer was cut off, or the closing fence is missing",
+            field.name
+        ));
+    }
+    let action = match keyword.as_str() {
+        "ASK_USER" => block.ask_user(),
+        "WRITE_FILE" => block.write_file(),
+        "RUN" => block.run(),
+        "SHELL" => block.shell(),
+        "TOOL" => block.tool(),
+        "DONE" => block.done(),
+        _ => {
+            return nothing(format!(
+                "\"{}\" is no directive; use one of {}",
+                fields[0].value.chars().take(40).collect::<String>(),
+                KEYWORDS.join(", ")
+            ));
+        }
+    };
+    let on = block.on();
+    match action {
+        Some(action) if block.problems.is_empty() => Reading::Clear {
+            directive: Directive { action, on },
+            notes: block.notes,
+        },
+        _ => Reading::Unclear {
+            text: text(),
+            problems: block.problems,
+        },
+    }
+}
+
+/// `write file` and `WRITE-FILE` mean `WRITE_FILE`.
+fn keyword_of(value: &str) -> String {
+    let word = value.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    word.to_ascii_uppercase().replace([' ', '-'], "_")
+}
+
+struct Block<'a> {
+    fields: &'a [Field],
+    notes: Vec<String>,
+    problems: Vec<String>,
+}
+
+impl Block<'_> {
+    fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|f| f.name == name)
+    }
+
+    /// The text of a field: its own line and the lines right below it, joined by spaces.
+    fn text(&self, name: &str) -> Option<String> {
+        let field = self.field(name)?;
+        if let Some(fenced) = &field.fenced {
+            return Some(fenced.content.trim_end().to_owned());
+        }
+        let below = field
+            .lines
+            .iter()
+            .map(|l| l.trim())
+            .take_while(|l| !l.is_empty() && !l.starts_with("```"));
+        let joined = std::iter::once(field.value.as_str())
+            .chain(below)
+            .filter(|l| !l.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        (!joined.is_empty()).then_some(joined)
+    }
+
+    /// Like [`Self::text`], but missing or left as a placeholder is a problem.
+    fn needed(&mut self, name: &str) -> Option<String> {
+        match self.text(name) {
+            Some(text) if text.starts_with('<') && text.ends_with('>') => {
+                self.problems
+                    .push(format!("{name} still holds the placeholder {text}"));
+                None
+            }
+            Some(text) => Some(text),
+            None => {
+                self.problems.push(format!("{name} is missing"));
+                None
+            }
+        }
+    }
+
+    /// A path: one line, without quotes around it.
+    fn path(&mut self) -> Option<String> {
+        let field = self.needed("PATH").and(self.field("PATH"))?;
+        let path = unquote(&field.value).to_owned();
+        if path.is_empty() {
+            self.problems.push("PATH is missing".to_owned());
+            return None;
+        }
+        if path.chars().any(char::is_whitespace) {
+            self.problems.push(format!(
+                "PATH \"{path}\" holds a space: arguments belong in ARGS as a JSON array"
+            ));
+            return None;
+        }
+        Some(path)
+    }
+
+    fn ask_user(&mut self) -> Option<Action> {
+        Some(Action::AskUser {
+            question: self.needed("QUESTION")?,
+            why: self.text("WHY").or_else(|| self.text("REASON")),
+            next: self.text("NEXT"),
+        })
+    }
+
+    fn write_file(&mut self) -> Option<Action> {
+        let path = self.path();
+        let fenced = self.field("CONTENT").and_then(|f| f.fenced.clone());
+        if fenced.is_none() {
+            self.problems
+                .push("CONTENT needs the whole file in a fenced code block".to_owned());
+        }
+        let then = self.then();
+        let fenced = fenced?;
+        let language = self
+            .text("LANGUAGE")
+            .or((!fenced.info.is_empty()).then_some(fenced.info));
+        Some(Action::WriteFile {
+            path: path?,
+            language,
+            content: fenced.content,
+            then,
+        })
+    }
+
+    fn then(&mut self) -> Vec<ThenItem> {
+        let Some(field) = self.field("THEN") else {
+            return Vec::new();
+        };
+        let fenced = field
+            .fenced
+            .iter()
+            .flat_map(|f| f.content.lines())
+            .map(str::to_owned);
+        let lines: Vec<String> = std::iter::once(field.value.clone())
+            .chain(fenced)
+            .chain(field.lines.iter().cloned())
+            .skip_while(|l| l.trim().is_empty())
+            .take_while(|l| !l.trim().is_empty() && !l.trim().starts_with("```"))
+            .collect();
+        let mut items = Vec::new();
+        for line in lines {
+            match then_item(&line) {
+                Some(item) => items.push(item),
+                None => self.problems.push(format!(
+                    "the THEN item \"{}\" is neither RUN path args nor SHELL command",
+                    line.trim()
+                )),
+            }
+        }
+        items
+    }
+
+    fn run(&mut self) -> Option<Action> {
+        let path = self.path();
+        let args = self.args();
+        Some(Action::Run {
+            path: path?,
+            args: args?,
+            expect: self.text("EXPECT"),
+        })
+    }
+
+    /// ARGS of a RUN: a JSON array, or plain words.
+    fn args(&mut self) -> Option<Vec<String>> {
+        let Some(text) = self.text("ARGS") else {
+            return Some(Vec::new());
+        };
+        if !text.starts_with('[') {
+            self.notes
+                .push("ARGS was no JSON array; its words were taken".to_owned());
+            return Some(block::words(&text));
+        }
+        let Ok(values) = serde_json::from_str::<Vec<Value>>(&text) else {
+            self.problems
+                .push(format!("ARGS {text} is no JSON array of strings"));
+            return None;
+        };
+        let mut args = Vec::with_capacity(values.len());
+        for value in values {
+            match value {
+                Value::String(text) => args.push(text),
+                Value::Number(number) => args.push(number.to_string()),
+                other => {
+                    self.problems
+                        .push(format!("ARGS holds {other}, which is no string"));
+                    return None;
+                }
+            }
+        }
+        Some(args)
+    }
+
+    fn shell(&mut self) -> Option<Action> {
+        let command = self.needed("COMMAND")?;
+        let command = match serde_json::from_str::<String>(&command) {
+            Ok(text) => text,
+            Err(_) => unquote(&command).to_owned(),
+        };
+        if command.trim().is_empty() {
+            self.problems.push("COMMAND is empty".to_owned());
+            return None;
+        }
+        Some(Action::Shell {
+            command,
+            expect: self.text("EXPECT"),
+        })
+    }
+
+    fn tool(&mut self) -> Option<Action> {
+        let key = if self.field("NAME").is_none() && self.field("TOOL").is_some() {
+            "TOOL"
+        } else {
+            "NAME"
+        };
+        let name = self.needed(key).map(|name| unquote(&name).to_owned());
+        if let Some(name) = name.as_deref().filter(|name| !is_tool_name(name)) {
+            self.problems
+                .push(format!("NAME \"{name}\" is no tool name"));
+        }
+        let args = match self.text("ARGS") {
+            None => Some(Value::Object(Default::default())),
+            Some(text) => match serde_json::from_str(&text) {
+                Ok(args @ Value::Object(_)) => Some(args),
+                Ok(_) => {
+                    self.problems.push("ARGS is no JSON object".to_owned());
+                    None
+                }
+                Err(error) => {
+                    self.problems
+                        .push(format!("ARGS is no JSON object: {error}"));
+                    None
+                }
+            },
+        };
+        Some(Action::Tool {
+            name: name?,
+            args: args?,
+        })
+    }
+
+    fn done(&mut self) -> Option<Action> {
+        Some(Action::Done {
+            summary: self.needed("SUMMARY")?,
+            notes: self.text("NOTES"),
+        })
+    }
+
+    fn on(&mut self) -> Option<ClientId> {
+        let name = self.text("ON")?;
+        match ClientId::parse(unquote(&name)) {
+            Ok(id) => Some(id),
+            Err(error) => {
+                self.problems.push(format!("ON names no computer: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// Without one pair of quotes or backticks around it.
+fn unquote(text: &str) -> &str {
+    let text = text.trim();
+    for quote in ['"', '\'', '`'] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+/// `1 RUN /TODO.lua list`, `2. SHELL ls`, `- RUN x`.
+fn then_item(line: &str) -> Option<ThenItem> {
+    let line = line.trim().trim_matches('`');
+    let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || " .):-*".contains(c));
+    let (keyword, rest) = line.split_once(char::is_whitespace)?;
+    let rest = rest.trim();
+    match keyword.trim_end_matches(':').to_ascii_uppercase().as_str() {
+        "RUN" => {
+            let mut words = block::words(rest).into_iter();
+            Some(ThenItem::Run {
+                path: words.next()?,
+                args: words.collect(),
+            })
+        }
+        "SHELL" if !rest.is_empty() => Some(ThenItem::Shell {
+            command: unquote(rest).to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::printer::print;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn clear(answer: &str) -> Directive {
+        match read(answer) {
+            Reading::Clear { directive, .. } => directive,
+            other => panic!("expected a clear directive, got {other:?}"),
+        }
+    }
+
+    fn problems(answer: &str) -> String {
+        match read(answer) {
+            Reading::Clear { directive, .. } => panic!("expected problems, got {directive:?}"),
+            Reading::Unclear { problems, .. } | Reading::Nothing { problems } => {
+                problems.join("; ")
+            }
+        }
+    }
+
+    #[test]
+    fn chatter_thinking_crlf_and_an_outer_fence_do_not_hide_the_directive() {
+        let answer = "<think>RUN or SHELL?</think>\r\nSure! Here is my step:\r\n```\r\n**DIRECTIVE:** write file\r\n\
+            PATH: `/a.lua`\r\nCONTENT:\r\n```lua\r\nprint(1)\r\n```\r\nTHEN:\r\n1. RUN /a.lua \"x y\"\r\n```\r\nHope that helps!";
+        let Action::WriteFile {
+            path,
+            content,
+            then,
+            language,
+        } = clear(answer).action
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (path.as_str(), content.as_str(), language.as_deref()),
+            ("/a.lua", "print(1)\n", Some("lua"))
+        );
+        assert_eq!(
+            then,
+            [ThenItem::Run {
+                path: "/a.lua".into(),
+                args: vec!["x y".into()]
+            }]
+        );
+    }
+
+    #[test]
+    fn a_directive_inside_the_written_file_is_content() {
+        let answer =
+            "DIRECTIVE: WRITE_FILE\nPATH: /p.md\nCONTENT:\n```\nDIRECTIVE: DONE\nSUMMARY: x\n```\n";
+        let Action::WriteFile { content, .. } = clear(answer).action else {
+            panic!()
+        };
+        assert_eq!(content, "DIRECTIVE: DONE\nSUMMARY: x\n");
+    }
+
+    #[test]
+    fn two_different_directives_are_refused_but_a_repeated_one_is_taken_once() {
+        assert!(
+            problems("DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x")
+                .contains("exactly one")
+        );
+        let twice = "DIRECTIVE: RUN\nPATH: /a\n\nDIRECTIVE: RUN\nPATH: /a\n\nThat was it.";
+        assert!(matches!(clear(twice).action, Action::Run { .. }));
+    }
+
+    #[test]
+    fn each_missing_or_malformed_field_is_named() {
+        for (answer, expected) in [
+            ("DIRECTIVE: ASK_USER\nWHY: x", "QUESTION is missing"),
+            (
+                "DIRECTIVE: WRITE_FILE\nCONTENT:\n```\nx\n```",
+                "PATH is missing",
+            ),
+            (
+                "DIRECTIVE: WRITE_FILE\nPATH: /a\nCONTENT: print(1)",
+                "fenced code block",
+            ),
+            (
+                "DIRECTIVE: WRITE_FILE\nPATH: /a\nCONTENT:\n```lua\nprint(1)",
+                "not closed",
+            ),
+            (
+                "DIRECTIVE: WRITE_FILE\nPATH: /a\nCONTENT:\n```\nx\n```\nTHEN: dance",
+                "THEN item",
+            ),
+            ("DIRECTIVE: RUN\nPATH: /a list", "arguments belong in ARGS"),
+            ("DIRECTIVE: RUN\nPATH: /a\nARGS: [\"x\"", "no JSON array"),
+            ("DIRECTIVE: RUN\nPATH: <path>", "placeholder"),
+            ("DIRECTIVE: SHELL", "COMMAND is missing"),
+            ("DIRECTIVE: TOOL\nNAME: dig\nARGS: [1]", "no JSON object"),
+            ("DIRECTIVE: TOOL\nNAME: a b", "no tool name"),
+            ("DIRECTIVE: DONE", "SUMMARY is missing"),
+            ("DIRECTIVE: FLY", "is no directive"),
+            ("I think we are done.", "no line begins with"),
+            ("RUN\nPATH: /a", "is missing"),
+        ] {
+            let found = problems(answer);
+            assert!(found.contains(expected), "{answer:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_tool_directive_may_spread_its_arguments_over_lines_or_a_fence() {
+        let spread = "DIRECTIVE: TOOL\nNAME: dig\nARGS: {\n  \"side\": \"front\"\n}\nON: turtle-1";
+        let fenced =
+            "DIRECTIVE: TOOL\nNAME: dig\nARGS:\n```json\n{\"side\":\"front\"}\n```\nON: turtle-1";
+        assert_eq!(clear(spread), clear(fenced));
+        assert_eq!(clear(spread).on.unwrap().as_str(), "turtle-1");
+    }
+
+    fn line() -> impl Strategy<Value = String> {
+        "[A-Za-z0-9][A-Za-z0-9 ,.?!'()=/-]{0,30}[A-Za-z0-9.?!]"
+    }
+
+    fn content() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            "[ -~]{0,30}",
+            Just("```".to_owned()),
+            Just("````lua".to_owned()),
+            Just("~~~".to_owned()),
+            Just("DIRECTIVE: RUN".to_owned()),
+            Just("</think>".to_owned()),
+            "\\PC{0,20}",
+        ];
+        proptest::collection::vec(line, 0..8)
+            .prop_map(|lines| lines.iter().map(|l| format!("{l}\n")).collect())
+    }
+
+    fn path() -> impl Strategy<Value = String> {
+        "/[a-zA-Z0-9_./-]{0,20}[a-z]"
+    }
+
+    fn then_items() -> impl Strategy<Value = Vec<ThenItem>> {
+        let arg = "[a-z0-9 ]{0,8}";
+        let run = (path(), proptest::collection::vec(arg, 0..3))
+            .prop_map(|(path, args)| ThenItem::Run { path, args });
+        let shell = line().prop_map(|command| ThenItem::Shell { command });
+        proptest::collection::vec(prop_oneof![run, shell], 0..3)
+    }
+
+    fn action() -> impl Strategy<Value = Action> {
+        use proptest::option::of;
+        prop_oneof![
+            (line(), of(line()), of(line())).prop_map(|(question, why, next)| Action::AskUser {
+                question,
+                why,
+                next
+            }),
+            (path(), content(), then_items()).prop_map(|(path, content, then)| Action::WriteFile {
+                path,
+                language: Some("lua".into()),
+                content,
+                then
+            }),
+            (
+                path(),
+                proptest::collection::vec("\\PC{0,12}", 0..4),
+                of(line())
+            )
+                .prop_map(|(path, args, expect)| Action::Run { path, args, expect }),
+            (line(), of(line())).prop_map(|(command, expect)| Action::Shell { command, expect }),
+            (
+                "[a-z_.-]{1,20}",
+                proptest::collection::btree_map("[a-z]{1,5}", "\\PC{0,12}", 0..3)
+            )
+                .prop_map(|(name, args)| Action::Tool {
+                    name,
+                    args: serde_json::json!(args)
+                }),
+            (line(), of(line())).prop_map(|(summary, notes)| Action::Done { summary, notes }),
+        ]
+    }
+
+    fn directive() -> impl Strategy<Value = Directive> {
+        let on = proptest::option::of(
+            "[a-z][a-z0-9-]{0,10}".prop_map(|id| ClientId::parse(&id).unwrap()),
+        );
+        (action(), on).prop_map(|(action, on)| Directive { action, on })
+    }
+
+    proptest! {
+        #[test]
+        fn every_printed_directive_reads_back(directive in directive(), crlf: bool, before in line(), after in line()) {
+            let mut text = format!("{before}\n{}\n{after}\n", print(&directive));
+            if crlf {
+                text = text.replace('\n', "\r\n");
+            }
+            match read(&text) {
+                Reading::Clear { directive: got, .. } => prop_assert_eq!(got, directive),
+                other => prop_assert!(false, "{:?} from {}", other, text),
+            }
+        }
+
+        #[test]
+        fn noise_never_panics(text in "(DIRECTIVE|THEN|ARGS|CONTENT|PATH|:|\n|```|~~~|<think>|</think>|\\[|\\{|\"|\\PC){0,60}") {
+            let _ = read(&text);
+        }
+    }
+}
