@@ -1,1 +1,6 @@
-//! The one integration binary: everything that needs real sockets, real files and real processes.
+//! The one integration binary: everything that needs real processes, real sockets and real files.
+
+mod demo;
+mod recovery;
+mod serving;
+mod support;
