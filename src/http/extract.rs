@@ -9,6 +9,7 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::future::{Ready, ready};
 
 /// A JSON body; no body is taken as an empty object. The `Content-Type` is not looked at: a forgotten
@@ -50,7 +51,7 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> 
     } else {
         body
     };
-    let value: serde_json::Value = serde_json::from_slice(body).map_err(|error| {
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
         Problem::new(ErrorCode::BadJson, format!("the body is no JSON: {error}"))
             .with_hint("send one JSON object; check quotes, commas and nesting")
     })?;
@@ -131,6 +132,19 @@ pub(super) fn limit(wanted: Option<usize>, default: usize, max: usize) -> Result
     match wanted.unwrap_or(default) {
         limit if (1..=max).contains(&limit) => Ok(limit),
         _ => Err(Problem::invalid("limit", format!("`limit` is 1 to {max}"))),
+    }
+}
+
+/// A JSON object, where none and `[]` are taken as an empty one: Lua cannot tell them apart.
+pub(super) fn object(field: &str, value: Value) -> Result<Value, Problem> {
+    match value {
+        Value::Null => Ok(json!({})),
+        Value::Array(list) if list.is_empty() => Ok(json!({})),
+        Value::Object(_) => Ok(value),
+        _ => Err(Problem::invalid(
+            field,
+            format!("`{field}` is a JSON object"),
+        )),
     }
 }
 

@@ -10,8 +10,6 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub struct Problem {
     code: ErrorCode,
-    /// Unless the code's own.
-    status: Option<StatusCode>,
     detail: String,
     /// Instead of the code's own.
     hint: Option<String>,
@@ -22,7 +20,6 @@ impl Problem {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Problem {
             code,
-            status: None,
             detail: detail.into(),
             hint: None,
             extra: Map::new(),
@@ -31,16 +28,15 @@ impl Problem {
 
     /// A request that cannot be read; `field` is the path to what is wrong, for example `budgets.steps`.
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Problem::new(ErrorCode::InvalidRequest, detail).with("field", field.into())
+        let field = field.into();
+        let hint = format!("mend `{field}`; docs/http.md lists what each request takes");
+        Problem::new(ErrorCode::InvalidRequest, detail)
+            .with("field", field)
+            .with_hint(hint)
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
-        self
-    }
-
-    pub fn with_status(mut self, status: StatusCode) -> Self {
-        self.status = Some(status);
         self
     }
 
@@ -80,9 +76,7 @@ impl fmt::Display for Problem {
 
 impl ResponseError for Problem {
     fn status_code(&self) -> StatusCode {
-        let own = StatusCode::from_u16(self.code.http_status());
-        self.status
-            .unwrap_or(own.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
+        StatusCode::from_u16(self.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     fn error_response(&self) -> HttpResponse {

@@ -22,6 +22,9 @@ pub fn time(at_ms: i64) -> String {
 pub(super) fn task(summary: &TaskSummary) -> Value {
     let mut body = serde_json::to_value(summary).unwrap_or_default();
     if let Value::Object(fields) = &mut body {
+        if summary.metadata.is_null() {
+            fields.insert("metadata".to_owned(), json!({}));
+        }
         for (kept, shown, at_ms) in [
             ("created_at_ms", "created_at", summary.created_at_ms),
             ("updated_at_ms", "updated_at", summary.updated_at_ms),

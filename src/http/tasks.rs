@@ -1,13 +1,13 @@
 //! `/api/v1/tasks`
 
-use super::extract::{Json, Query, limit, task_id};
+use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
 use super::{Api, LOCAL_OWNER, Problem, ask};
 use crate::actors::supervisor::messages::{BudgetOverrides, CancelTask, StartError, StartTask};
-use crate::domain::event::StoredEvent;
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::store::{Cursor, TaskQuery};
+use crate::strategy::step_log::{StepLog, step_log};
 use crate::wire::codes::ErrorCode;
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
@@ -63,7 +63,7 @@ pub(super) async fn create(
             owner: LOCAL_OWNER.to_owned(),
             context: body.context,
             allowed_commands: body.allowed_commands,
-            metadata: body.metadata,
+            metadata: object("metadata", body.metadata)?,
             interactive: body.interactive,
             budgets: body.budgets.unwrap_or_default(),
             call: None,
@@ -171,19 +171,13 @@ pub(super) async fn events(
     }))
 }
 
-/// The task step by step, for people.
+/// The task step by step: what each model saw and said, what was called and what came back.
 pub(super) async fn steps(
     api: web::ThinData<Api>,
     id: web::Path<String>,
-) -> Result<web::Json<List<Value>>, Problem> {
+) -> Result<web::Json<List<StepLog>>, Problem> {
     let loaded = api.journal.load_task(task_id(&id)?).await?;
-    Ok(web::Json(List::all(step_log(&loaded.events)?)))
-}
-
-/// One value a step, made by the strategy layer from the journal.
-fn step_log(_events: &[StoredEvent]) -> Result<Vec<Value>, Problem> {
-    let detail = "this version has no step log; its facts are under `events`";
-    Err(Problem::new(ErrorCode::Unsupported, detail))
+    Ok(web::Json(List::all(step_log(&loaded.events))))
 }
 
 #[derive(Deserialize)]

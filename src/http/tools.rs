@@ -1,6 +1,6 @@
 //! `POST /api/v1/tools/call`: one call now, as a task of kind `call`, and its outcome as the answer.
 
-use super::extract::Json;
+use super::extract::{Json, object};
 use super::{Api, LOCAL_OWNER, Problem, ask, tasks};
 use crate::actors::feed::messages::{Committed, Subscribe};
 use crate::actors::supervisor::messages::{CancelTask, StartTask};
@@ -42,13 +42,7 @@ impl CallBody {
     fn check(self) -> Result<Self, Problem> {
         Address::parse(&self.command)
             .map_err(|error| Problem::invalid("command", error.to_string()))?;
-        let args = match self.args {
-            Value::Null => json!({}),
-            // Lua cannot tell an empty list from an empty object.
-            Value::Array(list) if list.is_empty() => json!({}),
-            Value::Object(args) => Value::Object(args),
-            _ => return Err(Problem::invalid("args", "`args` is a JSON object")),
-        };
+        let args = object("args", self.args)?;
         if self
             .timeout_ms
             .is_some_and(|ms| !(1..=MAX_TIMEOUT_MS).contains(&ms))
@@ -91,7 +85,9 @@ pub(super) async fn call(
     };
     match waited {
         Ok(ended) => ended?,
-        Err(_) => give_up(&api, &task_id).await,
+        Err(_) if started.created => give_up(&api, &task_id).await,
+        // Somebody else's request made the call; it is theirs to give up.
+        Err(_) => {}
     }
     let events = api.journal.load_task(task_id.clone()).await?.events;
     ending(&task_id, &events)

@@ -5,7 +5,7 @@ use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::profile::Budgets;
-use crate::domain::task::TaskState;
+use crate::domain::task::{TaskState, TaskSummary};
 use crate::domain::tool::EffectClass;
 use serde_json::{Value, json};
 
@@ -151,12 +151,17 @@ impl Author {
             } else {
                 Vec::new()
             },
-            summary: self.state.summary(),
+            summary: self.summary(),
             idempotency_key: None,
         }
     }
 
+    /// The task as it stands after what was appended.
+    pub fn summary(&self) -> TaskSummary {
+        self.state.summary()
+    }
+
     pub fn write(&mut self, events: Vec<TaskEvent>) -> Write {
-        Write::Append(self.append(events))
+        Write::Append(Box::new(self.append(events)))
     }
 }

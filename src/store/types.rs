@@ -19,7 +19,7 @@ pub struct Identity {
 /// One entry of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    Append(Append),
+    Append(Box<Append>),
     SaveComputer(ComputerRecord),
     /// A computer was told how this task ended.
     NoticeDelivered(TaskId),

@@ -1,1 +1,1 @@
-fn main() {}
+//! The one integration binary: everything that needs real sockets, real files and real processes.

@@ -215,7 +215,7 @@ impl Handler<AppendEvents> for Journal {
             summary: message.summary,
             idempotency_key: message.idempotency_key,
         };
-        self.enqueue(Write::Append(append), ctx)
+        self.enqueue(Write::Append(Box::new(append)), ctx)
     }
 }
 

@@ -79,7 +79,13 @@ fn a_torn_write_ahead_log_yields_whole_appends_from_the_beginning_and_can_be_con
             expected_seq: events as u64,
             ..Author::new("A").append(vec![created("again")])
         };
-        assert!(store.writer.write(&[Write::Append(append)]).unwrap()[0].is_ok());
+        assert!(
+            store
+                .writer
+                .write(&[Write::Append(Box::new(append))])
+                .unwrap()[0]
+                .is_ok()
+        );
     }
     assert_eq!(lengths.last(), Some(&9));
     assert!(
