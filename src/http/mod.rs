@@ -16,6 +16,10 @@ mod tasks;
 mod tests;
 mod tools;
 pub mod ws;
+#[cfg(test)]
+mod ws_client;
+#[cfg(test)]
+mod ws_tests;
 
 pub use problem::Problem;
 pub use server::{HttpServer, bind};

@@ -437,3 +437,6 @@ pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |t| i64::try_from(t.as_millis()).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod actor_tests;

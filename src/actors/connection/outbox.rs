@@ -172,6 +172,7 @@ impl Outbox {
                 call.tool_rev = None;
                 call.args_hash = None;
                 call.delivery = None;
+                call.deadline_ms = None;
                 Some(ServerMessage::CommandCall(call))
             }
             message if message.is_starred() || matches!(message, ServerMessage::Pong(_)) => {

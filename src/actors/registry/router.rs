@@ -185,3 +185,7 @@ impl Router {
         all
     }
 }
+
+#[cfg(test)]
+#[path = "router_tests.rs"]
+mod tests;

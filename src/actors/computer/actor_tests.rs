@@ -1,0 +1,254 @@
+//! The actor between recipients, with a clock that jumps.
+
+use super::*;
+use crate::actors::connection::messages::{CloseConnection, ConnectionId, Probe};
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::ids::{ClientId, Generation, QuestionId};
+use crate::domain::tool::ToolSpec;
+use lane::Receipt;
+use messages::CallNews;
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+struct Ear<M>(UnboundedSender<M>);
+
+impl<M: Unpin + 'static> Actor for Ear<M> {
+    type Context = Context<Self>;
+}
+
+impl<M: Message<Result = ()> + Unpin + 'static> Handler<M> for Ear<M> {
+    type Result = ();
+
+    fn handle(&mut self, message: M, _: &mut Self::Context) {
+        let _ = self.0.send(message);
+    }
+}
+
+fn ear<M: Message<Result = ()> + Send + Unpin + 'static>() -> (Recipient<M>, UnboundedReceiver<M>) {
+    let (tell, told) = unbounded_channel();
+    (Ear(tell).start().recipient(), told)
+}
+
+struct NoProbe;
+
+impl Actor for NoProbe {
+    type Context = Context<Self>;
+}
+
+impl Handler<Probe> for NoProbe {
+    type Result = bool;
+
+    fn handle(&mut self, _: Probe, _: &mut Self::Context) -> bool {
+        false
+    }
+}
+
+struct Bench {
+    computer: Addr<Computer>,
+    out: UnboundedReceiver<ToClient>,
+    connection: ConnectionId,
+    facts: UnboundedReceiver<CallFact>,
+    lookups: Arc<AtomicUsize>,
+    cell: Arc<ComputerCell>,
+}
+
+fn task_id() -> TaskId {
+    TaskId::from_unique("01").unwrap()
+}
+
+fn call_id() -> CallId {
+    CallId::derive(&task_id(), Generation(1), 1, 0)
+}
+
+async fn bench() -> Bench {
+    let client_id = ClientId::parse("cc").unwrap();
+    let cell = ComputerCell::new(client_id, "local".into(), Registration::default(), 0);
+    let cell = Arc::new(cell);
+    let lookups = Arc::new(AtomicUsize::new(0));
+    let counted = lookups.clone();
+    let find: CallLookup = Arc::new(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { true })
+    });
+    let (tools_changed, _) = ear();
+    let links = ComputerLinks {
+        tools_changed,
+        notice_delivered: None,
+        find_call: Some(find),
+    };
+    let computer = Computer::new(cell.clone(), 0, None, LaneLimits::default(), links).start();
+    let (to_client, out) = ear();
+    let (close, _) = ear::<CloseConnection>();
+    let connection = ConnectionId::next();
+    let dig: ToolSpec = serde_json::from_value(json!({"name": "dig"})).unwrap();
+    let registration = Registration {
+        tools: [("dig".to_owned(), dig)].into(),
+        ..Registration::default()
+    };
+    let attach = Attach {
+        link: ConnectionLink {
+            id: connection,
+            out: to_client,
+            probe: NoProbe.start().recipient(),
+            close,
+        },
+        boot_id: "b1".into(),
+        high_seq: None,
+        registration,
+    };
+    computer.send(attach).await.unwrap();
+    let (reply_to, facts) = ear();
+    let place = PlaceCall {
+        task_id: task_id(),
+        generation: Generation(1),
+        call_id: call_id(),
+        tool: "dig".into(),
+        args: json!({}),
+        timeout_ms: None,
+        reply_to,
+    };
+    computer.send(place).await.unwrap();
+    computer
+        .send(Dispatch { call_id: call_id() })
+        .await
+        .unwrap();
+    Bench {
+        computer,
+        out,
+        connection,
+        facts,
+        lookups,
+        cell,
+    }
+}
+
+impl Bench {
+    async fn settled(&mut self) -> CallReport {
+        loop {
+            if let CallNews::Settled(report) = self.facts.recv().await.unwrap().what {
+                return report;
+            }
+        }
+    }
+}
+
+fn done() -> CallReport {
+    CallReport {
+        outcome: Outcome::Done,
+        result: None,
+        error: None,
+        code: None,
+        duration_ms: None,
+        truncated: false,
+    }
+}
+
+#[actix::test]
+async fn a_deadline_cancels_and_then_says_unknown_without_anybody_waiting() {
+    tokio::time::pause();
+    let mut bench = bench().await;
+    let started = tokio::time::Instant::now();
+    let report = bench.settled().await;
+    assert_eq!(
+        (report.outcome, report.code.as_deref()),
+        (Outcome::Unknown, Some("timeout"))
+    );
+    assert!(started.elapsed() >= Duration::from_secs(65));
+    assert!(matches!(
+        bench.out.recv().await.unwrap().0,
+        ServerMessage::CommandCall(_)
+    ));
+    assert!(matches!(
+        bench.out.recv().await.unwrap().0,
+        ServerMessage::CommandCancel(_)
+    ));
+}
+
+#[actix::test]
+async fn what_an_earlier_connection_says_of_a_call_does_not_count_but_a_result_does() {
+    let mut bench = bench().await;
+    let from_elsewhere = |fact| FromConnection {
+        connection: ConnectionId::next(),
+        fact,
+    };
+    let receipt = ConnectionFact::Receipt {
+        call_id: call_id(),
+        receipt: Receipt::Unknown,
+    };
+    bench.computer.send(from_elsewhere(receipt)).await.unwrap();
+    let answered = ConnectionFact::Answered {
+        task_id: task_id(),
+        call_id: call_id(),
+        report: done(),
+    };
+    bench.computer.send(from_elsewhere(answered)).await.unwrap();
+    assert_eq!(bench.settled().await.outcome, Outcome::Done);
+}
+
+#[actix::test]
+async fn a_result_that_nobody_waits_for_is_confirmed_if_the_journal_has_it() {
+    let mut bench = bench().await;
+    let stray = CallId::derive(&task_id(), Generation(1), 9, 0);
+    let answered = ConnectionFact::Answered {
+        task_id: task_id(),
+        call_id: stray.clone(),
+        report: done(),
+    };
+    let connection = bench.connection;
+    let told = FromConnection {
+        connection,
+        fact: answered,
+    };
+    bench.computer.send(told).await.unwrap();
+    bench.out.recv().await.unwrap();
+    let ToClient(ServerMessage::ResultStored(stored)) = bench.out.recv().await.unwrap() else {
+        panic!("not confirmed");
+    };
+    assert_eq!(stored.call_id, stray);
+    assert_eq!(bench.lookups.load(Ordering::Relaxed), 1);
+}
+
+#[actix::test]
+async fn a_question_is_shown_and_taken_away() {
+    let mut bench = bench().await;
+    bench.out.recv().await.unwrap();
+    let question_id = QuestionId::derive(&task_id(), Generation(1), 4);
+    let (delivered, mut shown) = ear();
+    let ask = QuestionNotice::Ask {
+        task_id: task_id(),
+        question_id: question_id.clone(),
+        question: "which side?".into(),
+        why: "there are two".into(),
+        delivered,
+    };
+    bench.computer.send(ask).await.unwrap();
+    assert_eq!(shown.recv().await.unwrap().question_id, question_id);
+    assert!(matches!(
+        bench.out.recv().await.unwrap().0,
+        ServerMessage::UserQuestion(_)
+    ));
+    let closed = QuestionNotice::Closed {
+        question_id,
+        answer: None,
+        by: None,
+    };
+    bench.computer.send(closed).await.unwrap();
+    assert!(matches!(
+        bench.out.recv().await.unwrap().0,
+        ServerMessage::QuestionClosed(_)
+    ));
+}
+
+#[actix::test]
+async fn the_view_shows_what_the_computer_does() {
+    let bench = bench().await;
+    let status = bench.cell.status();
+    assert_eq!(status.state, view::ComputerState::Busy);
+    assert_eq!(status.current_call.as_deref(), Some(call_id().as_str()));
+    let detach = Detach {
+        connection: bench.connection,
+    };
+    bench.computer.send(detach).await.unwrap();
+    assert_eq!(bench.cell.status().state, view::ComputerState::Offline);
+}
