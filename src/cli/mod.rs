@@ -4,13 +4,19 @@
 //! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
 
 pub mod serve;
+pub mod sim;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 it went wrong while running, 2 wrong use or settings, 3 the address cannot be listened on,
-4 the data folder or its journal cannot be used, 130 stopped at once by a second Ctrl-C.";
+Exit codes:
+  0    done
+  1    it went wrong while running
+  2    wrong use or settings
+  3    the address cannot be listened on
+  4    the data folder or its journal cannot be used
+  130  stopped at once by a second Ctrl-C";
 
 /// Local language models run fleets of ComputerCraft computers.
 #[derive(Debug, Parser)]
@@ -23,6 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Sim(sim::SimArgs),
 }
 
 /// How a command ended.
@@ -63,10 +70,11 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Command::Serve(args) => in_system(serve::run(args)),
+        Command::Serve(args) => in_system(serve::run(args)).map(ExitCode::from),
+        Command::Sim(args) => sim::run(args).map_err(|error| Failure::new(Exit::Usage, error)),
     };
     match done {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(failure) => {
             eprintln!("ccfleet: {}", failure.text);
             failure.exit.into()

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ccfleet serve                                    models from Ollama on this machine, data in ./ccfleet-data
+  ccfleet serve
+      models from Ollama on this machine, data in ./ccfleet-data
   ccfleet serve --bind 127.0.0.1:9000 --data /srv/ccfleet
   ccfleet serve --config fleet.toml --log ccfleet=debug
   CCFLEET__MODELS__PLANNER__MODEL=qwen3:8b ccfleet serve
@@ -18,8 +19,13 @@ A computer connects to ws://HOST:PORT/ws; to try it without Minecraft:
 
 Ctrl-C or SIGTERM stops in order (tasks go on at the next start); a second Ctrl-C stops at once.
 
-Exit codes: 0 stopped in order, 1 it went wrong while running, 2 wrong use or settings, 3 the address cannot be
-listened on, 4 the data folder or its journal cannot be used, 130 stopped at once.";
+Exit codes:
+  0    stopped in order
+  1    it went wrong while running
+  2    wrong use or settings
+  3    the address cannot be listened on
+  4    the data folder or its journal cannot be used
+  130  stopped at once by a second Ctrl-C";
 
 /// Run the server: computers connect to it, tasks are given to it.
 #[derive(Debug, clap::Args)]
