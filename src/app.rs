@@ -104,7 +104,7 @@ impl App {
     async fn start_with(
         settings: Settings,
         options: Options,
-        upper: impl FnOnce(&Leaves) -> Result<Upper, AppError>,
+        upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
         let bind = settings.server.bind;
         let loopback = bind.ip().is_loopback();
@@ -140,9 +140,9 @@ impl App {
         folder: DataFolder,
         listener: TcpListener,
         loopback: bool,
-        upper: impl FnOnce(&Leaves) -> Result<Upper, AppError>,
+        upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
-        let upper = upper(&leaves)?;
+        let upper = upper(&leaves).await?;
         let stage = StageCell::default();
         let api = Api {
             start_task: upper.start_task.clone(),

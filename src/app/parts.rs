@@ -62,8 +62,8 @@ pub(super) fn status(leaves: &Leaves) -> Vec<(&'static str, Source<Value>)> {
 }
 
 /// Builds the upper storey. This is the one place where the supervisor and the registry are plugged in.
-pub(super) fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
-    let fleet = fleet(leaves);
+pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
+    let fleet = fleet(leaves).await?;
     let supervisor = supervisor(leaves, fleet.router)?;
     let restore = supervisor.clone();
     Ok(Upper {
@@ -99,13 +99,13 @@ struct Fleet {
     close: Source<()>,
 }
 
-fn fleet(_leaves: &Leaves) -> Fleet {
-    Fleet {
+async fn fleet(_leaves: &Leaves) -> Result<Fleet, AppError> {
+    Ok(Fleet {
         router: Router,
         computers: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
         routes: Arc::new(|_| {}),
         close: Arc::new(|| Box::pin(async { Some(()) })),
-    }
+    })
 }
 
 fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppError> {
