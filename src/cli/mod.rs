@@ -3,7 +3,9 @@
 //! Exit codes: 0 done · 1 it went wrong while running · 2 wrong use or settings · 3 the address cannot be
 //! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
 
+pub mod demo;
 pub mod serve;
+mod signals;
 pub mod sim;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +30,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
 }
@@ -70,11 +73,15 @@ impl Failure {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
-        Command::Serve(args) => in_system(serve::run(args)).map(ExitCode::from),
-        Command::Sim(args) => sim::run(args).map_err(|error| Failure::new(Exit::Usage, error)),
+        Command::Demo(args) => in_system(demo::run(args)),
+        Command::Serve(args) => in_system(serve::run(args)),
+        Command::Sim(args) => match sim::run(args) {
+            Ok(exit) => return exit,
+            Err(error) => Err(Failure::new(Exit::Usage, error)),
+        },
     };
     match done {
-        Ok(exit) => exit,
+        Ok(exit) => exit.into(),
         Err(failure) => {
             eprintln!("ccfleet: {}", failure.text);
             failure.exit.into()

@@ -1,5 +1,6 @@
 //! `ccfleet serve`
 
+use super::signals::Signals;
 use super::{Exit, Failure};
 use crate::app::{App, AppError, Options, RunningApp};
 use crate::config::{Loader, RoleSettings, Settings};
@@ -92,7 +93,7 @@ fn load(args: &Args) -> Result<Settings, crate::config::ConfigError> {
         .load()
 }
 
-fn exit_of(error: &AppError) -> Exit {
+pub(super) fn exit_of(error: &AppError) -> Exit {
     match error {
         AppError::PublicBind(_)
         | AppError::Models(_)
@@ -131,43 +132,5 @@ fn model(role: &RoleSettings) -> String {
     match role.base_url.as_str() {
         "" => format!("{} ({provider})", role.model),
         url => format!("{} ({provider} at {url})", role.model),
-    }
-}
-
-/// The signals that ask the server to stop.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Signals {})
-    }
-
-    async fn next(&mut self) {
-        // Without a handler there is nothing to wait for: stop.
-        let _ = tokio::signal::ctrl_c().await;
     }
 }

@@ -108,11 +108,17 @@ impl Merged {
         Ok(())
     }
 
-    /// Where a key's value was written; for one that nobody wrote, the defaults.
+    /// Where a key's value was written. For one that is missing, where others of its section were.
     pub(super) fn origin(&self, path: &str) -> Origin {
-        self.0
-            .get(path)
-            .map_or(Origin::Default, |(_, origin)| origin.clone())
+        if let Some((_, origin)) = self.0.get(path) {
+            return origin.clone();
+        }
+        let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+        let mut others = self.0.iter().filter_map(|(other, (_, origin))| {
+            let same_section = other.rsplit_once('.')?.0 == section;
+            (same_section && *origin != Origin::Default).then(|| origin.clone())
+        });
+        others.next().unwrap_or(Origin::Default)
     }
 
     /// All values as nested tables.
@@ -150,10 +156,16 @@ fn from_text(text: &str) -> Value {
     }
 }
 
-/// Checks a value's type against the reference; a whole number will do for a fraction.
+/// Checks a value's type against the reference; a whole number will do for a fraction, and no whole
+/// number of ours is negative.
 fn fitted(key: &Key, value: Value, origin: &Origin) -> Result<Value, ConfigError> {
     match (&key.value, value) {
         (Value::Float(_), Value::Integer(whole)) => Ok(Value::Float(whole as f64)),
+        (_, Value::Integer(negative)) if negative < 0 => Err(ConfigError::Invalid {
+            origin: origin.clone(),
+            key: key.path.clone(),
+            reason: format!("must not be negative, as {negative} is"),
+        }),
         (wanted, value) if wanted.same_type(&value) => Ok(value),
         (wanted, value) => Err(wrong_type(origin, &key.path, type_name(wanted), &value)),
     }
@@ -193,17 +205,23 @@ fn unknown(origin: &Origin, path: &str) -> ConfigError {
 /// The known key or section most like `path`, if any is like it; a right name in a wrong section
 /// counts as alike.
 fn suggestion(path: &str) -> Option<String> {
-    let last = path.rsplit('.').next().unwrap_or(path);
-    let sections = reference::sections().iter().map(|section| &section.name);
-    let candidates = reference::keys().map(|key| &key.path).chain(sections);
-    candidates
-        .map(|known| {
-            let known_last = known.rsplit('.').next().unwrap_or(known);
-            let whole = strsim::jaro_winkler(path, known);
-            let name_only = strsim::jaro_winkler(last, known_last) - 0.05;
-            (whole.max(name_only), known)
-        })
-        .filter(|(likeness, _)| *likeness >= SUGGESTION_MIN)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known.clone())
+    let (section, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let likeness_of_key = |known: &'static Key| {
+        let (known_section, known_name) = known.path.rsplit_once('.').unwrap_or_default();
+        let elsewhere = if section == known_section { 0.0 } else { 0.05 };
+        let likeness = strsim::jaro_winkler(name, known_name) - elsewhere;
+        (likeness, known.path.as_str())
+    };
+    let is_in_section = reference::is_section(section);
+    let sections = reference::sections().iter().filter(|_| !is_in_section);
+    let likeness_of_section = |known: &'static reference::Section| {
+        let likeness = strsim::jaro_winkler(path, &known.name);
+        (likeness, known.name.as_str())
+    };
+    let keys = reference::keys().map(likeness_of_key);
+    let mut candidates: Vec<(f64, &str)> = sections.map(likeness_of_section).chain(keys).collect();
+    // Stable: among equals the first in the file.
+    candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (likeness, best) = candidates.first()?;
+    (*likeness >= SUGGESTION_MIN).then(|| (*best).to_owned())
 }

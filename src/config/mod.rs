@@ -10,10 +10,14 @@
 mod error;
 pub mod kinds;
 mod layers;
+#[cfg(test)]
+mod page;
 mod raw;
 pub mod reference;
 mod roles;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::path::PathBuf;

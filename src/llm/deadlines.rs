@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::error::{Deadline, LlmError};
@@ -28,8 +29,25 @@ impl From<&GatewaySettings> for Deadlines {
     }
 }
 
-/// When something last came from the server; `None` before the first byte.
-type LastSign = Arc<Mutex<Option<Instant>>>;
+/// When something last came from the server.
+#[derive(Default)]
+struct Signs {
+    /// `None` before the first byte.
+    last: Mutex<Option<Instant>>,
+    /// Wakes the wait, whose deadline has moved.
+    came: Notify,
+}
+
+impl Signs {
+    fn last(&self) -> Option<Instant> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.came.notify_one();
+    }
+}
 
 /// Makes one call under deadlines. `overall` is `(when, how long the whole was allowed)`; it is shared
 /// by all tries of a call.
@@ -44,28 +62,23 @@ pub async fn chat_with_deadlines(
     overall: (Instant, Duration),
 ) -> Result<ChatAnswer, LlmError> {
     let started = Instant::now();
-    let last_sign = LastSign::default();
+    let signs = Arc::new(Signs::default());
     let watching = {
-        let last_sign = last_sign.clone();
+        let signs = signs.clone();
         DeltaSink::new(move |delta| {
-            *last_sign.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            signs.note();
             sink.emit(delta);
         })
     };
     let call = provider.chat(request, watching);
     tokio::pin!(call);
     loop {
-        let sign = *last_sign.lock().unwrap_or_else(PoisonError::into_inner);
-        let (due, error) = next_deadline(started, sign, deadlines, overall);
+        let (due, error) = next_deadline(started, signs.last(), deadlines, overall);
         tokio::select! {
             biased;
             answer = &mut call => return answer,
-            () = tokio::time::sleep_until(due) => {
-                let now = *last_sign.lock().unwrap_or_else(PoisonError::into_inner);
-                if now == sign || due >= overall.0 {
-                    return Err(error);
-                }
-            }
+            () = signs.came.notified() => {}
+            () = tokio::time::sleep_until(due) => return Err(error),
         }
     }
 }

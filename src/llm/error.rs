@@ -93,10 +93,11 @@ pub enum LlmError {
     Auth { server: String, status: u16 },
     #[error("the model took too long: {deadline} exceeded {} s", .after.as_secs_f64())]
     TimedOut { deadline: Deadline, after: Duration },
-    #[error(
-        "the answer was cut off after {received} characters: the stream ended without its end mark"
-    )]
-    CutOff { received: usize },
+    #[error("the answer was cut off after {received} bytes: the stream ended without its end mark")]
+    CutOff {
+        /// Bytes that came, protocol included.
+        received: usize,
+    },
     #[error("the call was cancelled")]
     Cancelled,
     #[error("the model server's answer cannot be read: {detail}")]

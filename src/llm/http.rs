@@ -90,6 +90,7 @@ impl Server {
             buffer: Vec::new(),
             scanned: 0,
             total: 0,
+            at_end: false,
         };
         if status.is_success() {
             return Ok(body);
@@ -229,6 +230,7 @@ pub(super) struct Body {
     /// Bytes at the start of `buffer` that hold no line end.
     scanned: usize,
     total: usize,
+    at_end: bool,
 }
 
 impl Body {
@@ -273,6 +275,21 @@ impl Body {
         String::from_utf8_lossy(&self.buffer).into_owned()
     }
 
+    /// Bytes that came so far.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// What an unreadable end of the body means: after readable lines, that it was cut off.
+    pub fn broken_end(&self, error: LlmError, lines_read: bool) -> LlmError {
+        match error {
+            LlmError::BadAnswer { .. } if self.at_end && lines_read => LlmError::CutOff {
+                received: self.total,
+            },
+            other => other,
+        }
+    }
+
     /// Reads the next piece into the buffer; false at the end.
     async fn more(&mut self) -> Result<bool, LlmError> {
         match self.response.chunk().await {
@@ -286,7 +303,10 @@ impl Body {
                 self.buffer.extend_from_slice(&bytes);
                 Ok(true)
             }
-            Ok(None) => Ok(false),
+            Ok(None) => {
+                self.at_end = true;
+                Ok(false)
+            }
             Err(_) => Err(LlmError::CutOff {
                 received: self.total,
             }),
@@ -321,7 +341,11 @@ fn chain(error: &reqwest::Error) -> String {
     }
 }
 
-fn client(base_url: &str, connect_timeout: Duration) -> reqwest::Result<reqwest::Client> {
+/// An HTTP client for one server: no redirects, no proxy to this machine, and no certificates where none are used.
+///
+/// # Errors
+/// The system's certificates cannot be read.
+pub fn client(base_url: &str, connect_timeout: Duration) -> reqwest::Result<reqwest::Client> {
     install_crypto();
     let mut builder = reqwest::Client::builder()
         .connect_timeout(connect_timeout)

@@ -59,12 +59,14 @@ impl Ollama {
         let mut body = self.server.post("/api/chat", &body, &request.model).await?;
         let mut answer = Answer::default();
         while let Some(line) = body.line(sink).await? {
-            answer.read_line(&line, sink)?;
+            let lines_read = answer.lines > 0;
+            let read = answer.read_line(&line, sink);
+            read.map_err(|error| body.broken_end(error, lines_read))?;
             if answer.done {
                 break;
             }
         }
-        answer.finish(&request.model)
+        answer.finish(&request.model, body.total())
     }
 
     fn known_without_thinking(&self, model: &str) -> bool {
@@ -250,6 +252,8 @@ fn call_json(call: &ToolCall) -> Value {
 /// An answer as far as it was read.
 #[derive(Debug, Default)]
 struct Answer {
+    /// Lines that were JSON.
+    lines: usize,
     content: String,
     thinking: String,
     tool_calls: Vec<ToolCall>,
@@ -268,6 +272,7 @@ impl Answer {
         let chunk: Value = serde_json::from_slice(line).map_err(|_| LlmError::BadAnswer {
             detail: format!("no JSON line: {}", shown(&String::from_utf8_lossy(line))),
         })?;
+        self.lines += 1;
         if let Some(error) = error_in_stream(&chunk) {
             return Err(error);
         }
@@ -299,11 +304,9 @@ impl Answer {
         Ok(())
     }
 
-    fn finish(self, requested_model: &str) -> Result<ChatAnswer, LlmError> {
+    fn finish(self, requested_model: &str, received: usize) -> Result<ChatAnswer, LlmError> {
         if !self.done {
-            return Err(LlmError::CutOff {
-                received: self.content.chars().count(),
-            });
+            return Err(LlmError::CutOff { received });
         }
         Ok(ChatAnswer {
             content: self.content,

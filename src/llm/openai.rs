@@ -38,7 +38,9 @@ impl OpenAi {
                 break;
             }
         }
-        let mut answer = answer.finish(&request.model, &sink)?;
+        let lines_read = answer.chunks > 0;
+        let answer = answer.finish(&request.model, body.total(), &sink);
+        let mut answer = answer.map_err(|error| body.broken_end(error, lines_read))?;
         answer.duration_ms = started.elapsed().as_millis() as u64;
         Ok(answer)
     }
@@ -198,6 +200,8 @@ fn answered_id(message: &Message, open: &mut Vec<(String, String)>) -> String {
 /// An answer as far as it was read.
 #[derive(Debug, Default)]
 struct Answer {
+    /// Events that were JSON.
+    chunks: usize,
     /// Data lines of the event being read.
     event: String,
     /// A body that is no event stream: some servers ignore `stream`.
@@ -265,6 +269,7 @@ impl Answer {
     }
 
     fn read_chunk(&mut self, chunk: &Value, sink: &DeltaSink) -> Result<(), LlmError> {
+        self.chunks += 1;
         if let Some(error) = error_in_stream(chunk) {
             return Err(error);
         }
@@ -360,7 +365,12 @@ impl Answer {
         };
     }
 
-    fn finish(mut self, requested_model: &str, sink: &DeltaSink) -> Result<ChatAnswer, LlmError> {
+    fn finish(
+        mut self,
+        requested_model: &str,
+        received: usize,
+        sink: &DeltaSink,
+    ) -> Result<ChatAnswer, LlmError> {
         // The last event may lack its empty line.
         self.end_event(sink)?;
         if !self.plain.trim().is_empty() {
@@ -371,9 +381,7 @@ impl Answer {
             self.read_chunk(&whole, sink)?;
         }
         if !self.end_mark && self.finish_reason.is_none() {
-            return Err(LlmError::CutOff {
-                received: self.content.chars().count(),
-            });
+            return Err(LlmError::CutOff { received });
         }
         Ok(ChatAnswer {
             content: self.content,

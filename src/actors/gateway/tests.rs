@@ -327,12 +327,14 @@ async fn a_server_that_keeps_writing_is_only_stopped_by_the_total_deadline() {
 #[actix::test]
 async fn a_server_that_stops_in_mid_answer_runs_into_the_deadline_between_chunks() {
     let mut world = world(&[("chunk_timeout_ms", "5000")]);
+    let started = Instant::now();
     let call = world.send("a", "m");
     let mut held = world.arrived().await;
     held.sink.emit(Delta::Progress);
     held.answer.closed().await;
     let failure = call.await.expect("joined").expect_err("late");
     assert!(failure.hint.contains("gateway.chunk_timeout_ms"));
+    assert_eq!(started.elapsed().as_secs(), 5);
 }
 
 #[actix::test]
