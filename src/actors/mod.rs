@@ -17,6 +17,7 @@
 //! id and generation; a stale one is dropped. Messages live in the receiver's `messages.rs`.
 
 pub mod computer;
+pub mod connection;
 pub mod consult;
 pub mod executor;
 pub mod feed;

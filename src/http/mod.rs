@@ -15,6 +15,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tools;
+pub mod ws;
 
 pub use problem::Problem;
 pub use server::{HttpServer, bind};

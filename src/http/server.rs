@@ -51,6 +51,7 @@ impl HttpServer {
                 .configure(routes)
                 .default_service(web::to(problem::not_found))
         })
+        .on_connect(super::ws::on_connect)
         .workers(WORKERS)
         .backlog(BACKLOG)
         .disable_signals()

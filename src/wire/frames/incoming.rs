@@ -21,7 +21,7 @@ pub enum ClientMessage {
     CommandProgress(CommandProgress),
     CallReceipt(Box<CallReceipt>),
     UserAnswer(UserAnswer),
-    /// Only its `ack` matters, which every message may carry.
+    /// Only its number matters, which any other message may carry as `ack`.
     Ack,
     Ping(Nonce),
     Pong(Nonce),
@@ -259,6 +259,9 @@ struct Head<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(default, deserialize_with = "maybe_whole")]
     ack: Option<u64>,
+    /// The number of an `ack` message.
+    #[serde(default, deserialize_with = "maybe_whole")]
+    n: Option<u64>,
     #[serde(default, borrow)]
     request_id: Option<Cow<'a, str>>,
 }
@@ -291,13 +294,15 @@ fn read_head(json: &str) -> Result<Head<'_>, FrameError> {
             "a message is a JSON object",
         ));
     };
-    let field = ["type", "ack", "request_id"].into_iter().find(|field| {
-        let good = match *field {
-            "ack" => |v: &Value| v.is_u64(),
-            _ => Value::is_string,
-        };
-        object.get(*field).is_some_and(|v| !v.is_null() && !good(v))
-    });
+    let field = ["type", "ack", "n", "request_id"]
+        .into_iter()
+        .find(|field| {
+            let good = match *field {
+                "ack" | "n" => |v: &Value| v.is_u64(),
+                _ => Value::is_string,
+            };
+            object.get(*field).is_some_and(|v| !v.is_null() && !good(v))
+        });
     Err(FrameError {
         field: field.map(str::to_owned),
         ..FrameError::new(ErrorCode::BadField, error.to_string())
@@ -316,10 +321,14 @@ fn decode_clean(json: &str) -> Result<Decoded, FrameError> {
         request_id: head.request_id.as_deref().map(str::to_owned),
         ..error
     })?;
-    Ok(Decoded {
-        message,
-        ack: head.ack,
-    })
+    let ack = match message {
+        ClientMessage::Ack => Some(head.n.or(head.ack).ok_or_else(|| FrameError {
+            field: Some("n".into()),
+            ..FrameError::new(ErrorCode::MissingField, "missing field `n`")
+        })?),
+        _ => head.ack,
+    };
+    Ok(Decoded { message, ack })
 }
 
 fn decode_kind(kind: &str, json: &str) -> Result<ClientMessage, FrameError> {
