@@ -100,7 +100,7 @@ pub(super) fn exit_of(error: &AppError) -> Exit {
         | AppError::Prompts(_)
         | AppError::Kinds(_) => Exit::Usage,
         AppError::Bind { .. } => Exit::Address,
-        AppError::Folder(_) | AppError::Store(_) => Exit::Data,
+        AppError::Folder(_) | AppError::Store(_) | AppError::Computers(_) => Exit::Data,
         AppError::Restore(_) => Exit::Failed,
     }
 }

@@ -4,10 +4,10 @@ use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
 use super::{Api, LOCAL_OWNER, Problem, ask};
 use crate::actors::supervisor::messages::{BudgetOverrides, CancelTask, StartError, StartTask};
-use crate::domain::event::StoredEvent;
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::store::{Cursor, TaskQuery};
+use crate::strategy::step_log::{StepLog, step_log};
 use crate::wire::codes::ErrorCode;
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
@@ -175,15 +175,9 @@ pub(super) async fn events(
 pub(super) async fn steps(
     api: web::ThinData<Api>,
     id: web::Path<String>,
-) -> Result<web::Json<List<Value>>, Problem> {
+) -> Result<web::Json<List<StepLog>>, Problem> {
     let loaded = api.journal.load_task(task_id(&id)?).await?;
-    Ok(web::Json(List::all(step_log(&loaded.events)?)))
-}
-
-/// One value a step, made by the strategy layer from the journal.
-fn step_log(_events: &[StoredEvent]) -> Result<Vec<Value>, Problem> {
-    let detail = "this version has no step log; its facts are under `events`";
-    Err(Problem::new(ErrorCode::Unsupported, detail))
+    Ok(web::Json(List::all(step_log(&loaded.events))))
 }
 
 #[derive(Deserialize)]
