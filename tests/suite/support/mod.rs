@@ -1,0 +1,5 @@
+//! What several integration tests use.
+
+pub mod ollama_translator;
+pub mod python;
+pub mod real_model;
