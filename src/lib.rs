@@ -5,7 +5,16 @@
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
 pub mod actors;
+pub mod app;
+pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod http;
 pub mod llm;
+pub mod lua_files;
+pub mod prompts;
+pub mod sim;
+pub mod store;
 pub mod strategy;
+pub mod telemetry;
+pub mod wire;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `ccfleet` program; everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    ccfleet::cli::main()
+}

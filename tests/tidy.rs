@@ -1,1 +1,216 @@
+//! The habits of the house, checked on the sources themselves: layers, purity, sizes, and that every invariant
+//! in ARCHITECTURE.md names a test that exists.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layers from the bottom up. A module may use its own layer's module (itself) and everything below.
+const LAYERS: [&[&str]; 10] = [
+    &["domain", "lua_files"],
+    &["wire"],
+    &["prompts"],
+    &["config"],
+    &["strategy"],
+    &["llm", "store", "sim"],
+    &["actors"],
+    &["http"],
+    &["app", "telemetry"],
+    &["cli"],
+];
+
+/// What the pure core must not touch.
+const IMPURE: [&str; 12] = [
+    "actix",
+    "tokio",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Instant",
+    "getrandom",
+    "rusqlite",
+    "reqwest",
+];
+
+/// Lines before the tests of a file.
+const MOST_LINES: usize = 450;
+
+fn sources(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == ending) {
+                let text = fs::read_to_string(&path).unwrap();
+                let short = path
+                    .strip_prefix(env!("CARGO_MANIFEST_DIR"))
+                    .unwrap()
+                    .to_owned();
+                found.push((short, text));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no .{ending} files under {folder}");
+    found
+}
+
+/// A file of tests alone.
+fn is_test_file(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.contains("/tests/")
+        || text.ends_with("tests.rs")
+        || text.ends_with("fixtures.rs")
+        || text.ends_with("contract.rs")
+}
+
+/// The code of a file without comments and without the tests at its end.
+fn code(text: &str) -> String {
+    let before_tests = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let lines = before_tests
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|modules| modules.contains(&module))
+}
+
+fn own_module(path: &Path) -> String {
+    let below_src = path.strip_prefix("src").unwrap();
+    let first = below_src
+        .components()
+        .next()
+        .unwrap()
+        .as_os_str()
+        .to_string_lossy()
+        .into_owned();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+#[test]
+fn imports_only_go_down_the_layers() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources("src", "rs") {
+        let own = own_module(&path);
+        if matches!(own.as_str(), "lib" | "main") || is_test_file(&path) {
+            continue;
+        }
+        let rank = layer(&own).unwrap_or_else(|| panic!("{} is in no layer", path.display()));
+        for piece in code(&text).split("crate::").skip(1) {
+            let used: String = piece
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            let below = layer(&used).is_some_and(|other| other < rank) || used == own;
+            if !below {
+                wrong.push(format!("{}: {own} uses {used}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_core_is_pure() {
+    let mut wrong = Vec::new();
+    for folder in ["src/domain", "src/strategy"] {
+        for (path, text) in sources(folder, "rs") {
+            let code = code(&text);
+            wrong.extend(
+                IMPURE
+                    .iter()
+                    .filter(|word| code.contains(*word))
+                    .map(|word| format!("{}: {word}", path.display())),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_are_short_enough_to_be_read() {
+    let long: Vec<String> = sources("src", "rs")
+        .into_iter()
+        .chain(sources("lua", "lua"))
+        .filter(|(path, _)| !is_test_file(path) && !path.starts_with("lua/specs"))
+        .map(|(path, text)| {
+            let lines = text
+                .split("#[cfg(test)]\nmod ")
+                .next()
+                .unwrap_or_default()
+                .lines()
+                .count();
+            (path, lines)
+        })
+        .filter(|(_, lines)| *lines > MOST_LINES)
+        .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
+        .collect();
+    assert!(long.is_empty(), "split by meaning:\n{}", long.join("\n"));
+}
+
+#[test]
+fn nothing_is_left_unfinished_in_the_code() {
+    let marks = ["todo!(", "unimplemented!(", "dbg!("];
+    let found: Vec<String> = sources("src", "rs")
+        .into_iter()
+        .flat_map(|(path, text)| {
+            let hit = move |mark: &&str| {
+                text.contains(*mark)
+                    .then(|| format!("{}: {mark}", path.display()))
+            };
+            marks.iter().filter_map(hit).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_invariant_of_the_architecture_names_a_test_that_exists() {
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
+    let mut tests = BTreeSet::new();
+    for (_, text) in sources("src", "rs")
+        .into_iter()
+        .chain(sources("tests", "rs"))
+    {
+        for piece in text.split("fn ").skip(1) {
+            tests.insert(
+                piece
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect::<String>(),
+            );
+        }
+    }
+    let named: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Kept by: "))
+        .flat_map(|line| line.split(", "))
+        .map(|name| {
+            name.trim()
+                .trim_matches('`')
+                .trim_end_matches("`.")
+                .trim_end_matches('.')
+        })
+        .collect();
+    assert!(
+        named.len() >= 10,
+        "only {} invariants name a test",
+        named.len()
+    );
+    let missing: Vec<&str> = named
+        .into_iter()
+        .filter(|name| !tests.contains(*name))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "ARCHITECTURE.md names tests that do not exist: {missing:?}"
+    );
+}

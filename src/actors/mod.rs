@@ -17,9 +17,13 @@
 //! id and generation; a stale one is dropped. Messages live in the receiver's `messages.rs`.
 
 pub mod computer;
+pub mod connection;
+pub mod consult;
+pub mod executor;
 pub mod feed;
 pub mod gateway;
 pub mod journal;
+pub mod planner;
 pub mod registry;
 pub mod supervisor;
 pub mod task;

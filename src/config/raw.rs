@@ -125,6 +125,7 @@ pub(super) struct RawCalls {
 pub(super) struct RawTasks {
     pub default_kind: String,
     pub max_live: u32,
+    pub question_timeout_s: u64,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

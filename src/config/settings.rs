@@ -167,6 +167,8 @@ pub struct CallSettings {
 pub struct TaskSettings {
     pub default_kind: String,
     pub max_live: usize,
+    /// From when a question was first shown.
+    pub question_timeout: Duration,
 }
 
 /// `[log]`

@@ -62,6 +62,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         tasks: TaskSettings {
             default_kind: check.filled("tasks.default_kind", &raw.tasks.default_kind)?,
             max_live: check.at_least_one("tasks.max_live", raw.tasks.max_live)? as usize,
+            question_timeout: seconds(raw.tasks.question_timeout_s),
         },
         log: LogSettings {
             filter: raw.log.filter,

@@ -17,6 +17,8 @@ pub struct Inputs {
     pub now_ms: i64,
     pub fleet: FleetView,
     pub roles: BTreeMap<Role, RoleLimits>,
+    /// How long to wait for a computer that is away, in milliseconds of server time.
+    pub offline_timeout_ms: i64,
 }
 
 /// How much a role's model can take in and say.

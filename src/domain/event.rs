@@ -170,6 +170,40 @@ pub struct CallIntended {
 }
 
 impl TaskEvent {
+    /// Every name that [`TaskEvent::name`] gives; a journal with another one is from a newer version.
+    pub const NAMES: &[&str] = &[
+        "task_created",
+        "generation_started",
+        "decided",
+        "model_answered",
+        "model_failed",
+        "directive_read",
+        "request_read",
+        "call_intended",
+        "call_finished",
+        "call_not_placed",
+        "question_delivered",
+        "question_answered",
+        "question_expired",
+        "wait_started",
+        "wait_ended",
+        "noted",
+        "task_completed",
+        "task_failed",
+        "task_cancelled",
+    ];
+
+    /// What is journalled beside the name.
+    ///
+    /// # Errors
+    /// None for events of this version; the types allow it (a map whose keys are no texts).
+    pub fn data(&self) -> serde_json::Result<Value> {
+        match serde_json::to_value(self)? {
+            Value::Object(mut fields) => Ok(fields.remove("data").unwrap_or_default()),
+            other => Ok(other),
+        }
+    }
+
     /// The event's name as it is journalled.
     pub fn name(&self) -> &'static str {
         match self {
@@ -193,5 +227,23 @@ impl TaskEvent {
             TaskEvent::TaskFailed { .. } => "task_failed",
             TaskEvent::TaskCancelled { .. } => "task_cancelled",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_names_is_exactly_what_can_be_read() {
+        let error = serde_json::from_str::<TaskEvent>(r#"{"type":"?","data":{}}"#).unwrap_err();
+        let readable = error.to_string();
+        for name in TaskEvent::NAMES {
+            assert!(readable.contains(&format!("`{name}`")), "{name}");
+        }
+        assert_eq!(
+            readable.matches('`').count() / 2,
+            TaskEvent::NAMES.len() + 1
+        );
     }
 }

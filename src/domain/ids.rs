@@ -127,6 +127,13 @@ impl CallId {
 }
 
 impl QuestionId {
+    /// Whether a task asked this question.
+    pub fn belongs_to(&self, task: &TaskId) -> bool {
+        let body = &self.0[Self::PREFIX.len()..];
+        body.strip_prefix(task.body())
+            .is_some_and(|rest| rest.starts_with('_'))
+    }
+
     /// The question that the decision at journal position `position` asks.
     pub fn derive(task: &TaskId, generation: Generation, position: u64) -> Self {
         QuestionId(format!(

@@ -1,7 +1,7 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
 use super::call::{CallReport, NoRoute, Outcome, Target};
-use super::chat::{ChatAnswer, Message, Role};
+use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role};
 use super::decision::{Contract, Guard, Question, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
 use super::event::{CallIntended, TaskCreated};
@@ -68,10 +68,12 @@ pub struct TaskState {
     pub usage: Usage,
     /// Answers in a row that led to nothing.
     pub bounces: u32,
-    /// Model failures in a row.
+    /// Model failures in a row, the last of them, and how many of them have been waited out.
     pub model_failures: u32,
-    /// The memory was cut harder because a prompt did not fit; grows with every such failure.
-    pub squeezes: u32,
+    pub last_failure: Option<ChatFailure>,
+    pub failures_waited_out: u32,
+    /// The planner's prompts stay below this many bytes, since a longer one did not fit.
+    pub prompt_ceiling: Option<usize>,
     pub files: BTreeMap<String, FileRecord>,
     pub tests: Vec<TestRun>,
     /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
@@ -79,6 +81,8 @@ pub struct TaskState {
     pub notes: Vec<Note>,
     /// The computer that the task sticks to once it made a call there.
     pub sticky: Option<ClientId>,
+    /// Since when the task waits for a computer that never came, in milliseconds since the Unix epoch.
+    pub offline_since_ms: Option<i64>,
     pub result: Option<TaskResult>,
     pub error: Option<TaskError>,
 }
@@ -93,6 +97,7 @@ pub enum Open {
         seq: u64,
         role: Role,
         contract: Contract,
+        format: OutputFormat,
     },
     /// Tool calls of the current step.
     Calls { seq: u64 },
@@ -106,15 +111,6 @@ pub enum Open {
         reason: WaitReason,
         until_ms: Option<i64>,
     },
-    /// Decided to end; the closing event follows.
-    Ending { seq: u64, ending: Ending },
-}
-
-/// How a task is about to end.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
-    Completed(TaskResult),
-    Failed(TaskError),
 }
 
 /// Why a task failed.
@@ -328,12 +324,15 @@ impl TaskState {
             usage: Usage::default(),
             bounces: 0,
             model_failures: 0,
-            squeezes: 0,
+            last_failure: None,
+            failures_waited_out: 0,
+            prompt_ceiling: None,
             files: BTreeMap::new(),
             tests: Vec::new(),
             tests_before_change: 0,
             notes: Vec::new(),
             sticky: None,
+            offline_since_ms: None,
             result: None,
             error: None,
         }
@@ -391,18 +390,19 @@ impl TaskState {
         request.map(|request| request.explanation().to_owned())
     }
 
-    /// The short form; none before the task was created.
-    pub fn summary(&self) -> Option<TaskSummary> {
-        let created = self.created.as_ref()?;
-        Some(TaskSummary {
+    /// The short form. Before the task was created it is empty but for its id.
+    pub fn summary(&self) -> TaskSummary {
+        let created = self.created.as_ref();
+        let text = |of: fn(&TaskCreated) -> &String| created.map(of).cloned().unwrap_or_default();
+        TaskSummary {
             task_id: self.task_id.clone(),
-            kind: created.kind_label.clone(),
+            kind: text(|c| &c.kind_label),
             status: self.status,
             wait_reason: self.wait,
-            client_id: created.client_id.clone(),
-            owner: created.owner.clone(),
-            prompt: created.prompt.clone(),
-            strategy: created.strategy.clone(),
+            client_id: created.and_then(|c| c.client_id.clone()),
+            owner: text(|c| &c.owner),
+            prompt: text(|c| &c.prompt),
+            strategy: text(|c| &c.strategy),
             step: self.usage.steps,
             progress: None,
             message: self.message(),
@@ -413,12 +413,12 @@ impl TaskState {
                 .as_ref()
                 .map(|e| e.details.clone())
                 .unwrap_or_default(),
-            metadata: created.metadata.clone(),
-            allowed_commands: created.allowed_commands.clone(),
+            metadata: created.map(|c| c.metadata.clone()).unwrap_or_default(),
+            allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
             usage: self.usage,
-            parent: created.parent.clone(),
+            parent: created.and_then(|c| c.parent.clone()),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,
-        })
+        }
     }
 }

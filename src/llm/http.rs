@@ -341,7 +341,11 @@ fn chain(error: &reqwest::Error) -> String {
     }
 }
 
-fn client(base_url: &str, connect_timeout: Duration) -> reqwest::Result<reqwest::Client> {
+/// An HTTP client for one server: no redirects, no proxy to this machine, and no certificates where none are used.
+///
+/// # Errors
+/// The system's certificates cannot be read.
+pub fn client(base_url: &str, connect_timeout: Duration) -> reqwest::Result<reqwest::Client> {
     install_crypto();
     let mut builder = reqwest::Client::builder()
         .connect_timeout(connect_timeout)

@@ -22,6 +22,7 @@ pub mod set;
 pub use content_calls::calls_in_content;
 pub use detect::{Detection, detect_default};
 pub use error::{Deadline, Dialect, LlmError};
+pub use http::client as http_client;
 pub use provider::{
     ChatRequest, Delta, DeltaSink, LastResult, ModelInfo, ModelParams, Provider, ScriptPosition,
     Think,

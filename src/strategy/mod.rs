@@ -2,4 +2,82 @@
 //!
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
+pub mod call;
 pub mod directive;
+pub mod fleet;
+pub mod guards;
+pub mod render;
+pub mod step_log;
+pub mod text;
+pub mod validate;
+
+use crate::domain::chat::{ChatAnswer, Role};
+use crate::domain::decision::{Contract, Decision, Inputs, WaitReason};
+use crate::domain::event::TaskEvent;
+use crate::domain::profile::Profile;
+use crate::domain::task::{Open, TaskState};
+
+/// The version in which this program runs a strategy; none for one that it does not have.
+pub fn version_of(strategy: &str) -> Option<u32> {
+    match strategy {
+        directive::NAME => Some(directive::VERSION),
+        call::NAME => Some(call::VERSION),
+        _ => None,
+    }
+}
+
+/// A task's next move. [`Decision::Rest`] while something is under way, or after the end.
+pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Decision {
+    if state.created.is_none() || state.status.is_final() {
+        return Decision::Rest;
+    }
+    if let Some(decision) =
+        guards::over_budget(state, &directive::budgets(state, profile), inputs.now_ms)
+    {
+        return decision;
+    }
+    if state.open != Open::Nothing {
+        return Decision::Rest;
+    }
+    match (profile.strategy.as_str(), profile.strategy_version) {
+        (directive::NAME, directive::VERSION) => directive::decide(state, profile, inputs),
+        (call::NAME, call::VERSION) => call::decide(state, profile, inputs),
+        // The program was exchanged for one that no longer has this strategy: pause, never guess.
+        _ => Decision::Wait {
+            reason: WaitReason::Stopped,
+            until_ms: None,
+        },
+    }
+}
+
+/// The facts that a model's answer holds, beside the raw answer itself.
+pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> TaskEvent {
+    match contract {
+        Contract::Directive => TaskEvent::DirectiveRead {
+            consult,
+            reading: directive::parser::read(&answer.content),
+        },
+        Contract::StrictRequest | Contract::Repair => {
+            let (request, problems) = match directive::executor::read(&answer.content) {
+                Ok(request) => (Some(request), Vec::new()),
+                Err(problems) => (None, problems),
+            };
+            TaskEvent::RequestRead {
+                consult,
+                request,
+                problems,
+            }
+        }
+    }
+}
+
+/// The role that answers under a contract.
+pub fn role_of(contract: Contract) -> Role {
+    match contract {
+        Contract::Directive => Role::Planner,
+        Contract::StrictRequest | Contract::Repair => Role::Executor,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,4 +1,4 @@
-//! The integration tests: one binary, so one link step and shared helpers.
+//! The one integration binary: everything that needs real sockets, real files and real processes.
 
 mod real_model;
 mod support;

@@ -1,1 +1,439 @@
+//! One computer: its lane, and what its tasks and people tell it. Lives across connections.
+//!
+//! A shell around [`lane::Lane`]: every message becomes a method of the lane, and the acts that come back are
+//! carried out. It waits for nobody. The mailbox holds 256 messages; a task that finds it full is told "busy".
+
+pub mod lane;
+pub mod link;
 pub mod messages;
+mod notices;
+pub mod view;
+
+use crate::actors::connection::messages::{ConnectionLink, ToClient};
+use crate::actors::journal::messages::NoticeDelivered;
+use crate::actors::registry::messages::{Registration, ToolsChanged};
+use crate::domain::ids::{CallId, TaskId};
+use crate::wire::frames::ServerMessage;
+use crate::wire::frames::outgoing::{QuestionClosed, UserQuestion};
+use actix::prelude::*;
+use futures_util::future::BoxFuture;
+use lane::{Act, Lane, LaneLimits, Link, Note, Reply, Reservation};
+use link::{Attach, ChangeTools, ConnectionFact, Detach, FromConnection};
+use messages::{
+    AdoptCall, CallFact, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionDelivered,
+    QuestionNotice, TaskNotice,
+};
+use notices::Notices;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::time::Instant;
+use view::ComputerCell;
+
+const MAILBOX: usize = 256;
+
+impl Reply for Recipient<CallFact> {
+    fn is_alive(&self) -> bool {
+        self.connected()
+    }
+}
+
+/// Tells whether a call of a task ended with a stored result.
+pub type CallLookup = Arc<dyn Fn(TaskId, CallId) -> BoxFuture<'static, bool> + Send + Sync>;
+
+/// Whom a computer tells what.
+#[derive(Clone)]
+pub struct ComputerLinks {
+    pub tools_changed: Recipient<ToolsChanged>,
+    pub notice_delivered: Option<Recipient<NoticeDelivered>>,
+    pub find_call: Option<CallLookup>,
+}
+
+/// The actor.
+pub struct Computer {
+    cell: Arc<ComputerCell>,
+    lane: Lane<Recipient<CallFact>>,
+    connection: Option<ConnectionLink>,
+    notices: Notices,
+    links: ComputerLinks,
+    started: Instant,
+    timer: Option<(Duration, SpawnHandle)>,
+    strays: u64,
+}
+
+impl Computer {
+    /// The computer as the journal knows it; `stored_seq` is the highest number whose result is stored.
+    pub fn new(
+        cell: Arc<ComputerCell>,
+        stored_seq: u64,
+        last_boot: Option<String>,
+        limits: LaneLimits,
+        links: ComputerLinks,
+    ) -> Self {
+        let client_id = cell.client_id().clone();
+        let mut lane = Lane::new(client_id, cell.high_seq(), stored_seq, limits);
+        lane.set_last_boot(last_boot);
+        lane.set_tools(
+            cell.registration().tools.clone(),
+            Duration::ZERO,
+            &mut Vec::new(),
+        );
+        Computer {
+            cell,
+            lane,
+            connection: None,
+            notices: Notices::default(),
+            links,
+            started: Instant::now(),
+            timer: None,
+            strays: 0,
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Lets the lane do something, carries out what it wants, and shows how it stands.
+    fn with_lane<F>(&mut self, ctx: &mut Context<Self>, task_id: Option<&TaskId>, step: F)
+    where
+        F: FnOnce(&mut Lane<Recipient<CallFact>>, Duration, &mut Vec<Act<Recipient<CallFact>>>),
+    {
+        let now = self.now();
+        let mut acts = Vec::new();
+        step(&mut self.lane, now, &mut acts);
+        for act in acts {
+            match act {
+                Act::Tell { to, fact } => to.do_send(fact),
+                Act::Send(message) => self.send(message),
+                Act::LookUp(call_id) => self.look_up(task_id, call_id, ctx),
+                Act::Note(note) => self.note(&note),
+            }
+        }
+        self.cell.publish(&self.lane, now_ms());
+        self.arm(ctx);
+    }
+
+    /// A fact for the connection, whose outbox is what bounds it; the lane has at most three calls out.
+    fn send(&self, message: ServerMessage) {
+        if let Some(connection) = &self.connection {
+            connection.out.do_send(ToClient(message));
+        }
+    }
+
+    fn note(&mut self, note: &Note) {
+        let computer = self.cell.client_id();
+        match note {
+            Note::Stray(call_id) => {
+                self.strays += 1;
+                let strays = self.strays;
+                tracing::debug!(%computer, call = %call_id, strays, "an answer to no open call is dropped");
+            }
+            other => tracing::warn!(%computer, note = ?other, "the lane noticed something"),
+        }
+    }
+
+    fn look_up(&self, task_id: Option<&TaskId>, call_id: CallId, ctx: &mut Context<Self>) {
+        let (Some(find), Some(task_id)) = (&self.links.find_call, task_id) else {
+            return;
+        };
+        let asked = find(task_id.clone(), call_id.clone()).into_actor(self);
+        ctx.spawn(asked.map(move |stored, computer, ctx| {
+            if stored {
+                computer.with_lane(ctx, None, |lane, _, acts| lane.found_stored(&call_id, acts));
+            }
+        }));
+    }
+
+    fn arm(&mut self, ctx: &mut Context<Self>) {
+        let due = self.lane.next_deadline();
+        if self.timer.map(|(at, _)| at) == due {
+            return;
+        }
+        if let Some((_, handle)) = self.timer.take() {
+            ctx.cancel_future(handle);
+        }
+        if let Some(at) = due {
+            let wait = at.saturating_sub(self.now());
+            let handle = ctx.run_later(wait, |computer, ctx| {
+                computer.timer = None;
+                computer.with_lane(ctx, None, |lane, now, acts| lane.tick(now, acts));
+            });
+            self.timer = Some((at, handle));
+        }
+    }
+
+    fn is_current(&self, connection: crate::actors::connection::messages::ConnectionId) -> bool {
+        self.connection.as_ref().is_some_and(|c| c.id == connection)
+    }
+
+    fn set_registration(&mut self, mut registration: Registration, ctx: &mut Context<Self>) {
+        let before = self.cell.registration();
+        let names = registration.tools.keys().cloned();
+        registration.once_owned.extend(names);
+        registration
+            .once_owned
+            .extend(before.once_owned.iter().cloned());
+        let tools = registration.tools.clone();
+        self.cell.set_registration(registration);
+        self.with_lane(ctx, None, |lane, now, acts| {
+            lane.set_tools(tools, now, acts)
+        });
+    }
+
+    fn tell_registry(&self) {
+        self.links.tools_changed.do_send(ToolsChanged {
+            client_id: self.cell.client_id().clone(),
+        });
+    }
+
+    fn tell_questions_shown(&self) {
+        for (question_id, to) in self.notices.askers() {
+            to.do_send(QuestionDelivered {
+                question_id: question_id.clone(),
+            });
+        }
+    }
+}
+
+impl Actor for Computer {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        self.cell.publish(&self.lane, now_ms());
+    }
+}
+
+impl Handler<Attach> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, attach: Attach, ctx: &mut Self::Context) {
+        let mut registration = attach.registration;
+        let legacy = registration.legacy;
+        let renewed = self.is_current(attach.link.id);
+        if legacy {
+            // It names its tools with its tasks, not here; those of earlier tasks stay.
+            registration.tools = self.cell.registration().tools.clone();
+        }
+        self.connection = Some(attach.link);
+        self.set_registration(registration, ctx);
+        self.tell_registry();
+        if !renewed {
+            let link = Link {
+                boot_id: attach.boot_id,
+                legacy,
+                high_seq: attach.high_seq,
+            };
+            self.with_lane(ctx, None, |lane, now, acts| lane.attach(link, now, acts));
+            self.notices
+                .again(legacy)
+                .into_iter()
+                .for_each(|m| self.send(m));
+            if !legacy {
+                self.tell_questions_shown();
+            }
+        }
+    }
+}
+
+impl Handler<Detach> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, detach: Detach, ctx: &mut Self::Context) {
+        if self.is_current(detach.connection) {
+            self.connection = None;
+            self.with_lane(ctx, None, |lane, now, acts| lane.detach(now, acts));
+        }
+    }
+}
+
+impl Handler<FromConnection> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, told: FromConnection, ctx: &mut Self::Context) {
+        let current = self.is_current(told.connection);
+        match told.fact {
+            // What an earlier connection of the same computer brought is as true as ever.
+            ConnectionFact::Answered {
+                task_id,
+                call_id,
+                report,
+            } => {
+                self.with_lane(ctx, Some(&task_id), |lane, now, acts| {
+                    lane.answered(&call_id, report, now, acts);
+                });
+            }
+            ConnectionFact::Delivered(task_id) => {
+                if self.notices.delivered(&task_id)
+                    && let Some(to) = &self.links.notice_delivered
+                {
+                    to.do_send(NoticeDelivered { task_id });
+                }
+            }
+            _ if !current => {}
+            ConnectionFact::Receipt { call_id, receipt } => {
+                self.with_lane(ctx, None, |lane, now, acts| {
+                    lane.receipt(&call_id, receipt, now, acts);
+                });
+            }
+            ConnectionFact::Progress {
+                call_id,
+                message,
+                progress,
+            } => self.with_lane(ctx, None, |lane, _, acts| {
+                lane.progress(&call_id, message, progress, acts);
+            }),
+            ConnectionFact::NotSent { call_id, why } => {
+                self.with_lane(ctx, None, |lane, now, acts| {
+                    lane.not_sent(&call_id, why, now, acts);
+                });
+            }
+            ConnectionFact::Responsive(responsive) => {
+                self.with_lane(ctx, None, |lane, now, acts| {
+                    lane.set_responsive(responsive, now, acts);
+                });
+            }
+        }
+    }
+}
+
+impl Handler<ChangeTools> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, change: ChangeTools, ctx: &mut Self::Context) {
+        let mut registration = (*self.cell.registration()).clone();
+        for name in &change.remove {
+            registration.tools.remove(name);
+        }
+        let added = change.add.into_iter().map(|tool| (tool.name.clone(), tool));
+        registration.tools.extend(added);
+        self.set_registration(registration, ctx);
+        self.tell_registry();
+    }
+}
+
+impl Handler<PlaceCall> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, place: PlaceCall, ctx: &mut Self::Context) {
+        let reservation = Reservation {
+            task_id: place.task_id,
+            generation: place.generation,
+            call_id: place.call_id,
+            tool: place.tool,
+            args: place.args,
+            timeout_ms: place.timeout_ms,
+            reply: place.reply_to,
+        };
+        self.with_lane(ctx, None, |lane, now, acts| {
+            lane.place(reservation, now, acts)
+        });
+    }
+}
+
+impl Handler<AdoptCall> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, adopt: AdoptCall, ctx: &mut Self::Context) {
+        self.with_lane(ctx, None, |lane, now, acts| {
+            let (task_id, generation) = (adopt.task_id, adopt.generation);
+            lane.adopt(
+                task_id,
+                generation,
+                adopt.intended,
+                adopt.reply_to,
+                now,
+                acts,
+            );
+        });
+    }
+}
+
+impl Handler<Dispatch> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, dispatch: Dispatch, ctx: &mut Self::Context) {
+        self.with_lane(ctx, None, |lane, now, acts| {
+            lane.dispatch(&dispatch.call_id, now, acts);
+        });
+    }
+}
+
+impl Handler<OutcomeStored> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, stored: OutcomeStored, ctx: &mut Self::Context) {
+        self.with_lane(ctx, None, |lane, now, acts| {
+            lane.outcome_stored(&stored.call_id, now, acts);
+        });
+    }
+}
+
+impl Handler<CancelCall> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, cancel: CancelCall, ctx: &mut Self::Context) {
+        self.with_lane(ctx, None, |lane, now, acts| {
+            lane.cancel(&cancel.call_id, now, acts);
+        });
+    }
+}
+
+impl Handler<TaskNotice> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, notice: TaskNotice, _ctx: &mut Self::Context) {
+        self.notices.note(&notice.summary);
+        let legacy = self.lane.is_legacy();
+        self.send(ServerMessage::of_task(&notice.summary, legacy));
+    }
+}
+
+impl Handler<QuestionNotice> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, notice: QuestionNotice, _ctx: &mut Self::Context) {
+        match notice {
+            QuestionNotice::Ask {
+                task_id,
+                question_id,
+                question,
+                why,
+                delivered,
+            } => {
+                let shown = UserQuestion {
+                    question_id: question_id.clone(),
+                    task_id,
+                    question,
+                    why,
+                    options: None,
+                    deadline_ms: None,
+                };
+                self.send(ServerMessage::UserQuestion(shown.clone()));
+                if self.lane.is_connected() && !self.lane.is_legacy() {
+                    delivered.do_send(QuestionDelivered { question_id });
+                }
+                self.notices.ask(shown, delivered);
+            }
+            QuestionNotice::Closed {
+                question_id,
+                answer,
+                by,
+            } => {
+                if self.notices.close(&question_id) {
+                    self.send(ServerMessage::QuestionClosed(QuestionClosed {
+                        question_id,
+                        answer,
+                        by,
+                    }));
+                }
+            }
+        }
+    }
+}
+
+/// Milliseconds since the Unix epoch, for people.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |t| i64::try_from(t.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,8 +1,9 @@
 //! What may be asked of the journal.
 
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, Generation, TaskId};
+use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::task::TaskSummary;
+use crate::store::{ComputerRecord, KnownComputer};
 use actix::Message;
 
 /// Append events of one task. Answered after they are durable; then they are published to the feed.
@@ -46,6 +47,59 @@ pub struct LoadedTask {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<TaskId>, JournalError>")]
 pub struct UnfinishedTasks;
+
+/// Keep what is known of a computer; it replaces what was kept under the same `client_id`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct SaveComputer {
+    pub record: ComputerRecord,
+}
+
+/// Every computer that was ever saved, with the numbers of its lane.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<KnownComputer>, JournalError>")]
+pub struct KnownComputers;
+
+/// The ended tasks of a computer that it was not told of, oldest first, at most 100: when those are marked
+/// ask again.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<TaskSummary>, JournalError>")]
+pub struct UndeliveredNotices {
+    pub client_id: ClientId,
+}
+
+/// The computer acknowledged `task_completed` or `task_failed`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct NoticeDelivered {
+    pub task_id: TaskId,
+}
+
+/// How the journal fares.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "JournalHealth")]
+pub struct ObserveJournal;
+
+/// Answer of [`ObserveJournal`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
+pub struct JournalHealth {
+    /// False from a write that did not work until one that does.
+    pub writable: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Entries that wait for the next transaction.
+    pub queued: usize,
+    /// Transactions since the start.
+    pub transactions: u64,
+    /// Entries that were carried out or refused in them.
+    pub entries: u64,
+}
+
+/// Take nothing more, write what is queued, and let go of the files.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CloseJournal;
 
 /// Wait until everything appended so far is durable.
 #[derive(Debug, Clone, Message)]

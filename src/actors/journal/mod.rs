@@ -1,1 +1,324 @@
+//! The journal: the one writer of what is durable.
+//!
+//! Group commit: while a transaction is on its way to the disk, what comes meanwhile queues up and goes into
+//! the next one, so a busy fleet pays for one sync a batch instead of one an append. Answers are given after
+//! the commit; then the feed is told. If the store cannot write, the askers get the error, the actor lives
+//! on and shows itself as not writable, and tries again by itself and with the next entry.
+//!
+//! Full queue: refused with `Unavailable`. The mailbox holds as much again; senders use `send`.
+
+mod batch;
 pub mod messages;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+pub use reader::JournalReader;
+
+use crate::actors::feed::messages::Committed;
+use crate::domain::event::StoredEvent;
+use crate::store::{Append, JournalStore, OpenStore, StoreError, Write, Written};
+use actix::{
+    Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
+    ResponseFuture, WrapFuture,
+};
+use batch::{Pending, Reply};
+use messages::*;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Entries that wait for the next transaction; more are refused.
+pub const QUEUE: usize = 1024;
+
+/// Entries of one transaction.
+pub const BATCH: usize = 256;
+
+/// How long a store that could not write is left alone before it is tried again unasked.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The journal actor.
+pub struct Journal {
+    /// Away while a transaction runs.
+    store: Option<Box<dyn JournalStore>>,
+    reader: JournalReader,
+    feed: Recipient<Committed>,
+    queue: VecDeque<Pending>,
+    /// Those who wait until the queue is empty and nothing runs.
+    idle: Vec<oneshot::Sender<()>>,
+    closing: bool,
+    error: Option<String>,
+    transactions: u64,
+    entries: u64,
+    retry_after: Duration,
+}
+
+impl Journal {
+    /// Starts the journal on an open store. Whatever is committed is told to `feed`.
+    pub fn start(store: OpenStore, feed: Recipient<Committed>) -> (Addr<Self>, JournalReader) {
+        Self::start_with(store, feed, RETRY_AFTER)
+    }
+
+    fn start_with(
+        store: OpenStore,
+        feed: Recipient<Committed>,
+        retry_after: Duration,
+    ) -> (Addr<Self>, JournalReader) {
+        let reader = JournalReader::new(store.reads, store.identity);
+        let journal = Journal {
+            store: Some(store.writer),
+            reader: reader.clone(),
+            feed,
+            queue: VecDeque::new(),
+            idle: Vec::new(),
+            closing: false,
+            error: None,
+            transactions: 0,
+            entries: 0,
+            retry_after,
+        };
+        (Actor::start(journal), reader)
+    }
+
+    /// Queues an entry and starts a transaction if none runs.
+    fn enqueue(
+        &mut self,
+        entry: Write,
+        ctx: &mut Context<Self>,
+    ) -> ResponseFuture<Result<Vec<StoredEvent>, JournalError>> {
+        if self.closing || self.queue.len() >= QUEUE {
+            return Box::pin(async { Err(JournalError::Unavailable) });
+        }
+        let (reply, answer) = oneshot::channel();
+        self.queue.push_back(Pending::new(entry, Some(reply)));
+        self.pump(ctx);
+        Box::pin(async move { answer.await.unwrap_or(Err(JournalError::Unavailable)) })
+    }
+
+    fn enqueue_unit(
+        &mut self,
+        entry: Write,
+        ctx: &mut Context<Self>,
+    ) -> ResponseFuture<Result<(), JournalError>> {
+        let answer = self.enqueue(entry, ctx);
+        Box::pin(async move { answer.await.map(|_| ()) })
+    }
+
+    /// Starts the next transaction, if there is something to write and the store is at home.
+    fn pump(&mut self, ctx: &mut Context<Self>) {
+        if self.queue.is_empty() {
+            if self.store.is_some() {
+                self.idle.drain(..).for_each(|waiting| {
+                    let _ = waiting.send(());
+                });
+            }
+            return;
+        }
+        let Some(store) = self.store.take() else {
+            return;
+        };
+        let taken = self.queue.len().min(BATCH);
+        let (entries, replies) = self.queue.drain(..taken).map(Pending::split).unzip();
+        let work = tokio::task::spawn_blocking(move || batch::run(store, entries));
+        ctx.spawn(work.into_actor(self).map(move |done, journal, ctx| {
+            match done {
+                Ok(done) => {
+                    journal.store = Some(done.store);
+                    journal.finish(done.entries, replies, done.result, ctx);
+                }
+                // Only while the runtime shuts down: panics of the store are caught in `batch::run`.
+                Err(_) => journal.closing = true,
+            }
+            journal.pump(ctx);
+        }));
+    }
+
+    /// The transaction ended: answers, then tells the feed.
+    fn finish(
+        &mut self,
+        entries: Vec<Write>,
+        replies: Vec<Reply>,
+        result: Result<Vec<Written>, StoreError>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.transactions += 1;
+        let answers = match result {
+            Ok(answers) => answers,
+            Err(error) => {
+                self.degrade(&error, ctx);
+                for reply in replies {
+                    reply.give(Err(batch::refused(&error)));
+                }
+                return;
+            }
+        };
+        if self.error.take().is_some() {
+            tracing::info!("the journal can be written again");
+        }
+        self.entries += entries.len() as u64;
+        for ((entry, reply), answer) in entries.into_iter().zip(replies).zip(answers) {
+            let committed = match (entry, &answer) {
+                (Write::Append(append), Ok(events)) if !events.is_empty() => Some(Committed {
+                    events: events.clone().into(),
+                    summary: append.summary.into(),
+                }),
+                _ => None,
+            };
+            reply.give(answer.map_err(batch::refusal));
+            if let Some(committed) = committed {
+                // A fact: the feed never blocks, and without one nobody listens.
+                self.feed.do_send(committed);
+            }
+        }
+    }
+
+    fn degrade(&mut self, error: &StoreError, ctx: &mut Context<Self>) {
+        let first = self.error.replace(error.to_string()).is_none();
+        if first {
+            tracing::error!(%error, "the journal cannot be written; tasks stop deciding until it can");
+        }
+        ctx.run_later(self.retry_after, |journal, ctx| {
+            if journal.error.is_some() && journal.queue.is_empty() && !journal.closing {
+                journal.queue.push_back(Pending::new(Write::Probe, None));
+                journal.pump(ctx);
+            }
+        });
+    }
+
+    fn when_idle(&mut self, ctx: &mut Context<Self>) -> oneshot::Receiver<()> {
+        let (idle, waiting) = oneshot::channel();
+        self.idle.push(idle);
+        self.pump(ctx);
+        waiting
+    }
+}
+
+impl Actor for Journal {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(QUEUE);
+    }
+}
+
+impl Handler<AppendEvents> for Journal {
+    type Result = ResponseFuture<Result<Vec<StoredEvent>, JournalError>>;
+
+    fn handle(&mut self, message: AppendEvents, ctx: &mut Self::Context) -> Self::Result {
+        let append = Append {
+            task_id: message.task_id,
+            generation: message.generation,
+            expected_seq: message.expected_seq,
+            at_ms: message.at_ms,
+            events: message.events,
+            blobs: message.blobs,
+            summary: message.summary,
+            idempotency_key: message.idempotency_key,
+        };
+        self.enqueue(Write::Append(Box::new(append)), ctx)
+    }
+}
+
+impl Handler<SaveComputer> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: SaveComputer, ctx: &mut Self::Context) -> Self::Result {
+        self.enqueue_unit(Write::SaveComputer(message.record), ctx)
+    }
+}
+
+impl Handler<NoticeDelivered> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: NoticeDelivered, ctx: &mut Self::Context) -> Self::Result {
+        self.enqueue_unit(Write::NoticeDelivered(message.task_id), ctx)
+    }
+}
+
+impl Handler<Flush> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, _: Flush, ctx: &mut Self::Context) -> Self::Result {
+        let idle = self.when_idle(ctx);
+        Box::pin(async move { idle.await.map_err(|_| JournalError::Unavailable) })
+    }
+}
+
+impl Handler<CloseJournal> for Journal {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: CloseJournal, ctx: &mut Self::Context) -> Self::Result {
+        self.closing = true;
+        let idle = self.when_idle(ctx);
+        let (reader, journal) = (self.reader.clone(), ctx.address());
+        Box::pin(async move {
+            // Closed without an answer means that nothing is left to wait for.
+            let _ = idle.await;
+            reader.close();
+            let _ = journal.send(LetGo).await;
+        })
+    }
+}
+
+/// To itself: everything is written, drop the store.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct LetGo;
+
+impl Handler<LetGo> for Journal {
+    type Result = ();
+
+    fn handle(&mut self, _: LetGo, _: &mut Self::Context) {
+        self.store = None;
+    }
+}
+
+impl Handler<ObserveJournal> for Journal {
+    type Result = MessageResult<ObserveJournal>;
+
+    fn handle(&mut self, _: ObserveJournal, _: &mut Self::Context) -> Self::Result {
+        MessageResult(JournalHealth {
+            writable: self.error.is_none() && !self.closing,
+            error: self.error.clone(),
+            queued: self.queue.len(),
+            transactions: self.transactions,
+            entries: self.entries,
+        })
+    }
+}
+
+impl Handler<LoadTask> for Journal {
+    type Result = ResponseFuture<Result<LoadedTask, JournalError>>;
+
+    fn handle(&mut self, message: LoadTask, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.load_task(message.task_id).await })
+    }
+}
+
+impl Handler<UnfinishedTasks> for Journal {
+    type Result = ResponseFuture<Result<Vec<crate::domain::ids::TaskId>, JournalError>>;
+
+    fn handle(&mut self, _: UnfinishedTasks, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.unfinished_tasks().await })
+    }
+}
+
+impl Handler<KnownComputers> for Journal {
+    type Result = ResponseFuture<Result<Vec<crate::store::KnownComputer>, JournalError>>;
+
+    fn handle(&mut self, _: KnownComputers, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.computers().await })
+    }
+}
+
+impl Handler<UndeliveredNotices> for Journal {
+    type Result = ResponseFuture<Result<Vec<crate::domain::task::TaskSummary>, JournalError>>;
+
+    fn handle(&mut self, message: UndeliveredNotices, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.undelivered_notices(message.client_id).await })
+    }
+}

@@ -1,7 +1,13 @@
-//! What the registry tells others.
+//! What connections and computers tell the registry, and what it tells others.
 
+use crate::actors::computer::link::ComputerPort;
+use crate::actors::connection::messages::{ConnectionId, ConnectionLink};
 use crate::domain::ids::ClientId;
-use actix::Message;
+use crate::domain::tool::ToolSpec;
+use crate::wire::codes::ErrorCode;
+use actix::{Message, Recipient};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A computer came, went, or changed its tools. A fact for the supervisor, which wakes tasks that wait for it.
 #[derive(Debug, Clone, Message)]
@@ -10,3 +16,81 @@ pub struct FleetChanged {
     pub client_id: ClientId,
     pub online: bool,
 }
+
+/// Who is told of [`FleetChanged`]. The supervisor starts after the registry, so it is named later.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct SetListener(pub Recipient<FleetChanged>);
+
+/// What a computer says of itself; kept by the journal as JSON.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Registration {
+    pub label: Option<String>,
+    /// `computer`, `turtle`, `pocket` or `command`.
+    pub kind: Option<String>,
+    /// CC's number of the computer.
+    pub computer_id: Option<u64>,
+    /// The version of CC, as it reports it.
+    pub cc_version: Option<String>,
+    pub groups: Vec<String>,
+    pub library_version: Option<String>,
+    pub features: Vec<String>,
+    pub tools: BTreeMap<String, ToolSpec>,
+    /// Every tool that it ever had: a bare name that it once owned stays on it.
+    pub once_owned: BTreeSet<String>,
+    /// It speaks only source document 001.
+    pub legacy: bool,
+}
+
+/// A connection says which computer it speaks for.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Registered, Refusal>")]
+pub struct RegisterComputer {
+    pub client_id: ClientId,
+    pub link: ConnectionLink,
+    /// New at every start of the computer's program.
+    pub boot_id: String,
+    /// What an earlier `welcome` gave it.
+    pub session_secret: Option<String>,
+    /// The highest lane number it has seen from this server.
+    pub high_seq: Option<u64>,
+    pub registration: Registration,
+    /// Its address opened too many connections; only a known secret gets it in.
+    pub over_quota: bool,
+}
+
+/// The connection speaks for its computer from now on.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    pub session_secret: String,
+    pub port: ComputerPort,
+}
+
+/// Why a connection may not speak for a computer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+/// A connection ended. A fact.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct ClientGone {
+    pub client_id: ClientId,
+    pub connection: ConnectionId,
+}
+
+/// A computer's tools changed. A fact of its computer actor.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct ToolsChanged {
+    pub client_id: ClientId,
+}
+
+/// Close every connection with 1001: the server stops. Answered when all were told.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct CloseConnections;

@@ -1,1 +1,444 @@
+//! Which computers there are, and which connection speaks for each. The only writer of the [`Router`].
+//!
+//! Nothing of a call passes through here: tasks find a computer's lane in the router. Asks come from connections;
+//! the registry itself waits only for the probe of an earlier connection, for two seconds.
+
 pub mod messages;
+pub mod router;
+
+use crate::actors::computer::lane::LaneLimits;
+use crate::actors::computer::link::{Attach, ComputerPort, Detach};
+use crate::actors::computer::messages::TaskNotice;
+use crate::actors::computer::view::ComputerCell;
+use crate::actors::computer::{CallLookup, Computer, ComputerLinks, now_ms};
+use crate::actors::connection::messages::{CloseConnection, ConnectionLink, Probe};
+use crate::actors::journal::messages::{NoticeDelivered, SaveComputer, UndeliveredNotices};
+use crate::domain::ids::ClientId;
+use crate::store::{ComputerRecord, KnownComputer};
+use crate::wire::codes::{CloseWith, ErrorCode};
+use actix::prelude::*;
+use messages::{
+    ClientGone, CloseConnections, FleetChanged, Refusal, RegisterComputer, Registered,
+    Registration, SetListener, ToolsChanged,
+};
+use router::{Lane, LaneParts, Router};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+const MAILBOX: usize = 4096;
+/// A probe answers within two seconds; a little more for the way.
+const PROBE_WITHIN: Duration = Duration::from_millis(2500);
+/// Who owns computers until tokens say otherwise.
+const LOCAL_OWNER: &str = "local";
+
+/// What the registry needs of the journal. Without them nothing outlives the process (tests).
+#[derive(Clone, Default)]
+pub struct RegistryLinks {
+    pub save: Option<Recipient<SaveComputer>>,
+    pub undelivered: Option<Recipient<UndeliveredNotices>>,
+    pub delivered: Option<Recipient<NoticeDelivered>>,
+    pub find_call: Option<CallLookup>,
+}
+
+struct Entry {
+    addr: Addr<Computer>,
+    cell: Arc<ComputerCell>,
+    secret_hash: Option<String>,
+    last_boot: Option<String>,
+    current: Option<Current>,
+}
+
+/// The connection that speaks for a computer.
+struct Current {
+    link: ConnectionLink,
+    boot_id: String,
+    legacy: bool,
+}
+
+type Answer = ResponseActFuture<Registry, Result<Registered, Refusal>>;
+
+enum Verdict {
+    Admit,
+    Refuse(Refusal),
+    Ask(ConnectionLink),
+}
+
+/// The actor.
+pub struct Registry {
+    router: Router,
+    limits: LaneLimits,
+    links: RegistryLinks,
+    /// Where computers run, in turn; the registry's own thread if there are none.
+    arbiters: Vec<ArbiterHandle>,
+    next_arbiter: usize,
+    known: Vec<KnownComputer>,
+    entries: HashMap<ClientId, Entry>,
+    listener: Option<Recipient<FleetChanged>>,
+}
+
+impl Registry {
+    /// `known` are the computers of the journal; they are in the router as soon as the actor has started.
+    pub fn new(
+        router: Router,
+        known: Vec<KnownComputer>,
+        limits: LaneLimits,
+        links: RegistryLinks,
+        arbiters: Vec<ArbiterHandle>,
+    ) -> Self {
+        Registry {
+            router,
+            limits,
+            links,
+            arbiters,
+            next_arbiter: 0,
+            known,
+            entries: HashMap::new(),
+            listener: None,
+        }
+    }
+
+    fn start_computer(
+        &mut self,
+        cell: Arc<ComputerCell>,
+        stored_seq: u64,
+        last_boot: Option<String>,
+        ctx: &mut Context<Self>,
+    ) -> Addr<Computer> {
+        let links = ComputerLinks {
+            tools_changed: ctx.address().recipient(),
+            notice_delivered: self.links.delivered.clone(),
+            find_call: self.links.find_call.clone(),
+        };
+        let limits = self.limits;
+        let view = cell.clone();
+        let make = move || Computer::new(cell, stored_seq, last_boot, limits, links);
+        let addr = if self.arbiters.is_empty() {
+            make().start()
+        } else {
+            self.next_arbiter = (self.next_arbiter + 1) % self.arbiters.len();
+            let arbiter = &self.arbiters[self.next_arbiter];
+            Computer::start_in_arbiter(arbiter, move |_| make())
+        };
+        self.router.insert(Lane::new(LaneParts {
+            client_id: view.client_id().clone(),
+            place: addr.clone().recipient(),
+            adopt: addr.clone().recipient(),
+            dispatch: addr.clone().recipient(),
+            stored: addr.clone().recipient(),
+            cancel: addr.clone().recipient(),
+            notice: addr.clone().recipient(),
+            question: addr.clone().recipient(),
+            view,
+        }));
+        addr
+    }
+
+    fn start_known(&mut self, known: KnownComputer, ctx: &mut Context<Self>) {
+        let record = known.record;
+        let registration = serde_json::from_value(record.registration).unwrap_or_else(|error| {
+            tracing::warn!(computer = %record.client_id, %error, "what is kept of a computer cannot be read");
+            Registration::default()
+        });
+        let client_id = record.client_id;
+        let high_seq = known.lane.high_seq;
+        let cell = ComputerCell::new(client_id.clone(), record.owner, registration, high_seq);
+        let cell = Arc::new(cell);
+        let last_boot = record.boot_id;
+        let addr = self.start_computer(cell.clone(), known.lane.stored_seq, last_boot.clone(), ctx);
+        self.entries.insert(
+            client_id,
+            Entry {
+                addr,
+                cell,
+                secret_hash: record.secret_hash,
+                last_boot,
+                current: None,
+            },
+        );
+    }
+
+    /// The computer's entry, with a lane that lives.
+    fn ensure_computer(&mut self, client_id: &ClientId, ctx: &mut Context<Self>) {
+        match self.entries.get(client_id) {
+            Some(entry) if entry.addr.connected() => {}
+            Some(entry) => {
+                tracing::error!(computer = %client_id, "the lane failed and is started again");
+                let (cell, boot) = (entry.cell.clone(), entry.last_boot.clone());
+                let addr = self.start_computer(cell, 0, boot, ctx);
+                if let Some(entry) = self.entries.get_mut(client_id) {
+                    entry.addr = addr;
+                }
+            }
+            None => {
+                let owner = LOCAL_OWNER.to_owned();
+                let cell = ComputerCell::new(client_id.clone(), owner, Registration::default(), 0);
+                let cell = Arc::new(cell);
+                let addr = self.start_computer(cell.clone(), 0, None, ctx);
+                let entry = Entry {
+                    addr,
+                    cell,
+                    secret_hash: None,
+                    last_boot: None,
+                    current: None,
+                };
+                self.entries.insert(client_id.clone(), entry);
+            }
+        }
+    }
+
+    /// Whether a connection may speak for its computer (wire contract, "Identity").
+    fn judge(&self, register: &RegisterComputer) -> Verdict {
+        let entry = self.entries.get(&register.client_id);
+        let knows_secret = entry.is_some_and(|entry| entry.knows(&register.session_secret));
+        if register.over_quota && !knows_secret {
+            let message = "too many new connections from this address".to_owned();
+            return Verdict::Refuse(Refusal {
+                code: ErrorCode::RateLimited,
+                message,
+            });
+        }
+        let Some(current) = entry.and_then(|entry| entry.current.as_ref()) else {
+            return Verdict::Admit;
+        };
+        let same_program = current.boot_id == register.boot_id && knows_secret;
+        if current.link.id == register.link.id || current.legacy || same_program {
+            return Verdict::Admit;
+        }
+        if register.registration.legacy {
+            return Verdict::Refuse(in_use(&register.client_id));
+        }
+        Verdict::Ask(current.link.clone())
+    }
+
+    /// The newcomer speaks for its computer; an earlier connection is closed. The answer comes when routing knows.
+    fn admit(&mut self, register: RegisterComputer, ctx: &mut Context<Self>) -> Answer {
+        let client_id = register.client_id.clone();
+        self.ensure_computer(&client_id, ctx);
+        let Some(entry) = self.entries.get_mut(&client_id) else {
+            return self.refuse(in_use(&client_id));
+        };
+        let secret = match register.session_secret {
+            Some(secret) if entry.knows(&Some(secret.clone())) => secret,
+            _ => new_secret(),
+        };
+        entry.secret_hash = Some(hash(&secret));
+        entry.last_boot = Some(register.boot_id.clone());
+        let former = entry.current.replace(Current {
+            link: register.link.clone(),
+            boot_id: register.boot_id.clone(),
+            legacy: register.registration.legacy,
+        });
+        if let Some(former) = former
+            && former.link.id != register.link.id
+        {
+            former.link.close.do_send(CloseConnection {
+                close: CloseWith::IdentityInUse,
+                code: ErrorCode::TakenOver,
+            });
+        }
+        let attached = entry.addr.send(Attach {
+            link: register.link,
+            boot_id: register.boot_id,
+            high_seq: register.high_seq,
+            registration: register.registration,
+        });
+        let port = ComputerPort {
+            facts: entry.addr.clone().recipient(),
+            tools: entry.addr.clone().recipient(),
+        };
+        let addr = entry.addr.clone();
+        self.bring_notices(&client_id, addr, ctx);
+        let registered = Registered {
+            session_secret: secret,
+            port,
+        };
+        let attached = async move { attached.await.map(|()| registered) }.into_actor(self);
+        Box::pin(attached.map(|attached, _, _| attached.map_err(|_| lane_failed())))
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Answer {
+        Box::pin(async { Err(refusal) }.into_actor(self))
+    }
+
+    /// Fetches the ends of tasks that the computer was not told of.
+    fn bring_notices(&self, client_id: &ClientId, addr: Addr<Computer>, ctx: &mut Context<Self>) {
+        let Some(undelivered) = self.links.undelivered.clone() else {
+            return;
+        };
+        let ask = UndeliveredNotices {
+            client_id: client_id.clone(),
+        };
+        let fetch = async move {
+            match undelivered.send(ask).await {
+                Ok(Ok(notices)) => notices
+                    .into_iter()
+                    .for_each(|summary| addr.do_send(TaskNotice { summary })),
+                Ok(Err(error)) => tracing::warn!(%error, "undelivered notices cannot be read"),
+                Err(_) => {}
+            }
+        };
+        ctx.spawn(fetch.into_actor(self));
+    }
+
+    fn save(&self, client_id: &ClientId, ctx: &mut Context<Self>) {
+        let (Some(save), Some(entry)) = (&self.links.save, self.entries.get(client_id)) else {
+            return;
+        };
+        let registration = serde_json::to_value(&*entry.cell.registration()).unwrap_or_default();
+        let record = ComputerRecord {
+            client_id: client_id.clone(),
+            boot_id: entry.last_boot.clone(),
+            secret_hash: entry.secret_hash.clone(),
+            owner: entry.cell.owner().to_owned(),
+            registration,
+            last_seen_ms: now_ms(),
+        };
+        let saved = save.send(SaveComputer { record });
+        let saved = async move {
+            if let Ok(Err(error)) = saved.await {
+                tracing::warn!(%error, "a computer could not be written down");
+            }
+        };
+        ctx.spawn(saved.into_actor(self));
+    }
+
+    fn tell(&self, client_id: &ClientId, online: bool) {
+        if let Some(listener) = &self.listener {
+            listener.do_send(FleetChanged {
+                client_id: client_id.clone(),
+                online,
+            });
+        }
+    }
+}
+
+impl Entry {
+    fn knows(&self, secret: &Option<String>) -> bool {
+        match (&self.secret_hash, secret) {
+            (Some(known), Some(secret)) => *known == hash(secret),
+            _ => false,
+        }
+    }
+}
+
+fn hash(secret: &str) -> String {
+    blake3::hash(secret.as_bytes()).to_hex().to_string()
+}
+
+fn new_secret() -> String {
+    let mut bytes = [0u8; 16];
+    // The system's random numbers do not fail on any platform we run on; if they did, an empty secret would
+    // only mean that the next connection is probed instead of trusted.
+    if getrandom::fill(&mut bytes).is_err() {
+        return String::new();
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn lane_failed() -> Refusal {
+    Refusal {
+        code: ErrorCode::Internal,
+        message: "the computer's lane failed; try again".to_owned(),
+    }
+}
+
+fn in_use(client_id: &ClientId) -> Refusal {
+    Refusal {
+        code: ErrorCode::IdentityInUse,
+        message: format!("computer \"{client_id}\" is connected already"),
+    }
+}
+
+impl Actor for Registry {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        for known in std::mem::take(&mut self.known) {
+            self.start_known(known, ctx);
+        }
+    }
+}
+
+impl Handler<RegisterComputer> for Registry {
+    type Result = Answer;
+
+    fn handle(&mut self, register: RegisterComputer, ctx: &mut Self::Context) -> Self::Result {
+        let link = match self.judge(&register) {
+            Verdict::Admit => return self.admit(register, ctx),
+            Verdict::Refuse(refusal) => return self.refuse(refusal),
+            Verdict::Ask(link) => link,
+        };
+        let probe = link.probe.send(Probe).timeout(PROBE_WITHIN);
+        let probed = async move { matches!(probe.await, Ok(true)) }.into_actor(self);
+        Box::pin(probed.then(move |lives, registry, ctx| {
+            // Meanwhile another newcomer may have come, or the probed connection may have ended.
+            match registry.judge(&register) {
+                Verdict::Admit => registry.admit(register, ctx),
+                Verdict::Refuse(refusal) => registry.refuse(refusal),
+                Verdict::Ask(now) if !lives && now.id == link.id => registry.admit(register, ctx),
+                Verdict::Ask(_) => {
+                    tracing::warn!(computer = %register.client_id, "a second computer of this name is refused");
+                    registry.refuse(in_use(&register.client_id))
+                }
+            }
+        }))
+    }
+}
+
+impl Handler<ClientGone> for Registry {
+    type Result = ();
+
+    fn handle(&mut self, gone: ClientGone, _ctx: &mut Self::Context) {
+        let Some(entry) = self.entries.get_mut(&gone.client_id) else {
+            return;
+        };
+        let connection = gone.connection;
+        if entry
+            .current
+            .as_ref()
+            .is_some_and(|c| c.link.id == connection)
+        {
+            entry.current = None;
+            entry.addr.do_send(Detach { connection });
+            self.tell(&gone.client_id, false);
+        }
+    }
+}
+
+impl Handler<ToolsChanged> for Registry {
+    type Result = ();
+
+    fn handle(&mut self, changed: ToolsChanged, ctx: &mut Self::Context) {
+        self.save(&changed.client_id, ctx);
+        let online = self
+            .entries
+            .get(&changed.client_id)
+            .is_some_and(|entry| entry.current.is_some());
+        self.tell(&changed.client_id, online);
+    }
+}
+
+impl Handler<SetListener> for Registry {
+    type Result = ();
+
+    fn handle(&mut self, listener: SetListener, _ctx: &mut Self::Context) {
+        self.listener = Some(listener.0);
+    }
+}
+
+impl Handler<CloseConnections> for Registry {
+    type Result = ();
+
+    fn handle(&mut self, _: CloseConnections, _ctx: &mut Self::Context) {
+        for entry in self.entries.values_mut() {
+            if let Some(current) = entry.current.take() {
+                current.link.close.do_send(CloseConnection {
+                    close: CloseWith::GoingAway,
+                    code: ErrorCode::Stopping,
+                });
+            }
+        }
+    }
+}

@@ -122,6 +122,15 @@ pub struct OpenQuestion {
     pub why: String,
 }
 
+/// Start all unfinished tasks from the journal. Answers how many.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<usize, RestoreError>")]
+pub struct Restore;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the unfinished tasks cannot be read: {0}")]
+pub struct RestoreError(pub String);
+
 /// Stop all tasks where they stand (their journals go on at the next start) and take no new ones.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]

@@ -1,1 +1,363 @@
+//! Which tasks live: starts them, restarts them from the journal with the next generation, cancels and wakes
+//! them. actix's own supervisor does not restart after a panic, so this one does.
+
 pub mod messages;
+mod start;
+
+use super::journal::messages::{AppendEvents, LoadTask, UnfinishedTasks};
+use super::registry::messages::FleetChanged;
+use super::task::messages::{Answer, Cancel, GetQuestion, Halt, TaskStopped, Wake};
+use super::task::{Task, TaskDeps};
+use crate::config::Settings;
+use crate::config::kinds::Kinds;
+use crate::domain::event::TaskEvent;
+use crate::domain::ids::{Generation, TaskId};
+use crate::domain::profile::Profile;
+use crate::domain::task::TaskState;
+use actix::prelude::*;
+use futures_util::future::join_all;
+use messages::{
+    AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Restore,
+    RestoreError, Shutdown, StartError, StartTask, StartedTask,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a question to a task may wait for its answer. A task that writes its journal answers late.
+const ASK_DEADLINE: Duration = Duration::from_secs(10);
+
+/// A task that stops this often without getting on is left alone until the server is started again.
+const MOST_RESTARTS: u32 = 5;
+
+/// Mailbox bound: requests beyond it are refused as busy by their senders' deadline.
+const MAILBOX: usize = 1024;
+
+/// What the supervisor needs of the others; the tasks' own needs are among them.
+pub struct SupervisorDeps {
+    pub load: Recipient<LoadTask>,
+    pub unfinished: Recipient<UnfinishedTasks>,
+    pub kinds: Arc<Kinds>,
+    /// Letters and digits that were never given before, for new task ids.
+    pub unique: fn() -> String,
+    /// Builds what a task needs, given where it reports its end.
+    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>) -> TaskDeps>,
+}
+
+struct Live {
+    addr: Addr<Task>,
+    generation: Generation,
+    restarts: u32,
+    /// The journal position at the last start: getting on resets the count of restarts.
+    started_at_seq: u64,
+}
+
+/// The actor.
+pub struct Supervisor {
+    load: Recipient<LoadTask>,
+    unfinished: Recipient<UnfinishedTasks>,
+    kinds: Arc<Kinds>,
+    unique: fn() -> String,
+    deps: TaskDeps,
+    live: HashMap<TaskId, Live>,
+    stopping: bool,
+}
+
+impl Supervisor {
+    /// Starts the actor. It does nothing before [`Restore`] or [`StartTask`].
+    pub fn start(deps: SupervisorDeps) -> Addr<Supervisor> {
+        Supervisor::create(|ctx| {
+            ctx.set_mailbox_capacity(MAILBOX);
+            let task_deps = (deps.task_deps)(ctx.address().recipient());
+            Supervisor {
+                load: deps.load,
+                unfinished: deps.unfinished,
+                kinds: deps.kinds,
+                unique: deps.unique,
+                deps: task_deps,
+                live: HashMap::new(),
+                stopping: false,
+            }
+        })
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.deps.settings
+    }
+
+    fn journal(&self) -> &Recipient<AppendEvents> {
+        &self.deps.journal
+    }
+
+    /// Starts the actor of a task whose journal is folded.
+    fn run(
+        &mut self,
+        state: TaskState,
+        profile: Arc<Profile>,
+        generation: Generation,
+        restarts: u32,
+    ) {
+        let task_id = state.task_id.clone();
+        let started_at_seq = state.last_seq;
+        let addr = Task::new(self.deps.clone(), state, profile, generation).start();
+        self.live.insert(
+            task_id,
+            Live {
+                addr,
+                generation,
+                restarts,
+                started_at_seq,
+            },
+        );
+    }
+
+    /// Loads a task from the journal and starts it with the next generation.
+    fn revive(
+        &self,
+        task_id: TaskId,
+        reason: &str,
+    ) -> impl Future<Output = Result<Revived, String>> + use<> {
+        let load = self.load.send(LoadTask {
+            task_id: task_id.clone(),
+        });
+        let journal = self.journal().clone();
+        let clock = self.deps.clock;
+        let reason = reason.to_owned();
+        async move {
+            let loaded = load
+                .await
+                .map_err(|e| e.to_string())?
+                .map_err(|e| e.to_string())?;
+            let mut state = TaskState::new(task_id);
+            state.apply_all(&loaded.events);
+            let profile: Profile = serde_json::from_str(&loaded.profile)
+                .map_err(|e| format!("its pinned profile cannot be read: {e}"))?;
+            let generation = state.generation.next();
+            if state.created.is_none() {
+                return Err("its journal does not begin with its creation".to_owned());
+            }
+            let append = AppendEvents {
+                task_id: state.task_id.clone(),
+                generation,
+                expected_seq: state.last_seq,
+                at_ms: clock(),
+                events: vec![TaskEvent::GenerationStarted { generation, reason }],
+                blobs: Vec::new(),
+                summary: state.summary(),
+                idempotency_key: None,
+            };
+            let stored = journal.send(append).await.map_err(|e| e.to_string())?;
+            state.apply_all(&stored.map_err(|e| e.to_string())?);
+            Ok(Revived {
+                state,
+                profile: Arc::new(profile),
+                generation,
+            })
+        }
+    }
+}
+
+struct Revived {
+    state: TaskState,
+    profile: Arc<Profile>,
+    generation: Generation,
+}
+
+impl Actor for Supervisor {
+    type Context = Context<Self>;
+}
+
+impl Handler<Restore> for Supervisor {
+    type Result = ResponseActFuture<Self, Result<usize, RestoreError>>;
+
+    fn handle(&mut self, _: Restore, _ctx: &mut Self::Context) -> Self::Result {
+        let unfinished = self.unfinished.send(UnfinishedTasks);
+        let list = async move {
+            let tasks = unfinished.await.map_err(|e| RestoreError(e.to_string()))?;
+            tasks.map_err(|e| RestoreError(e.to_string()))
+        };
+        Box::pin(list.into_actor(self).then(|tasks, supervisor, _ctx| {
+            let revivals: Vec<_> = tasks
+                .iter()
+                .flatten()
+                .map(|id| {
+                    let id = id.clone();
+                    let revival = supervisor.revive(id.clone(), "the server was started");
+                    async move { (id, revival.await) }
+                })
+                .collect();
+            let all = async move { tasks.map(|_| ()).map(|()| revivals) };
+            let all = async move {
+                match all.await {
+                    Ok(revivals) => Ok(join_all(revivals).await),
+                    Err(error) => Err(error),
+                }
+            };
+            all.into_actor(supervisor).map(|revived, supervisor, _ctx| {
+                let revived = revived?;
+                let mut count = 0;
+                for (task_id, revived) in revived {
+                    match revived {
+                        Ok(r) => {
+                            supervisor.run(r.state, r.profile, r.generation, 0);
+                            count += 1;
+                        }
+                        Err(error) => {
+                            tracing::error!(task = %task_id, %error, "a task could not be restored");
+                        }
+                    }
+                }
+                Ok(count)
+            })
+        }))
+    }
+}
+
+impl Handler<TaskStopped> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, told: TaskStopped, ctx: &mut Self::Context) {
+        let current = self
+            .live
+            .get(&told.task_id)
+            .is_some_and(|l| l.generation == told.generation);
+        if !current {
+            return;
+        }
+        let Some(ended) = self.live.remove(&told.task_id) else {
+            return;
+        };
+        if told.finished || self.stopping {
+            return;
+        }
+        tracing::error!(task = %told.task_id, restarts = ended.restarts, "a task's actor ended early; it is restarted");
+        // A growing pause, so that a task that always fails does not take the machine with it.
+        let pause = Duration::from_millis(100u64 << ended.restarts.min(8));
+        ctx.run_later(pause, move |supervisor, ctx| {
+            supervisor.restart(told.task_id, ended, ctx)
+        });
+    }
+}
+
+impl Supervisor {
+    fn restart(&mut self, task_id: TaskId, ended: Live, ctx: &mut Context<Self>) {
+        if self.stopping {
+            return;
+        }
+        let revival = self
+            .revive(task_id.clone(), "its actor ended early")
+            .into_actor(self);
+        ctx.spawn(revival.map(move |revived, supervisor, _ctx| match revived {
+            Ok(revived) => {
+                // One event is the restart itself; more mean that the task got on.
+                let got_on = revived.state.last_seq > ended.started_at_seq + 1;
+                let restarts = if got_on { 1 } else { ended.restarts + 1 };
+                if restarts > MOST_RESTARTS {
+                    tracing::error!(task = %task_id, "a task fails at every start; it is left until the server starts again");
+                    return;
+                }
+                supervisor.run(revived.state, revived.profile, revived.generation, restarts);
+            }
+            Err(error) => tracing::error!(task = %task_id, %error, "a task could not be restarted"),
+        }));
+    }
+}
+
+impl Handler<FleetChanged> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, changed: FleetChanged, _ctx: &mut Self::Context) {
+        if changed.online {
+            for live in self.live.values() {
+                live.addr.do_send(Wake);
+            }
+        }
+    }
+}
+
+impl Handler<CancelTask> for Supervisor {
+    type Result = ResponseFuture<Result<bool, NoSuchTask>>;
+
+    fn handle(&mut self, cancel: CancelTask, _ctx: &mut Self::Context) -> Self::Result {
+        let task_id = cancel.task_id.clone();
+        match self.live.get(&task_id) {
+            Some(live) => {
+                let asked = live.addr.send(Cancel {
+                    reason: cancel.reason,
+                    by: cancel.by,
+                });
+                Box::pin(async move { Ok(asked.timeout(ASK_DEADLINE).await.unwrap_or(false)) })
+            }
+            // Ended tasks have no actor; whether there ever was one, the journal knows.
+            None => {
+                let load = self.load.send(LoadTask {
+                    task_id: task_id.clone(),
+                });
+                Box::pin(async move {
+                    match load.await {
+                        Ok(Ok(_)) => Ok(false),
+                        _ => Err(NoSuchTask(task_id)),
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl Handler<AnswerQuestion> for Supervisor {
+    type Result = ResponseFuture<Result<(), AnswerError>>;
+
+    fn handle(&mut self, given: AnswerQuestion, _ctx: &mut Self::Context) -> Self::Result {
+        let not_open = AnswerError::NotOpen(given.question_id.clone());
+        // A question's id begins with its task's; asking every task would cost too much.
+        let asked = self
+            .live
+            .iter()
+            .find(|(task_id, _)| given.question_id.belongs_to(task_id));
+        let Some((_, live)) = asked else {
+            return Box::pin(async { Err(not_open) });
+        };
+        let answer = live.addr.send(Answer {
+            question_id: given.question_id,
+            answer: given.answer,
+            by: given.by,
+            authenticated: given.authenticated,
+        });
+        Box::pin(async move { answer.timeout(ASK_DEADLINE).await.unwrap_or(Err(not_open)) })
+    }
+}
+
+impl Handler<OpenQuestions> for Supervisor {
+    type Result = ResponseFuture<Vec<OpenQuestion>>;
+
+    fn handle(&mut self, _: OpenQuestions, _ctx: &mut Self::Context) -> Self::Result {
+        let asks: Vec<_> = self
+            .live
+            .values()
+            .map(|live| live.addr.send(GetQuestion).timeout(ASK_DEADLINE))
+            .collect();
+        Box::pin(async move {
+            let answers = join_all(asks).await;
+            answers
+                .into_iter()
+                .filter_map(|answer| answer.ok().flatten())
+                .collect()
+        })
+    }
+}
+
+impl Handler<Shutdown> for Supervisor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: Shutdown, _ctx: &mut Self::Context) -> Self::Result {
+        self.stopping = true;
+        let halts: Vec<_> = self
+            .live
+            .drain()
+            .map(|(_, live)| live.addr.send(Halt).timeout(ASK_DEADLINE))
+            .collect();
+        Box::pin(async move {
+            join_all(halts).await;
+        })
+    }
+}

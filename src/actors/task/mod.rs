@@ -1,1 +1,303 @@
-//! One task.
+//! One task: a shell around the pure deciders. It journals what it is about to do, waits for the commit, does
+//! it, journals what came of it, folds, and decides again. After a crash the same code goes on from the journal.
+
+mod facts;
+pub mod messages;
+mod perform;
+
+use super::computer::messages::{CancelCall, TaskNotice};
+use super::consult::ConsultModel;
+use super::gateway::messages::CancelTask as CancelModelCalls;
+use super::journal::messages::{AppendEvents, JournalError};
+use super::registry::router::{Lane, Router};
+use crate::config::Settings;
+use crate::domain::chat::Role;
+use crate::domain::decision::{Decision, Inputs, InputsRef, RoleLimits};
+use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::ids::{BlobHash, CallId, Generation};
+use crate::domain::profile::Profile;
+use crate::domain::task::{CallRecord, TaskState};
+use crate::strategy;
+use actix::prelude::*;
+use messages::TaskStopped;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What every task needs of the others.
+#[derive(Clone)]
+pub struct TaskDeps {
+    pub journal: Recipient<AppendEvents>,
+    pub planner: Recipient<ConsultModel>,
+    pub executor: Recipient<ConsultModel>,
+    pub cancel_model_calls: Recipient<CancelModelCalls>,
+    pub router: Router,
+    pub supervisor: Recipient<TaskStopped>,
+    pub settings: Arc<Settings>,
+    /// Milliseconds since the Unix epoch.
+    pub clock: fn() -> i64,
+}
+
+/// Facts that may wait while the task writes its journal. Senders of facts are bounded by the task's own open
+/// calls and consults, so this is never reached in good order.
+const MAILBOX: usize = 256;
+
+/// How long a task waits before it tries the journal again.
+const JOURNAL_RETRY: Duration = Duration::from_secs(1);
+
+/// The actor of one task.
+pub struct Task {
+    deps: TaskDeps,
+    state: TaskState,
+    profile: Arc<Profile>,
+    generation: Generation,
+    /// The lanes that hold this task's open calls.
+    lanes: HashMap<CallId, Lane>,
+    timers: Vec<SpawnHandle>,
+    finished: bool,
+}
+
+/// What is done once events are durable and folded.
+type Then = Box<dyn FnOnce(&mut Task, &mut Context<Task>)>;
+
+impl Task {
+    /// A task that goes on from `state`, which was folded from its journal.
+    pub fn new(
+        deps: TaskDeps,
+        state: TaskState,
+        profile: Arc<Profile>,
+        generation: Generation,
+    ) -> Self {
+        Task {
+            deps,
+            state,
+            profile,
+            generation,
+            lanes: HashMap::new(),
+            timers: Vec::new(),
+            finished: false,
+        }
+    }
+
+    /// Journals events, waits for the commit, folds them, then goes on with `then`. Nothing else is handled
+    /// meanwhile, so a task's events never interleave. While the journal cannot write, the task stands still.
+    fn append(
+        &mut self,
+        ctx: &mut Context<Self>,
+        events: Vec<TaskEvent>,
+        blobs: Blobs,
+        then: Then,
+    ) {
+        let append = self.prepare(events, blobs);
+        let stored = commit(self.deps.journal.clone(), append).into_actor(self);
+        ctx.wait(stored.map(|stored, task, ctx| task.committed(stored, ctx, then)));
+    }
+
+    fn append_then_advance(&mut self, ctx: &mut Context<Self>, event: TaskEvent) {
+        self.append(ctx, vec![event], Vec::new(), Box::new(Task::advance));
+    }
+
+    /// The append of `events`, with the summary as it will be after them.
+    fn prepare(&self, events: Vec<TaskEvent>, blobs: Blobs) -> AppendEvents {
+        let at_ms = (self.deps.clock)();
+        let mut after = self.state.clone();
+        for (offset, event) in events.iter().enumerate() {
+            after.apply(&StoredEvent {
+                task_id: self.state.task_id.clone(),
+                seq: self.state.last_seq + 1 + offset as u64,
+                at_ms,
+                generation: self.generation,
+                event: event.clone(),
+            });
+        }
+        AppendEvents {
+            task_id: self.state.task_id.clone(),
+            generation: self.generation,
+            expected_seq: self.state.last_seq,
+            at_ms,
+            events,
+            blobs,
+            summary: after.summary(),
+            idempotency_key: None,
+        }
+    }
+
+    fn committed(
+        &mut self,
+        stored: Result<Vec<StoredEvent>, JournalError>,
+        ctx: &mut Context<Self>,
+        then: Then,
+    ) {
+        match stored {
+            Ok(events) => {
+                let before = self.state.status;
+                self.state.apply_all(&events);
+                if self.state.status != before {
+                    self.notify_computer();
+                }
+                then(self, ctx);
+            }
+            Err(error) => {
+                // Another generation writes, or the journal is gone for good: this actor must not act any more.
+                tracing::error!(task = %self.state.task_id, %error, "a task stops: its journal refuses it");
+                ctx.stop();
+            }
+        }
+    }
+
+    /// Decides and acts, if there is something to decide.
+    fn advance(&mut self, ctx: &mut Context<Self>) {
+        if self.state.status.is_final() {
+            return self.wind_down(ctx);
+        }
+        let inputs = self.inputs();
+        let decision = strategy::decide(&self.state, &self.profile, &inputs);
+        if decision == Decision::Rest {
+            return;
+        }
+        let fleet = serde_json::to_string(&inputs.fleet).unwrap_or_default();
+        let hash = BlobHash::of(&fleet);
+        let inputs = InputsRef {
+            now_ms: inputs.now_ms,
+            fleet: hash.clone(),
+            roles: inputs.roles,
+        };
+        let mut events = vec![TaskEvent::Decided {
+            decision: Box::new(decision.clone()),
+            inputs,
+        }];
+        events.extend(closing_event(&decision));
+        let then: Then = Box::new(move |task, ctx| task.perform(decision, ctx));
+        self.append(ctx, events, vec![(hash, fleet)], then);
+    }
+
+    fn inputs(&self) -> Inputs {
+        let limits = |role: Role| {
+            let params = &self.deps.settings.models.role(role).params;
+            let default = RoleLimits::default();
+            RoleLimits {
+                num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
+                max_tokens: params.max_tokens.unwrap_or(default.max_tokens),
+            }
+        };
+        let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
+        Inputs {
+            now_ms: (self.deps.clock)(),
+            fleet: self.deps.router.fleet_view(self.state.home()),
+            roles: roles.into(),
+            offline_timeout_ms: self.deps.settings.calls.offline_timeout.as_millis() as i64,
+        }
+    }
+
+    fn open_calls(&self) -> Vec<CallRecord> {
+        self.state
+            .calls()
+            .filter(|call| call.is_open())
+            .cloned()
+            .collect()
+    }
+
+    /// The task is over: stop what still runs, and end once every call has its outcome.
+    fn wind_down(&mut self, ctx: &mut Context<Self>) {
+        self.drop_timers(ctx);
+        let task_id = self.state.task_id.clone();
+        self.deps
+            .cancel_model_calls
+            .do_send(CancelModelCalls { task_id });
+        for call in self.open_calls() {
+            match self.lanes.get(&call.call_id) {
+                Some(lane) => lane.cancel.do_send(CancelCall {
+                    call_id: call.call_id.clone(),
+                }),
+                // Never reserved and never sent: nothing to wait for.
+                None if call.intended.is_none() => {}
+                None => self.adopt(&call, ctx),
+            }
+        }
+        let sealed = self.open_calls().iter().all(|call| call.intended.is_none());
+        if sealed {
+            self.finished = true;
+            ctx.stop();
+        }
+    }
+
+    fn drop_timers(&mut self, ctx: &mut Context<Self>) {
+        for timer in self.timers.drain(..) {
+            ctx.cancel_future(timer);
+        }
+    }
+
+    /// Tells the computer that the task belongs to how it stands.
+    fn notify_computer(&self) {
+        let home = self
+            .state
+            .created
+            .as_ref()
+            .and_then(|c| c.client_id.as_ref());
+        if let Some(lane) = home.and_then(|id| self.deps.router.lane(id)) {
+            lane.notice.do_send(TaskNotice {
+                summary: self.state.summary(),
+            });
+        }
+    }
+}
+
+type Blobs = Vec<(BlobHash, String)>;
+
+/// What ends a task is journalled together with the decision to end it.
+fn closing_event(decision: &Decision) -> Option<TaskEvent> {
+    match decision {
+        Decision::Finish { result, .. } => Some(TaskEvent::TaskCompleted {
+            result: result.clone(),
+        }),
+        Decision::Fail {
+            code,
+            error,
+            details,
+        } => Some(TaskEvent::TaskFailed {
+            code: code.clone(),
+            error: error.clone(),
+            details: details.clone(),
+        }),
+        _ => None,
+    }
+}
+
+/// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
+async fn commit(
+    journal: Recipient<AppendEvents>,
+    append: AppendEvents,
+) -> Result<Vec<StoredEvent>, JournalError> {
+    let mut told = false;
+    loop {
+        let error = match journal.send(append.clone()).await {
+            Ok(Ok(events)) => return Ok(events),
+            Ok(Err(error @ (JournalError::Storage(_) | JournalError::Unavailable))) => error,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(JournalError::Unavailable),
+        };
+        if !told {
+            tracing::warn!(task = %append.task_id, %error, "a task stands still until the journal can write");
+            told = true;
+        }
+        actix_rt::time::sleep(JOURNAL_RETRY).await;
+    }
+}
+
+impl Actor for Task {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        self.resume(ctx);
+    }
+
+    /// Called after a panic too, which is how the supervisor learns of one.
+    fn stopped(&mut self, _ctx: &mut Context<Self>) {
+        self.deps.supervisor.do_send(TaskStopped {
+            task_id: self.state.task_id.clone(),
+            generation: self.generation,
+            finished: self.finished,
+        });
+    }
+}

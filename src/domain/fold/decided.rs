@@ -5,8 +5,7 @@ use crate::domain::decision::{Consult, Decision, PlannedCall, Question, WaitReas
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::StoredEvent;
 use crate::domain::task::{
-    Blocked, CallEnd, CallRecord, Ending, ExecutorTry, Open, QuestionRecord, Step, TaskError,
-    TaskState,
+    Blocked, CallEnd, CallRecord, ExecutorTry, Open, QuestionRecord, Step, TaskState,
 };
 
 impl TaskState {
@@ -50,37 +49,27 @@ impl TaskState {
                     until_ms: *until_ms,
                 };
                 self.wait = Some(*reason);
+                match reason {
+                    WaitReason::Model => self.failures_waited_out = self.model_failures,
+                    WaitReason::ComputerOffline => {
+                        self.offline_since_ms.get_or_insert(stored.at_ms);
+                    }
+                    _ => {}
+                }
             }
             Decision::Finish {
                 request,
                 translated_by,
-                result,
+                ..
             } => {
                 if let Some(step) = self.open_step() {
                     step.request = Some(request.clone());
                     step.translated_by = Some(*translated_by);
                     step.closed = true;
                 }
-                self.open = Open::Ending {
-                    seq,
-                    ending: Ending::Completed(result.clone()),
-                };
             }
-            Decision::Fail {
-                code,
-                error,
-                details,
-            } => {
-                let error = TaskError {
-                    code: code.clone(),
-                    error: error.clone(),
-                    details: details.clone(),
-                };
-                self.open = Open::Ending {
-                    seq,
-                    ending: Ending::Failed(error),
-                };
-            }
+            // The closing event follows in the same append.
+            Decision::Fail { .. } => {}
             Decision::Rest => {}
         }
     }
@@ -92,6 +81,7 @@ impl TaskState {
             seq,
             role: consult.role,
             contract: consult.contract,
+            format: consult.format.clone(),
         };
         match consult.role {
             // A planner that is asked again after a model failure stays in its step.
@@ -102,6 +92,8 @@ impl TaskState {
             Role::Planner => {}
             Role::Executor => {
                 if let Some(step) = self.open_step() {
+                    // A try that the model failed to answer is made again.
+                    step.executor.retain(|attempt| attempt.answer.is_some());
                     step.executor.push(ExecutorTry {
                         consult: seq,
                         answer: None,

@@ -55,8 +55,9 @@ impl TaskState {
             } => {
                 if self.close_consult(*consult, *role) {
                     self.model_failures = self.model_failures.saturating_add(1);
+                    self.last_failure = Some(failure.clone());
                     if failure.code == PROMPT_TOO_LONG {
-                        self.squeezes = self.squeezes.saturating_add(1);
+                        self.prompt_did_not_fit();
                     }
                     self.note(
                         "model_failed",
@@ -160,6 +161,8 @@ impl TaskState {
 
     fn model_answered(&mut self, consult: u64, role: Role, answer: &ChatAnswer) {
         self.model_failures = 0;
+        self.failures_waited_out = 0;
+        self.last_failure = None;
         self.usage.tokens_in = self
             .usage
             .tokens_in
@@ -218,6 +221,7 @@ impl TaskState {
         if call.intended.is_none() && call.is_open() {
             call.intended = Some(intended.clone());
             self.sticky.get_or_insert(client_id);
+            self.offline_since_ms = None;
             self.wait = None;
         }
     }
@@ -307,6 +311,18 @@ impl TaskState {
         }
     }
 
+    /// The next prompt shall have a quarter less than the one that was refused: the estimate was too low for
+    /// this model.
+    fn prompt_did_not_fit(&mut self) {
+        let bytes: usize = self
+            .prompt(Role::Planner)
+            .iter()
+            .map(|m| m.content.len())
+            .sum();
+        let ceiling = bytes * 3 / 4;
+        self.prompt_ceiling = Some(self.prompt_ceiling.map_or(ceiling, |c| c.min(ceiling)));
+    }
+
     fn wait_ended(&mut self, ended: WaitReason) {
         if self.wait == Some(ended) {
             self.wait = None;
@@ -347,7 +363,7 @@ impl TaskState {
                 ..
             } => TaskStatus::WaitingForCommand,
             Open::Wait { .. } => TaskStatus::Sleeping,
-            Open::Nothing | Open::Consult { .. } | Open::Ending { .. } => TaskStatus::Running,
+            Open::Nothing | Open::Consult { .. } => TaskStatus::Running,
         };
     }
 
@@ -380,11 +396,23 @@ impl Step {
         }
     }
 
-    /// The THEN item that is to run next. The first one was fused with the write, so with `n` calls
-    /// made, the next is item `n` (from 0).
+    /// How many THEN items have been begun. The first one may have been fused with the write.
+    pub fn then_done(&self) -> usize {
+        let fused = self
+            .calls
+            .first()
+            .is_some_and(|call| call.tool == "write_and_run");
+        if fused {
+            self.calls.len()
+        } else {
+            self.calls.len().saturating_sub(1)
+        }
+    }
+
+    /// The THEN item that is to run next.
     pub fn next_then(&self) -> Option<&ThenItem> {
         match &self.reading.as_ref()?.directive()?.action {
-            Action::WriteFile { then, .. } => then.get(self.calls.len()),
+            Action::WriteFile { then, .. } => then.get(self.then_done()),
             _ => None,
         }
     }

@@ -11,7 +11,8 @@ pub fn print(directive: &Directive) -> String {
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
             // Writing to a String cannot fail.
-            let _ = writeln!(out, "{name}: {value}");
+            let space = if value.starts_with('\n') { "" } else { " " };
+            let _ = writeln!(out, "{name}:{space}{value}");
         }
     };
     field("ON", directive.on.as_ref().map(|id| id.as_str()));

@@ -1,0 +1,323 @@
+--- ccfleet for ComputerCraft: lets a ccfleet server run tools on this computer, and lets this computer ask for tasks.
+--
+--     local ccfleet = require("ccfleet")
+--     local fleet = ccfleet.new({ url = "ws://192.168.1.10:8080/ws", client_id = "miner-1" })
+--     fleet:register("count_coal", function()
+--         return { coal = turtle.getItemCount(1) }
+--     end, { description = "How much coal is in slot 1.", effect = "read" })
+--     parallel.waitForAny(function() fleet:run() end, function() shell.run("shell") end)
+--
+-- Events that other programs can wait for:
+--
+-- - `ccfleet_connected` (server_id), `ccfleet_disconnected` (reason, code)
+-- - `ccfleet_task_created` (task_id, request_id, status), `ccfleet_task_refused` (request_id, error, code)
+-- - `ccfleet_task_update` (task_id, status, progress, message)
+-- - `ccfleet_task_completed` (task_id, result), `ccfleet_task_failed` (task_id, error)
+-- - `ccfleet_question` (question_id, question, options), `ccfleet_question_closed` (question_id, answer, by)
+--
+-- @module ccfleet
+
+local expect = require("cc.expect")
+local Calls = require("ccfleet.calls")
+local Log = require("ccfleet.log")
+local Receipts = require("ccfleet.receipts")
+local Runner = require("ccfleet.runner")
+local Session = require("ccfleet.session")
+local Tasks = require("ccfleet.tasks")
+local Toolbox = require("ccfleet.toolbox")
+local json = require("ccfleet.json")
+local pack = require("ccfleet.varargs").pack
+local version = require("ccfleet.version")
+
+local field = expect.field
+expect = expect.expect
+
+local DEFAULT_STATE_DIR = "/.ccfleet"
+-- How late a timer may be before it counts as lost: a full event queue swallows timers without a word.
+local TIMER_GRACE_SECONDS = 1
+local MAX_IDLE_SECONDS = 5
+
+local ccfleet = {
+    --- Version of this library.
+    VERSION = version.LIBRARY,
+    --- Marks a table as a list, so that it reaches the server as `[]` when it is empty.
+    array = json.array,
+}
+
+--- A computer's membership in a fleet. Made by @{ccfleet.new}.
+-- @type Fleet
+local Fleet = {}
+Fleet.__index = Fleet
+
+-- Unique for each start of the program; the server tells a reconnect from a restart by it.
+local function new_boot_id(platform)
+    return ("b%.0f-%06d"):format(platform.epoch_ms(), math.floor(platform.random() * 1e6))
+end
+
+local function check_options(options)
+    field(options, "url", "string")
+    field(options, "client_id", "string")
+    field(options, "token", "string", "nil")
+    field(options, "label", "string", "nil")
+    field(options, "groups", "table", "nil")
+    field(options, "state_dir", "string", "nil")
+    field(options, "entry_log", "string", "nil")
+    field(options, "log", "string", "nil")
+    field(options, "on_log", "function", "nil")
+    field(options, "platform", "table", "nil")
+    if #options.client_id == 0 or #options.client_id > 64 then
+        error("client_id must have 1 to 64 characters", 3)
+    end
+end
+
+--- Prepare this computer's membership in a fleet. Nothing is connected before @{Fleet:run}.
+--
+-- @tparam table options
+--
+--  - `url` (string): the server, such as `ws://192.168.1.10:8080/ws`;
+--  - `client_id` (string): the computer's name in the fleet, unique, at most 64 characters;
+--  - `token` (string, optional): proves that the computer may join;
+--  - `label` (string, optional): a name for people;
+--  - `groups` (list of strings, optional): groups that calls can be addressed to;
+--  - `state_dir` (string, optional, `/.ccfleet`): where receipts are kept; one folder a program;
+--  - `entry_log` (string, optional): a file that gets a line before each handler is entered;
+--  - `log` (string, optional): a file to log to;
+--  - `on_log` (function, optional): gets each log line as `function(level, line)`;
+--  - `platform` (table, optional): stands in for the computer's own functions; for tests.
+-- @treturn Fleet
+function ccfleet.new(options)
+    expect(1, options, "table")
+    check_options(options)
+    local platform = options.platform or require("ccfleet.platform")
+    local self = setmetatable({ _platform = platform, _is_running = false }, Fleet)
+    self._log = Log.new({ platform = platform, path = options.log, sink = options.on_log })
+    self._runner = Runner.new()
+    self._toolbox = Toolbox.new()
+    self._receipts = Receipts.open(platform.fs, options.state_dir or DEFAULT_STATE_DIR)
+    self:_build(options, new_boot_id(platform))
+    return self
+end
+
+function Fleet:_build(options, boot_id)
+    local function send(message) return self._session:send(message) end
+    local tasks = Tasks.new({
+        client_id = options.client_id, boot_id = boot_id, platform = self._platform, send = send,
+    })
+    local calls = Calls.new({
+        toolbox = self._toolbox, receipts = self._receipts, runner = self._runner, platform = self._platform,
+        log = self._log, entry_log = options.entry_log, send = send,
+        frame_limit = function() return self._session:frame_limit() end,
+    })
+    self._tasks, self._calls = tasks, calls
+    --- task_id -> what was last heard of the task: `status`, `progress`, `message`, `result`, `error`, ...
+    self.tasks = tasks.known
+    --- question_id -> an open question: `question`, `why`, `options`, `task_id`.
+    self.questions = tasks.questions
+
+    self._session = Session.new({
+        options = options, boot_id = boot_id, platform = self._platform, log = self._log,
+        toolbox = self._toolbox, receipts = self._receipts,
+        on_ready = function(welcome) self:_on_ready(welcome) end,
+        on_lost = function(reason, code, was_ready) self:_on_lost(reason, code, was_ready) end,
+        handlers = {
+            command_call = function(message) calls:call(message) end,
+            command_cancel = function(message) calls:cancel(message) end,
+            call_status = function(message) calls:status(message) end,
+            result_stored = function(message) calls:stored(message) end,
+            task_created = function(message) tasks:created(message) end,
+            task_update = function(message) tasks:updated(message) end,
+            task_completed = function(message) tasks:completed(message) end,
+            task_failed = function(message) tasks:failed(message) end,
+            user_question = function(message) tasks:asked(message) end,
+            question_closed = function(message) tasks:closed(message) end,
+            error = function(message) self:_on_error(message) end,
+        },
+    })
+end
+
+function Fleet:_on_ready(welcome)
+    self._tasks:repeat_requests()
+    self._calls:repeat_unconfirmed()
+    self._platform.queue_event("ccfleet_connected", welcome.server_id)
+end
+
+function Fleet:_on_lost(reason, code, was_ready)
+    if was_ready then self._platform.queue_event("ccfleet_disconnected", reason, code) end
+end
+
+function Fleet:_on_error(message)
+    local hint = message.hint and " (" .. tostring(message.hint) .. ")" or ""
+    self._log:error("server: %s%s", tostring(message.error), hint)
+    if message.request_id then self._tasks:refused(message) end
+end
+
+-- Tools --------------------------------------------------------------------------------------------------------
+
+--- Offer a tool, or replace one.
+--
+-- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
+-- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
+-- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
+-- `context:progress(fraction, message)` tells how far it is.
+-- @tparam[opt] table spec
+--
+--  - `description` (string): what the tool does, for the model;
+--  - `args_schema` (table): JSON Schema of the arguments, checked before the handler is entered;
+--  - `effect` (string): `read` changes nothing, `idempotent` may be repeated, `effect` (the default) is entered at most
+--    once a call;
+--  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`.
+-- @treturn boolean|nil true, or nil and what is wrong.
+function Fleet:register(name, handler, spec)
+    expect(1, name, "string")
+    expect(2, handler, "function")
+    expect(3, spec, "table", "nil")
+    local tool, err = self._toolbox:add(name, handler, spec or {})
+    if not tool then return nil, err end
+    -- Without a connection `hello` tells it.
+    self._session:send({ type = "register_commands", commands = json.array({ Toolbox.describe(tool) }) })
+    return true
+end
+
+--- Withdraw a tool.
+--
+-- @tparam string name The tool.
+-- @treturn boolean Whether there was one.
+function Fleet:unregister(name)
+    expect(1, name, "string")
+    if not self._toolbox:remove(name) then return false end
+    self._session:send({ type = "unregister_commands", names = json.array({ name }) })
+    return true
+end
+
+-- Tasks --------------------------------------------------------------------------------------------------------
+
+--- Ask the server for a task. Works without a connection as well: the request is sent when there is one, and again
+-- after a reconnect until it is answered.
+--
+-- @tparam table request
+--
+--  - `prompt` (string): what is to be done;
+--  - `kind` (string, optional, `general_agent`);
+--  - `context` (table, optional): shown to the planner;
+--  - `allowed_commands` (list of strings, optional): the tools that the task may use;
+--  - `metadata` (table, optional), `interactive` (boolean, optional);
+--  - `on_created` (function, optional): called with task_id and status, or with nil, error and code if the server
+--    refuses; must not wait.
+-- @treturn string|nil The request id, or nil and the reason.
+function Fleet:create_task(request)
+    expect(1, request, "table")
+    field(request, "prompt", "string")
+    field(request, "kind", "string", "nil")
+    field(request, "context", "table", "nil")
+    field(request, "allowed_commands", "table", "nil")
+    field(request, "metadata", "table", "nil")
+    field(request, "interactive", "boolean", "nil")
+    field(request, "on_created", "function", "nil")
+    return self._tasks:create(request)
+end
+
+--- Ask the server to cancel a task.
+--
+-- @tparam string task_id The task.
+-- @treturn boolean|nil true if the request is on its way, or nil and the reason.
+function Fleet:cancel_task(task_id)
+    expect(1, task_id, "string")
+    return self._session:send({ type = "cancel_task", task_id = task_id })
+end
+
+--- Answer a question of a task.
+--
+-- @tparam string question_id The question, from `ccfleet_question` or `fleet.questions`.
+-- @tparam string answer The answer.
+-- @treturn boolean|nil true if the answer is on its way, or nil and the reason.
+function Fleet:answer(question_id, answer)
+    expect(1, question_id, "string")
+    expect(2, answer, "string")
+    return self._session:send({ type = "user_answer", question_id = question_id, answer = answer })
+end
+
+--- Tell the server that something has happened here; wakes tasks that wait for it.
+--
+-- @tparam string name What happened.
+-- @param[opt] data Anything JSON can say.
+-- @treturn boolean|nil true if the message is on its way, or nil and the reason.
+function Fleet:world_event(name, data)
+    expect(1, name, "string")
+    return self._session:send({ type = "world_event", name = name, data = data })
+end
+
+--- Whether the server has welcomed this computer and the connection stands.
+function Fleet:is_connected()
+    return self._session:is_ready()
+end
+
+-- The loop -----------------------------------------------------------------------------------------------------
+
+-- Have a timer event within this many seconds. One timer serves everything; it is replaced if it is too late, and
+-- given up for lost if it is overdue.
+function Fleet:_wake_in(seconds)
+    local now = self._platform.clock()
+    local due = now + math.max(0.05, math.min(seconds, MAX_IDLE_SECONDS))
+    local is_alive = self._timer and now <= self._timer_due + TIMER_GRACE_SECONDS
+    if is_alive and self._timer_due <= due then return end
+    if self._timer then self._platform.cancel_timer(self._timer) end
+    self._timer = self._platform.start_timer(due - now)
+    self._timer_due = due
+end
+
+function Fleet:_tick()
+    local now = self._platform.clock()
+    local call_wait = self._calls:tick(now) or math.huge
+    local session_wait = self._session:tick(now) or math.huge
+    self:_wake_in(math.min(call_wait, session_wait))
+end
+
+--- Take one event; for programs with a loop of their own, after @{Fleet:start}. Never waits.
+--
+-- @tparam table event The packed event.
+function Fleet:handle(event)
+    expect(1, event, "table")
+    if event[1] == "timer" and event[2] == self._timer then
+        self._timer = nil
+    elseif not self._session:handle(event) then
+        self._runner:dispatch(event)
+    end
+    self:_tick()
+end
+
+--- Begin to connect; @{Fleet:run} does this.
+function Fleet:start()
+    self._is_running = true
+    self._session:start()
+    self:_tick()
+end
+
+--- End the membership: running calls are ended and answered, the connection is closed.
+function Fleet:stop()
+    if not self._is_running then return end
+    self._is_running = false
+    self._calls:stop_all()
+    self._session:close()
+    if self._timer then self._platform.cancel_timer(self._timer) end
+    -- Wake the loop, so that it sees the end.
+    self._platform.queue_event("ccfleet_stopped")
+    self._log:close()
+end
+
+--- Connect and serve until @{Fleet:stop} or Ctrl+T. Made to run beside other functions in `parallel.waitForAny`; it takes
+-- nothing from their events. If another of them ends first, call @{Fleet:stop}, or the connection stays open.
+--
+-- @throws "Terminated" after Ctrl+T, as every waiting function does.
+function Fleet:run()
+    self:start()
+    while self._is_running do
+        local event = pack(os.pullEventRaw())
+        if event[1] == "terminate" then
+            self:stop()
+            error("Terminated", 0)
+        end
+        if self._is_running then self:handle(event) end
+    end
+end
+
+return ccfleet

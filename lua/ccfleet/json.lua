@@ -1,0 +1,280 @@
+--- JSON that is right on every ComputerCraft version.
+--
+-- `textutils` garbles bytes from 128 up, writes `inf`, shares one read-only table for every empty array and splits
+-- emoji into surrogates. Here:
+--
+-- - Strings leave as UTF-8; bytes that are not UTF-8 count as Latin-1 (see @{ccfleet.text.to_utf8}).
+-- - A decoded array remembers that it is one, so `[]` goes out again as `[]`. Tables of your own that may be empty
+--   are marked with @{array}. `null` becomes nil.
+-- - Encoding never fails, because a tool that has already acted must be able to answer: what JSON cannot say
+--   (functions, cycles, infinities) becomes a placeholder or `null`.
+--
+-- @module[kind=internal] ccfleet.json
+
+local text = require("ccfleet.text")
+
+local json = {}
+
+-- Deeper values are cut: JSON readers stop at about 128 levels, and Lua's own stack ends too.
+local MAX_DEPTH = 100
+
+local ARRAY = { __name = "json array" }
+
+--- Mark a table as an array, so that it is written as `[]` when it is empty.
+--
+-- @tparam[opt] table list The table to mark; a new one if absent.
+-- @treturn table The same table.
+function json.array(list)
+    return setmetatable(list or {}, ARRAY)
+end
+
+-- Encoding -----------------------------------------------------------------------------------------------------
+
+local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+local function escape(char)
+    return ESCAPES[char] or ("\\u%04x"):format(char:byte())
+end
+
+-- Pieces go to `out` one by one: thousands of strings made by `..` bring CraftOS-PC's collector to a halt.
+local function encode_string(s, out)
+    local count = #out
+    out[count + 1] = '"'
+    out[count + 2] = text.to_utf8(s):gsub('[%c"\\]', escape)
+    out[count + 3] = '"'
+end
+
+local function encode_number(n)
+    if n ~= n or n == math.huge or n == -math.huge then return "null" end
+    if n % 1 == 0 and n > -2 ^ 53 and n < 2 ^ 53 then return ("%.0f"):format(n) end
+    local short = ("%.14g"):format(n)
+    return tonumber(short) == n and short or ("%.17g"):format(n)
+end
+
+-- The length of a table that is to be written as an array, or nil if it is an object. A list with holes stays a
+-- list as long as it is mostly full.
+local function array_length(value)
+    local count, highest = 0, 0
+    for key in pairs(value) do
+        if type(key) ~= "number" or key < 1 or key % 1 ~= 0 then return nil end
+        count = count + 1
+        if key > highest then highest = key end
+    end
+    if count == 0 then return getmetatable(value) == ARRAY and 0 or nil end
+    return highest <= 2 * count + 8 and highest or nil
+end
+
+local function sorted_keys(value)
+    local keys, originals = {}, {}
+    for key in pairs(value) do
+        local name = type(key) == "string" and key or tostring(key)
+        keys[#keys + 1] = name
+        originals[name] = key
+    end
+    table.sort(keys)
+    return keys, originals
+end
+
+local encode_value
+
+local function encode_table(value, out, path)
+    if path[value] or path.depth >= MAX_DEPTH then
+        return encode_string(path[value] and "<cycle>" or "<too deep>", out)
+    end
+    path[value], path.depth = true, path.depth + 1
+
+    local length = array_length(value)
+    if length then
+        out[#out + 1] = "["
+        for i = 1, length do
+            if i > 1 then out[#out + 1] = "," end
+            encode_value(value[i], out, path)
+        end
+        out[#out + 1] = "]"
+    else
+        out[#out + 1] = "{"
+        local keys, originals = sorted_keys(value)
+        for i, key in ipairs(keys) do
+            if i > 1 then out[#out + 1] = "," end
+            encode_string(key, out)
+            out[#out + 1] = ":"
+            encode_value(value[originals[key]], out, path)
+        end
+        out[#out + 1] = "}"
+    end
+
+    path[value], path.depth = nil, path.depth - 1
+end
+
+function encode_value(value, out, path)
+    local kind = type(value)
+    if value == nil or value == textutils.json_null then
+        out[#out + 1] = "null"
+    elseif value == textutils.empty_json_array then
+        out[#out + 1] = "[]"
+    elseif kind == "table" then
+        encode_table(value, out, path)
+    elseif kind == "string" then
+        encode_string(value, out)
+    elseif kind == "number" then
+        out[#out + 1] = encode_number(value)
+    elseif kind == "boolean" then
+        out[#out + 1] = tostring(value)
+    else
+        encode_string("<" .. kind .. ">", out)
+    end
+end
+
+--- Write any value as JSON. Never fails.
+--
+-- @param value The value.
+-- @treturn string JSON in UTF-8, keys sorted.
+function json.encode(value)
+    local out = {}
+    encode_value(value, out, { depth = 0 })
+    return table.concat(out)
+end
+
+-- Decoding -----------------------------------------------------------------------------------------------------
+
+-- Thrown as a table, so that an error which is not about the text (too long without yielding) passes through.
+local function malformed(position, what)
+    error({ malformed = ("malformed JSON at byte %d: %s"):format(position, what) }, 0)
+end
+
+local function utf8_char(code)
+    if code < 0x80 then return string.char(code) end
+    if code < 0x800 then
+        return string.char(192 + math.floor(code / 64), 128 + code % 64)
+    end
+    local last_two = string.char(128 + math.floor(code / 64) % 64, 128 + code % 64)
+    if code < 0x10000 then return string.char(224 + math.floor(code / 4096)) .. last_two end
+    return string.char(240 + math.floor(code / 262144), 128 + math.floor(code / 4096) % 64) .. last_two
+end
+
+local UNESCAPES = {
+    ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t",
+}
+
+local function hex_at(s, position)
+    local digits = s:match("^%x%x%x%x", position)
+    return digits and tonumber(digits, 16)
+end
+
+-- Decode `\uXXXX` (with its second half, if it is a surrogate); `position` is that of the backslash.
+local function decode_unicode_escape(s, position)
+    local code = hex_at(s, position + 2)
+    if not code then malformed(position, "bad \\u escape") end
+    if code < 0xD800 or code > 0xDFFF then return utf8_char(code), position + 6 end
+
+    local low = code < 0xDC00 and s:sub(position + 6, position + 7) == "\\u" and hex_at(s, position + 8)
+    if low and low >= 0xDC00 and low <= 0xDFFF then
+        return utf8_char(0x10000 + (code - 0xD800) * 0x400 + (low - 0xDC00)), position + 12
+    end
+    return "\239\191\189", position + 6
+end
+
+-- `position` is that of the first character after the opening quote.
+local function decode_string(s, position)
+    local out = {}
+    while true do
+        local stop = s:find('["\\]', position)
+        if not stop then malformed(position, "string without end") end
+        local piece = s:sub(position, stop - 1)
+        if s:byte(stop) == 34 then
+            if #out == 0 then return piece, stop + 1 end
+            out[#out + 1] = piece
+            return table.concat(out), stop + 1
+        end
+
+        out[#out + 1] = piece
+        local kind = s:sub(stop + 1, stop + 1)
+        if kind == "u" then
+            out[#out + 1], position = decode_unicode_escape(s, stop)
+        else
+            out[#out + 1] = UNESCAPES[kind] or malformed(stop, "bad escape")
+            position = stop + 2
+        end
+    end
+end
+
+local function skip_space(s, position)
+    return s:find("[^ \t\r\n]", position) or #s + 1
+end
+
+local decode_value
+
+local function decode_array(s, position, depth)
+    local list, index = json.array(), 0
+    position = skip_space(s, position)
+    if s:sub(position, position) == "]" then return list, position + 1 end
+    while true do
+        index = index + 1
+        list[index], position = decode_value(s, position, depth)
+        position = skip_space(s, position)
+        local separator = s:sub(position, position)
+        if separator == "]" then return list, position + 1 end
+        if separator ~= "," then malformed(position, "expected , or ]") end
+        position = position + 1
+    end
+end
+
+local function decode_object(s, position, depth)
+    local object = {}
+    position = skip_space(s, position)
+    if s:sub(position, position) == "}" then return object, position + 1 end
+    while true do
+        position = skip_space(s, position)
+        if s:sub(position, position) ~= '"' then malformed(position, "expected a key") end
+        local key
+        key, position = decode_string(s, position + 1)
+        position = skip_space(s, position)
+        if s:sub(position, position) ~= ":" then malformed(position, "expected :") end
+        object[key], position = decode_value(s, position + 1, depth)
+        position = skip_space(s, position)
+        local separator = s:sub(position, position)
+        if separator == "}" then return object, position + 1 end
+        if separator ~= "," then malformed(position, "expected , or }") end
+        position = position + 1
+    end
+end
+
+local WORDS = { ["true"] = true, ["false"] = false }
+
+local function decode_scalar(s, position)
+    local word = s:match("^%l+", position)
+    if word == "null" then return nil, position + 4 end
+    if word and WORDS[word] ~= nil then return WORDS[word], position + #word end
+
+    local digits = s:match("^%-?%d+%.?%d*[eE]?[+-]?%d*", position)
+    local number = digits and tonumber(digits)
+    if not number then malformed(position, "expected a value") end
+    return number, position + #digits
+end
+
+function decode_value(s, position, depth)
+    if depth > MAX_DEPTH then malformed(position, "nested too deeply") end
+    position = skip_space(s, position)
+    local first = s:sub(position, position)
+    if first == "{" then return decode_object(s, position + 1, depth + 1) end
+    if first == "[" then return decode_array(s, position + 1, depth + 1) end
+    if first == '"' then return decode_string(s, position + 1) end
+    return decode_scalar(s, position)
+end
+
+--- Read JSON.
+--
+-- @tparam string s The text.
+-- @return The value (nil for `null`), or nil and what is wrong with the text.
+function json.decode(s)
+    local ok, value, position = pcall(decode_value, s, 1, 0)
+    if ok then
+        position = skip_space(s, position)
+        if position <= #s then return nil, ("malformed JSON at byte %d: text after the value"):format(position) end
+        return value
+    end
+    if type(value) == "table" and value.malformed then return nil, value.malformed end
+    error(value, 0)
+end
+
+return json

@@ -1,0 +1,228 @@
+--- The conversation with the server: who we are, what is acknowledged, which message goes where.
+--
+-- @module[kind=internal] ccfleet.session
+
+local Connection = require("ccfleet.connection")
+local Window = require("ccfleet.window")
+local json = require("ccfleet.json")
+local version = require("ccfleet.version")
+
+local WINDOW_SIZE = 8
+-- CC's limit; one byte more kills the connection.
+local MAX_FRAME_BYTES = 131072
+local WELCOME_SECONDS = 15
+-- Room for an `ack` that rides along, so that adding it never makes a frame too long.
+local ACK_ROOM = 32
+
+local Session = {}
+Session.__index = Session
+
+--- @tparam table parts `options` (of @{ccfleet.new}), `boot_id`, `platform`, `log`, `toolbox`, `receipts`, `handlers`
+-- (message type -> function(message)), `on_ready(welcome)`, `on_lost(reason, code, was_ready)`.
+function Session.new(parts)
+    local self = setmetatable({
+        _options = parts.options,
+        _boot_id = parts.boot_id,
+        _platform = parts.platform,
+        _log = parts.log,
+        _toolbox = parts.toolbox,
+        _receipts = parts.receipts,
+        _handlers = parts.handlers,
+        _on_ready = parts.on_ready,
+        _on_lost = parts.on_lost,
+        _frame_limit = MAX_FRAME_BYTES,
+        _is_ready = false,
+    }, Session)
+    self._connection = Connection.new({
+        url = parts.options.url,
+        client_id = parts.options.client_id,
+        boot_id = parts.boot_id,
+        platform = parts.platform,
+        log = parts.log,
+        on_open = function() self:_greet() end,
+        on_text = function(frame) self:_receive(frame) end,
+        on_lost = function(reason, code) self:_lost(reason, code) end,
+    })
+    return self
+end
+
+--- Whether the server has welcomed us on the present connection.
+function Session:is_ready()
+    return self._is_ready
+end
+
+--- How long a frame may be, with room for what the session adds.
+function Session:frame_limit()
+    return self._frame_limit - ACK_ROOM
+end
+
+function Session:start()
+    self._connection:start()
+end
+
+function Session:close()
+    self._is_ready = false
+    self._connection:close()
+end
+
+-- Sending ------------------------------------------------------------------------------------------------------
+
+--- Send a message to the server.
+--
+-- @treturn boolean|nil true, or nil and `offline`, `too large` or what the computer said.
+function Session:send(message)
+    if not self._is_ready then return nil, "offline" end
+    return self:_transmit(message)
+end
+
+function Session:_transmit(message)
+    local frame = json.encode(message)
+    if #frame > self:frame_limit() then return nil, "too large" end
+    local ack = self._window:take_ack()
+    if ack then
+        -- Every message is an object with a type, so there is a first field to put this in front of.
+        frame = ('{"ack":%d,'):format(ack) .. frame:sub(2)
+    end
+    return self._connection:send(frame)
+end
+
+function Session:_hello()
+    local options, identity = self._options, self._receipts:identity()
+    return {
+        type = "hello",
+        protocol = version.PROTOCOL,
+        client_id = options.client_id,
+        boot_id = self._boot_id,
+        label = options.label,
+        token = options.token,
+        library_version = version.LIBRARY,
+        computer = {
+            id = self._platform.computer_id(),
+            kind = self._platform.computer_kind(),
+            version = self._platform.version,
+        },
+        groups = json.array(options.groups),
+        commands = self._toolbox:describe_all(),
+        features = json.array({ "receipts", "progress", "questions" }),
+        max_frame_bytes = MAX_FRAME_BYTES,
+        frames = "binary",
+        window = WINDOW_SIZE,
+        high_seq = identity.high_seq,
+        server_id = identity.server_id,
+        journal_epoch = identity.journal_epoch,
+        session_secret = identity.session_secret,
+    }
+end
+
+function Session:_greet()
+    self._window = Window.new(WINDOW_SIZE)
+    self._frame_limit = MAX_FRAME_BYTES
+    self._welcome_by = self._platform.clock() + WELCOME_SECONDS
+    local ok, err = self._connection:send(json.encode(self:_hello()))
+    if not ok then
+        self._log:error("cannot say hello: %s", tostring(err))
+        self._connection:drop("hello not sent")
+    end
+end
+
+-- Receiving ----------------------------------------------------------------------------------------------------
+
+function Session:_note_tools(answer)
+    self._toolbox:set_revisions(type(answer.accepted) == "table" and answer.accepted or {})
+    for _, refused in ipairs(type(answer.refused) == "table" and answer.refused or {}) do
+        self._log:warn("tool %s refused by the server: %s %s", tostring(refused.name), tostring(refused.code),
+            tostring(refused.hint or ""))
+    end
+end
+
+function Session:_welcomed(message)
+    local server_id = message.server_id
+    -- Receipts hang on it: a guess here could let a call run twice.
+    if type(server_id) ~= "string" then error("welcome without server_id", 0) end
+    local ok, err = self._receipts:use_server(server_id, message.journal_epoch, message.session_secret)
+    if not ok then self._log:warn("state not written: %s", tostring(err)) end
+    self._window:resize(tonumber(message.window) or WINDOW_SIZE)
+    self._frame_limit = math.min(MAX_FRAME_BYTES, tonumber(message.max_frame_bytes) or MAX_FRAME_BYTES)
+    self._welcome_by = nil
+    self._is_ready = true
+    if type(message.commands) == "table" then self:_note_tools(message.commands) end
+    self._log:info("connected to %s as %s", server_id, tostring(message.client_id or self._options.client_id))
+    self._on_ready(message)
+end
+
+-- Messages that belong to the conversation itself.
+local OWN = {}
+
+function OWN:welcome(message) self:_welcomed(message) end
+
+-- Also before the welcome: the server may probe us first.
+function OWN:ping(message) self:_transmit({ type = "pong", nonce = message.nonce }) end
+
+function OWN:pong() end
+
+function OWN:commands_registered(message) self:_note_tools(message) end
+
+-- The id without which a message means nothing.
+local NEEDED = {
+    command_call = "call_id", command_cancel = "call_id", call_status = "call_id", result_stored = "call_id",
+    task_created = "task_id", task_update = "task_id", task_completed = "task_id", task_failed = "task_id",
+    user_question = "question_id", question_closed = "question_id",
+}
+
+function Session:_dispatch(message)
+    local needed = NEEDED[message.type]
+    if needed and type(message[needed]) ~= "string" then error(needed .. " is missing", 0) end
+    local own, handler = OWN[message.type], self._handlers[message.type]
+    if own then
+        own(self, message)
+    elseif handler then
+        handler(message)
+    else
+        self._log:warn("message of unknown type %s ignored", tostring(message.type))
+    end
+end
+
+function Session:_receive(frame)
+    local message, err = json.decode(frame)
+    if type(message) ~= "table" then
+        self._log:error("unreadable message from the server: %s", tostring(err or "not an object"))
+        return
+    end
+    local n = tonumber(message.n)
+    if n and self._window:accept(n, self._platform.clock()) ~= "handle" then return end
+    -- Whatever the server sends, the program goes on.
+    local ok, failure = pcall(self._dispatch, self, message)
+    if not ok then self._log:error("message %s: %s", tostring(message.type), tostring(failure)) end
+end
+
+function Session:_lost(reason, code)
+    local was_ready = self._is_ready
+    self._is_ready, self._welcome_by = false, nil
+    self._on_lost(reason, code, was_ready)
+end
+
+-- Events and time ----------------------------------------------------------------------------------------------
+
+--- Take an event; true if it was about the connection.
+function Session:handle(event)
+    return self._connection:handle(event)
+end
+
+--- Take the time.
+--
+-- @tparam number now The clock.
+-- @treturn number|nil Seconds until this has to be called again.
+function Session:tick(now)
+    if self._welcome_by and now >= self._welcome_by then
+        self._welcome_by = nil
+        self._connection:drop("no welcome from the server")
+    end
+    local wait = self._connection:tick(now)
+    if not self._is_ready then
+        return self._welcome_by and math.min(wait or math.huge, self._welcome_by - now) or wait
+    end
+    if self._window:is_due(now) then self:send({ type = "ack", n = self._window:take_ack() }) end
+    return math.min(wait or math.huge, self._window:seconds_left(now) or math.huge)
+end
+
+return Session

@@ -1,0 +1,914 @@
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+use std::collections::{BTreeSet, HashMap};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Task(u64);
+
+impl Reply for Task {
+    fn is_alive(&self) -> bool {
+        true
+    }
+}
+
+const T0: Duration = Duration::ZERO;
+
+fn at(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn task_id() -> TaskId {
+    TaskId::from_unique("01").unwrap()
+}
+
+fn id(n: u64) -> CallId {
+    CallId::derive(&task_id(), Generation(1), n, 0)
+}
+
+fn tools() -> BTreeMap<String, ToolSpec> {
+    let list = [
+        json!({"name": "dig"}),
+        json!({"name": "write", "effect": "idempotent"}),
+        json!({"name": "look", "effect": "read"}),
+        json!({"name": "old", "state": "retired"}),
+        json!({"name": "new", "state": "draft"}),
+    ];
+    let specs = list.map(|tool| serde_json::from_value::<ToolSpec>(tool).unwrap());
+    specs.into_iter().map(|t| (t.name.clone(), t)).collect()
+}
+
+fn link(boot: &str) -> Link {
+    Link {
+        boot_id: boot.into(),
+        legacy: false,
+        high_seq: None,
+    }
+}
+
+fn reservation(n: u64, tool: &str) -> Reservation<Task> {
+    Reservation {
+        task_id: task_id(),
+        generation: Generation(1),
+        call_id: id(n),
+        tool: tool.into(),
+        args: json!({"n": n}),
+        timeout_ms: None,
+        reply: Task(n),
+    }
+}
+
+fn done() -> CallReport {
+    CallReport {
+        outcome: Outcome::Done,
+        result: Some(json!({})),
+        error: None,
+        code: None,
+        duration_ms: None,
+        truncated: false,
+    }
+}
+
+/// A lane that is online, and the short words that its acts are told by.
+struct Bench {
+    lane: Lane<Task>,
+    acts: Vec<Act<Task>>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut bench = Bench::offline(0);
+        bench.lane.attach(link("boot-1"), T0, &mut bench.acts);
+        bench
+    }
+
+    fn offline(high_seq: u64) -> Self {
+        let client_id = ClientId::parse("cc").unwrap();
+        let mut lane = Lane::new(client_id, high_seq, 0, LaneLimits::default());
+        let mut acts = Vec::new();
+        lane.set_tools(tools(), T0, &mut acts);
+        Bench { lane, acts }
+    }
+
+    fn place(&mut self, n: u64, tool: &str) -> &mut Self {
+        self.lane.place(reservation(n, tool), T0, &mut self.acts);
+        self
+    }
+
+    fn sent(&mut self, n: u64, tool: &str) -> &mut Self {
+        self.place(n, tool);
+        self.lane.dispatch(&id(n), T0, &mut self.acts);
+        self.said();
+        self
+    }
+
+    fn reconnect(&mut self, boot: &str, now: Duration) -> &mut Self {
+        self.lane.detach(now, &mut self.acts);
+        self.lane.attach(link(boot), now, &mut self.acts);
+        self
+    }
+
+    /// What was said since the last look.
+    fn said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.acts).iter().map(word).collect()
+    }
+}
+
+fn position(call_id: &CallId) -> u64 {
+    (0..10_000).find(|n| &id(*n) == call_id).unwrap()
+}
+
+fn word(act: &Act<Task>) -> String {
+    match act {
+        Act::Tell { fact, .. } => {
+            let n = position(&fact.call_id);
+            match &fact.what {
+                CallNews::Queued { offline, ahead } => {
+                    format!(
+                        "{n} queued {ahead}{}",
+                        if *offline { " offline" } else { "" }
+                    )
+                }
+                CallNews::TurnGranted { seq, .. } => format!("{n} granted {seq:?}"),
+                CallNews::NotPlaced(why) => format!("{n} not placed {:?}", why.reason),
+                CallNews::Progress { .. } => format!("{n} progress"),
+                CallNews::Settled(report) => {
+                    let code = report.code.as_deref().unwrap_or("-");
+                    format!("{n} {} {code}", report.outcome.as_str())
+                }
+            }
+        }
+        Act::Send(ServerMessage::CommandCall(call)) => {
+            format!(
+                "> call {} #{}",
+                position(&call.call_id),
+                call.delivery.unwrap()
+            )
+        }
+        Act::Send(ServerMessage::CommandCancel(call)) => {
+            format!("> cancel {}", position(&call.call_id))
+        }
+        Act::Send(ServerMessage::CallStatus(call)) => {
+            format!("> status {}", position(&call.call_id))
+        }
+        Act::Send(ServerMessage::ResultStored(stored)) => {
+            format!("> stored {}", position(&stored.call_id))
+        }
+        Act::Send(other) => format!("> {other:?}"),
+        Act::LookUp(call_id) => format!("look up {}", position(call_id)),
+        Act::Note(note) => format!("note {note:?}"),
+    }
+}
+
+#[test]
+fn a_call_goes_from_reservation_to_stored_result() {
+    let mut b = Bench::new();
+    b.place(1, "dig");
+    assert_eq!(b.said(), ["1 granted Some(1)"]);
+    b.lane.dispatch(&id(1), T0, &mut b.acts);
+    b.lane.answered(&id(1), done(), T0, &mut b.acts);
+    b.lane.outcome_stored(&id(1), T0, &mut b.acts);
+    assert_eq!(b.said(), ["> call 1 #1", "1 done -", "> stored 1"]);
+    assert_eq!(b.lane.running(), 0);
+}
+
+#[test]
+fn one_change_and_two_reads_run_side_by_side_and_the_rest_waits() {
+    let mut b = Bench::new();
+    for (n, tool) in [
+        (1, "dig"),
+        (2, "write"),
+        (3, "look"),
+        (4, "look"),
+        (5, "look"),
+    ] {
+        b.place(n, tool);
+    }
+    assert_eq!(
+        b.said(),
+        [
+            "1 granted Some(1)",
+            "2 queued 0",
+            "3 granted None",
+            "4 granted None",
+            "5 queued 1"
+        ]
+    );
+}
+
+#[test]
+fn the_next_change_is_granted_only_after_the_outcome_is_stored() {
+    let mut b = Bench::new();
+    b.sent(1, "dig").place(2, "dig").said();
+    b.lane.answered(&id(1), done(), T0, &mut b.acts);
+    assert_eq!(b.said(), ["1 done -"]);
+    b.lane.outcome_stored(&id(1), T0, &mut b.acts);
+    assert_eq!(b.said(), ["> stored 1", "2 granted Some(2)"]);
+}
+
+#[test]
+fn tools_that_cannot_be_called_are_refused_with_a_reason() {
+    let mut b = Bench::new();
+    b.place(1, "fly").place(2, "old").place(3, "new");
+    assert_eq!(
+        b.said(),
+        [
+            "1 not placed UnknownTool",
+            "2 not placed UnknownTool",
+            "3 not placed NotAllowed"
+        ]
+    );
+}
+
+#[test]
+fn a_full_queue_is_busy() {
+    let mut b = Bench::offline(0);
+    (0..=64).for_each(|n| {
+        b.place(n, "dig");
+    });
+    assert_eq!(b.said().last().unwrap(), "64 not placed Busy");
+}
+
+#[test]
+fn an_offline_or_silent_computer_gets_no_turns() {
+    let mut b = Bench::offline(6);
+    b.place(1, "dig");
+    assert_eq!(b.said(), ["1 queued 0 offline"]);
+    b.lane.attach(link("boot-1"), T0, &mut b.acts);
+    assert_eq!(b.said(), ["1 queued 0", "1 granted Some(7)"]);
+    b.lane.set_responsive(false, T0, &mut b.acts);
+    b.place(2, "look");
+    assert_eq!(b.said(), ["2 queued 0 offline"]);
+    b.lane.set_responsive(true, T0, &mut b.acts);
+    assert_eq!(b.said(), ["2 queued 0", "2 granted None"]);
+}
+
+#[test]
+fn a_deadline_asks_to_cancel_and_ends_unknown_after_the_grace_time() {
+    let mut b = Bench::new();
+    b.sent(1, "dig");
+    assert_eq!(b.lane.next_deadline(), Some(at(60)));
+    b.lane.tick(at(60), &mut b.acts);
+    assert_eq!(b.said(), ["> cancel 1"]);
+    b.lane.tick(at(65), &mut b.acts);
+    assert_eq!(b.said(), ["1 unknown timeout"]);
+    b.lane.outcome_stored(&id(1), at(65), &mut b.acts);
+    assert_eq!(
+        b.said(),
+        Vec::<String>::new(),
+        "the receipt of an unknown call stays"
+    );
+}
+
+#[test]
+fn an_unknown_call_is_resolved_once_by_a_late_answer() {
+    let mut b = Bench::new();
+    b.sent(1, "dig");
+    b.lane.tick(at(60), &mut b.acts);
+    b.lane.tick(at(65), &mut b.acts);
+    b.lane.outcome_stored(&id(1), at(65), &mut b.acts);
+    b.said();
+    b.lane.answered(&id(1), done(), at(90), &mut b.acts);
+    b.lane.outcome_stored(&id(1), at(90), &mut b.acts);
+    b.lane.answered(&id(1), done(), at(91), &mut b.acts);
+    assert_eq!(b.said(), ["1 done -", "> stored 1", "> stored 1"]);
+}
+
+#[test]
+fn a_late_answer_between_telling_and_storing_is_stored_itself_before_the_receipt_goes() {
+    let mut b = Bench::new();
+    b.sent(1, "dig");
+    b.lane.tick(at(60), &mut b.acts);
+    b.lane.tick(at(65), &mut b.acts);
+    b.lane.answered(&id(1), done(), at(65), &mut b.acts);
+    assert_eq!(b.said(), ["> cancel 1", "1 unknown timeout", "1 done -"]);
+    b.lane.outcome_stored(&id(1), at(65), &mut b.acts);
+    assert_eq!(b.said(), Vec::<String>::new());
+    b.lane.outcome_stored(&id(1), at(65), &mut b.acts);
+    assert_eq!(b.said(), ["> stored 1"]);
+}
+
+#[test]
+fn after_a_reconnect_effects_are_asked_about_and_others_sent_again() {
+    let mut b = Bench::new();
+    b.sent(1, "dig").sent(2, "look");
+    b.reconnect("boot-1", at(1));
+    assert_eq!(b.said(), ["> status 1", "> call 2 #2"]);
+    b.lane
+        .receipt(&id(1), Receipt::NotStarted, at(1), &mut b.acts);
+    assert_eq!(b.said(), ["> call 1 #2"]);
+    // The answer to a question that was asked before it was sent again.
+    b.lane
+        .receipt(&id(1), Receipt::NotStarted, at(1), &mut b.acts);
+    assert_eq!(b.said(), Vec::<String>::new());
+}
+
+#[test]
+fn a_call_that_runs_on_is_waited_for_and_one_that_died_with_its_program_is_unknown() {
+    let mut b = Bench::new();
+    b.sent(1, "dig").reconnect("boot-1", at(1));
+    b.lane.receipt(&id(1), Receipt::Started, at(1), &mut b.acts);
+    assert_eq!(b.said(), ["> status 1"]);
+    b.reconnect("boot-2", at(2));
+    b.lane.receipt(&id(1), Receipt::Started, at(2), &mut b.acts);
+    assert_eq!(b.said(), ["> status 1", "1 unknown rebooted"]);
+}
+
+#[test]
+fn a_question_about_a_call_is_asked_again_when_it_gets_no_answer() {
+    let mut b = Bench::new();
+    b.sent(1, "dig").reconnect("boot-1", at(1)).said();
+    b.lane.tick(at(11), &mut b.acts);
+    assert_eq!(b.said(), ["> status 1"]);
+}
+
+#[test]
+fn a_call_dispatched_while_offline_is_sent_once_the_computer_is_back() {
+    let mut b = Bench::new();
+    b.place(1, "dig");
+    b.lane.detach(T0, &mut b.acts);
+    b.lane.dispatch(&id(1), T0, &mut b.acts);
+    b.lane.attach(link("boot-2"), at(1), &mut b.acts);
+    assert_eq!(b.said(), ["1 granted Some(1)", "> call 1 #1"]);
+}
+
+#[test]
+fn a_client_of_document_001_is_never_sent_a_call_twice() {
+    let mut b = Bench::offline(0);
+    let legacy = Link {
+        legacy: true,
+        ..link("c1")
+    };
+    b.lane.attach(legacy.clone(), T0, &mut b.acts);
+    b.sent(1, "look");
+    b.lane.detach(at(1), &mut b.acts);
+    assert_eq!(b.said(), ["1 unknown connection_lost"]);
+    b.lane.attach(legacy, at(2), &mut b.acts);
+    assert_eq!(b.said(), Vec::<String>::new());
+}
+
+#[test]
+fn a_computer_that_saw_higher_numbers_than_the_journal_gets_no_effects() {
+    let mut b = Bench::offline(4);
+    let ahead = Link {
+        high_seq: Some(5),
+        ..link("b")
+    };
+    b.lane.attach(ahead, T0, &mut b.acts);
+    b.place(1, "dig").place(2, "look");
+    assert_eq!(
+        b.said(),
+        [
+            "note JournalOlder { computer: 5, granted: 4 }",
+            "1 not placed Stopped",
+            "2 granted None"
+        ]
+    );
+}
+
+#[test]
+fn the_open_effect_of_a_computer_restored_from_a_backup_is_unknown() {
+    let mut b = Bench::new();
+    b.sent(1, "dig");
+    b.lane.answered(&id(1), done(), T0, &mut b.acts);
+    b.lane.outcome_stored(&id(1), T0, &mut b.acts);
+    b.sent(2, "dig");
+    let behind = Link {
+        high_seq: Some(0),
+        ..link("b2")
+    };
+    b.lane.attach(behind, at(1), &mut b.acts);
+    assert_eq!(
+        b.said(),
+        [
+            "note ComputerRestored { computer: 0, stored: 1 }",
+            "2 unknown restored"
+        ]
+    );
+}
+
+#[test]
+fn cancelling_drops_what_waits_and_withdraws_what_never_left() {
+    let mut b = Bench::new();
+    b.sent(1, "dig").place(2, "dig").said();
+    b.lane.cancel(&id(2), T0, &mut b.acts);
+    b.lane.cancel(&id(1), T0, &mut b.acts);
+    b.lane.not_sent(&id(1), NotSent::Withdrawn, T0, &mut b.acts);
+    assert_eq!(
+        b.said(),
+        [
+            "2 not_started cancelled",
+            "> cancel 1",
+            "1 not_started cancelled"
+        ]
+    );
+}
+
+#[test]
+fn an_adopted_call_is_asked_about_or_takes_the_result_that_came_before_it() {
+    let intended = |n: u64, seq| CallIntended {
+        call_id: id(n),
+        client_id: ClientId::parse("cc").unwrap(),
+        seq: Some(seq),
+        tool: "dig".into(),
+        tool_rev: "rev".into(),
+        effect: EffectClass::Effect,
+        args: json!({}),
+        args_hash: "arg".into(),
+        timeout_ms: 1000,
+    };
+    let mut b = Bench::new();
+    b.lane.adopt(
+        task_id(),
+        Generation(2),
+        intended(1, 9),
+        Task(1),
+        T0,
+        &mut b.acts,
+    );
+    assert_eq!(b.said(), ["> status 1"]);
+    assert_eq!(b.lane.high_seq(), 9);
+
+    let mut b = Bench::new();
+    b.lane.answered(&id(2), done(), T0, &mut b.acts);
+    let mut said = b.said();
+    assert_eq!(said.pop().unwrap(), "look up 2");
+    b.lane.adopt(
+        task_id(),
+        Generation(2),
+        intended(2, 9),
+        Task(2),
+        T0,
+        &mut b.acts,
+    );
+    assert_eq!(b.said(), ["2 done -"]);
+}
+
+#[test]
+fn a_result_that_the_journal_knows_is_confirmed_again() {
+    let mut b = Bench::new();
+    b.lane.answered(&id(1), done(), T0, &mut b.acts);
+    b.said();
+    b.lane.found_stored(&id(1), &mut b.acts);
+    b.lane.answered(&id(1), done(), T0, &mut b.acts);
+    assert_eq!(b.said(), ["> stored 1", "> stored 1"]);
+}
+
+#[test]
+fn a_turn_that_is_not_used_lapses_and_frees_the_lane() {
+    let mut b = Bench::new();
+    b.place(1, "dig").place(2, "dig").said();
+    b.lane.tick(at(60), &mut b.acts);
+    let said = b.said();
+    assert!(said.contains(&"1 not_started turn_lapsed".to_owned()));
+    assert_eq!(said.last().unwrap(), "2 granted Some(2)");
+}
+
+#[test]
+fn a_task_that_was_started_again_gets_the_same_turn() {
+    let mut b = Bench::new();
+    b.place(1, "dig").place(1, "dig");
+    assert_eq!(b.said(), ["1 granted Some(1)", "1 granted Some(1)"]);
+}
+
+mod schedules {
+    //! Random schedules against a model of the computer, a journal, tasks and a lossy network.
+
+    use super::*;
+
+    #[derive(Debug, Clone, Copy)]
+    enum Step {
+        Place(u8),
+        /// The oldest fact reaches its task.
+        TaskReads,
+        /// The oldest journal write becomes durable.
+        Commit,
+        ToComputer,
+        FromComputer,
+        HandlerEnds,
+        Drop,
+        Connect,
+        Reboot,
+        ServerKill,
+        Cancel(u8),
+        Seconds(u8),
+        Repeat,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            4 => (0u8..3).prop_map(Step::Place),
+            10 => Just(Step::TaskReads),
+            10 => Just(Step::Commit),
+            8 => Just(Step::ToComputer),
+            8 => Just(Step::FromComputer),
+            6 => Just(Step::HandlerEnds),
+            2 => Just(Step::Drop),
+            4 => Just(Step::Connect),
+            1 => Just(Step::Reboot),
+            1 => Just(Step::ServerKill),
+            1 => any::<u8>().prop_map(Step::Cancel),
+            2 => (0u8..40).prop_map(Step::Seconds),
+            1 => Just(Step::Repeat),
+        ];
+        prop::collection::vec(step, 0..200)
+    }
+
+    #[derive(Debug, Clone)]
+    enum Said {
+        Result(CallId, CallReport),
+        Receipt(CallId, Receipt),
+    }
+
+    #[derive(Debug, Clone, PartialEq)]
+    enum Kept {
+        Started,
+        Done(CallReport),
+        Unknown,
+    }
+
+    #[derive(Debug, Clone)]
+    enum Write {
+        Intent(CallId),
+        Outcome(CallId, CallReport),
+    }
+
+    #[derive(Debug, Default)]
+    struct World {
+        // The computer.
+        boot: u32,
+        high_seq: u64,
+        receipts: BTreeMap<CallId, Kept>,
+        running: Option<(CallId, EffectClass)>,
+        inbox: VecDeque<crate::wire::frames::outgoing::CommandCall>,
+        entered: HashMap<CallId, u32>,
+        // The network, of the present connection.
+        down: VecDeque<ServerMessage>,
+        up: VecDeque<Said>,
+        // Tasks and journal.
+        facts: VecDeque<CallFact>,
+        writes: VecDeque<Write>,
+        intended: BTreeMap<CallId, CallIntended>,
+        outcomes: BTreeMap<CallId, Outcome>,
+        ended: BTreeSet<CallId>,
+        placed: BTreeMap<CallId, String>,
+        seqs: HashMap<u64, CallId>,
+        effects_sent: HashMap<CallId, u32>,
+        not_started: HashMap<CallId, u32>,
+        now: Duration,
+    }
+
+    fn new_lane(world: &World) -> Lane<Task> {
+        let seqs = world.intended.values().filter_map(|i| i.seq);
+        let mut lane = Lane::new(
+            ClientId::parse("cc").unwrap(),
+            seqs.max().unwrap_or(0),
+            0,
+            LaneLimits::default(),
+        );
+        lane.set_last_boot(Some(format!("boot-{}", world.boot)));
+        lane.set_tools(tools(), world.now, &mut Vec::new());
+        lane
+    }
+
+    impl World {
+        fn apply(&mut self, lane: &Lane<Task>, acts: Vec<Act<Task>>) {
+            for act in acts {
+                match act {
+                    Act::Tell { fact, .. } => self.facts.push_back(fact),
+                    Act::Send(message) => {
+                        assert!(lane.is_connected(), "nothing is sent without a connection");
+                        if let ServerMessage::CommandCall(call) = &message
+                            && call.seq.is_some()
+                        {
+                            let sent = self.effects_sent.entry(call.call_id.clone()).or_default();
+                            *sent += 1;
+                            let allowed = 1 + self.not_started.get(&call.call_id).unwrap_or(&0);
+                            assert!(*sent <= allowed, "an effect was sent again unasked");
+                        }
+                        self.down.push_back(message);
+                    }
+                    Act::LookUp(_) | Act::Note(_) => {}
+                }
+            }
+            let open = |c: &&Call<Task>| {
+                c.effect == EffectClass::Effect && matches!(c.stage, Stage::Open(_))
+            };
+            assert!(
+                lane.calls.values().filter(open).count() <= 1,
+                "two effects in flight"
+            );
+        }
+
+        fn task_reads(&mut self) {
+            let Some(fact) = self.facts.pop_front() else {
+                return;
+            };
+            let call_id = fact.call_id;
+            match fact.what {
+                CallNews::TurnGranted {
+                    client_id,
+                    seq,
+                    tool_rev,
+                    effect,
+                    timeout_ms,
+                } => {
+                    if self.intended.contains_key(&call_id) || self.ended.contains(&call_id) {
+                        return;
+                    }
+                    if let Some(seq) = seq {
+                        let owner = self.seqs.entry(seq).or_insert_with(|| call_id.clone());
+                        // A number that was granted and never journalled dies with the server.
+                        assert_eq!(owner, &call_id, "a lane number was used twice");
+                    }
+                    self.intended.insert(
+                        call_id.clone(),
+                        CallIntended {
+                            call_id: call_id.clone(),
+                            client_id,
+                            seq,
+                            tool: self.placed[&call_id].clone(),
+                            tool_rev,
+                            effect,
+                            args: json!({}),
+                            args_hash: String::new(),
+                            timeout_ms,
+                        },
+                    );
+                    self.writes.push_back(Write::Intent(call_id));
+                }
+                CallNews::Settled(report) => {
+                    self.ended.insert(call_id.clone());
+                    self.writes.push_back(Write::Outcome(call_id, report));
+                }
+                CallNews::NotPlaced(_) => {
+                    self.ended.insert(call_id);
+                }
+                _ => {}
+            }
+        }
+
+        fn commit(&mut self, lane: &mut Lane<Task>) {
+            let mut acts = Vec::new();
+            match self.writes.pop_front() {
+                Some(Write::Intent(call_id)) => lane.dispatch(&call_id, self.now, &mut acts),
+                Some(Write::Outcome(call_id, report)) => {
+                    let new = report.outcome;
+                    let old = self.outcomes.insert(call_id.clone(), new);
+                    assert!(
+                        old.is_none() || old == Some(Outcome::Unknown) || old == Some(new),
+                        "an outcome changed from {old:?} to {new:?}"
+                    );
+                    lane.outcome_stored(&call_id, self.now, &mut acts);
+                }
+                None => {}
+            }
+            self.apply(lane, acts);
+        }
+
+        fn computer_reads(&mut self) {
+            match self.down.pop_front() {
+                Some(ServerMessage::CommandCall(call)) => self.inbox.push_back(*call),
+                Some(ServerMessage::CallStatus(call)) => {
+                    let waits = self.inbox.iter().any(|c| c.call_id == call.call_id);
+                    let receipt = match self.receipts.get(&call.call_id) {
+                        Some(Kept::Started) => Receipt::Started,
+                        Some(Kept::Done(report)) => Receipt::Done(report.clone()),
+                        Some(Kept::Unknown) => Receipt::Unknown,
+                        None if waits => Receipt::Started,
+                        None if call.seq.is_some_and(|seq| seq <= self.high_seq) => {
+                            Receipt::Unknown
+                        }
+                        None => Receipt::NotStarted,
+                    };
+                    if receipt == Receipt::NotStarted {
+                        *self.not_started.entry(call.call_id.clone()).or_default() += 1;
+                    }
+                    self.up.push_back(Said::Receipt(call.call_id, receipt));
+                }
+                Some(ServerMessage::ResultStored(stored)) => {
+                    self.receipts.remove(&stored.call_id);
+                }
+                _ => {}
+            }
+            self.start_next();
+        }
+
+        fn start_next(&mut self) {
+            if self.running.is_some() {
+                return;
+            }
+            let Some(call) = self.inbox.pop_front() else {
+                return;
+            };
+            let effect = match call.seq {
+                Some(_) => EffectClass::Effect,
+                None => EffectClass::Read,
+            };
+            if let Some(seq) = call.seq {
+                if self.receipts.contains_key(&call.call_id) || seq <= self.high_seq {
+                    let unknown = ended(Outcome::Unknown, ErrorCode::ReceiptUnknown);
+                    self.up.push_back(Said::Result(call.call_id, unknown));
+                    return;
+                }
+                self.high_seq = seq;
+                self.receipts.insert(call.call_id.clone(), Kept::Started);
+                let entered = self.entered.entry(call.call_id.clone()).or_default();
+                *entered += 1;
+                assert_eq!(*entered, 1, "a handler was entered twice");
+            }
+            self.running = Some((call.call_id, effect));
+        }
+
+        fn handler_ends(&mut self) {
+            if let Some((call_id, effect)) = self.running.take() {
+                if effect == EffectClass::Effect {
+                    self.receipts.insert(call_id.clone(), Kept::Done(done()));
+                }
+                self.up.push_back(Said::Result(call_id, done()));
+            }
+            self.start_next();
+        }
+
+        fn repeat_results(&mut self) {
+            for (call_id, kept) in &self.receipts {
+                if let Kept::Done(report) = kept {
+                    self.up
+                        .push_back(Said::Result(call_id.clone(), report.clone()));
+                }
+            }
+        }
+
+        fn drop_connection(&mut self) {
+            self.down.clear();
+            self.up.clear();
+        }
+
+        fn reboot(&mut self) {
+            self.drop_connection();
+            self.boot += 1;
+            self.running = None;
+            self.inbox.clear();
+            for kept in self.receipts.values_mut() {
+                if *kept == Kept::Started {
+                    *kept = Kept::Unknown;
+                }
+            }
+        }
+
+        fn server_reads(&mut self, lane: &mut Lane<Task>) {
+            let mut acts = Vec::new();
+            match self.up.pop_front() {
+                Some(Said::Result(call_id, report)) => {
+                    lane.answered(&call_id, report, self.now, &mut acts);
+                }
+                Some(Said::Receipt(call_id, receipt)) => {
+                    lane.receipt(&call_id, receipt, self.now, &mut acts);
+                }
+                None => {}
+            }
+            self.apply(lane, acts);
+        }
+
+        fn connect(&mut self, lane: &mut Lane<Task>) {
+            self.drop_connection();
+            let mut acts = Vec::new();
+            let link = Link {
+                high_seq: Some(self.high_seq),
+                ..link(&format!("boot-{}", self.boot))
+            };
+            lane.attach(link, self.now, &mut acts);
+            self.apply(lane, acts);
+        }
+
+        /// The process dies: what was not durable is gone; tasks start again from the journal.
+        fn kill_server(&mut self) -> Lane<Task> {
+            self.drop_connection();
+            self.facts.clear();
+            for write in std::mem::take(&mut self.writes) {
+                match write {
+                    Write::Intent(call_id) => {
+                        self.intended.remove(&call_id);
+                        self.seqs.retain(|_, owner| owner != &call_id);
+                    }
+                    Write::Outcome(call_id, _) if !self.outcomes.contains_key(&call_id) => {
+                        self.ended.remove(&call_id);
+                    }
+                    Write::Outcome(..) => {}
+                }
+            }
+            let mut lane = new_lane(self);
+            let mut acts = Vec::new();
+            for call_id in self.placed.clone().keys() {
+                if self.outcomes.contains_key(call_id) || self.ended.contains(call_id) {
+                    continue;
+                }
+                let n = position(call_id);
+                match self.intended.get(call_id) {
+                    Some(intended) => {
+                        let intended = intended.clone();
+                        lane.adopt(
+                            task_id(),
+                            Generation(2),
+                            intended,
+                            Task(n),
+                            self.now,
+                            &mut acts,
+                        );
+                    }
+                    None => {
+                        let tool = self.placed[call_id].clone();
+                        lane.place(reservation(n, &tool), self.now, &mut acts);
+                    }
+                }
+            }
+            self.apply(&lane, acts);
+            lane
+        }
+    }
+
+    fn run(steps: Vec<Step>) {
+        let mut world = World::default();
+        let mut lane = new_lane(&world);
+        world.connect(&mut lane);
+        let mut next = 0;
+        for step in steps {
+            let now = world.now;
+            let mut acts = Vec::new();
+            match step {
+                Step::Place(kind) => {
+                    next += 1;
+                    let tool = ["dig", "write", "look"][kind as usize];
+                    world.placed.insert(id(next), tool.to_owned());
+                    lane.place(reservation(next, tool), now, &mut acts);
+                }
+                Step::TaskReads => world.task_reads(),
+                Step::Commit => world.commit(&mut lane),
+                Step::ToComputer => world.computer_reads(),
+                Step::FromComputer => world.server_reads(&mut lane),
+                Step::HandlerEnds => world.handler_ends(),
+                Step::Drop => {
+                    world.drop_connection();
+                    lane.detach(now, &mut acts);
+                }
+                Step::Connect => world.connect(&mut lane),
+                Step::Reboot => {
+                    world.reboot();
+                    lane.detach(now, &mut acts);
+                }
+                Step::ServerKill => lane = world.kill_server(),
+                Step::Cancel(n) => lane.cancel(&id(u64::from(n)), now, &mut acts),
+                Step::Seconds(seconds) => {
+                    world.now += at(u64::from(seconds));
+                    lane.tick(world.now, &mut acts);
+                }
+                Step::Repeat if lane.is_connected() => world.repeat_results(),
+                Step::Repeat => {}
+            }
+            world.apply(&lane, acts);
+        }
+        finish(world, lane);
+    }
+
+    /// Everybody does their part from now on: everything ends.
+    fn finish(mut world: World, mut lane: Lane<Task>) {
+        world.connect(&mut lane);
+        for _ in 0..2000 {
+            world.task_reads();
+            world.commit(&mut lane);
+            world.computer_reads();
+            world.server_reads(&mut lane);
+            world.handler_ends();
+            world.now += Duration::from_millis(200);
+            let mut acts = Vec::new();
+            lane.tick(world.now, &mut acts);
+            world.apply(&lane, acts);
+        }
+        let open: Vec<u64> = world
+            .placed
+            .keys()
+            .filter(|c| !world.ended.contains(*c))
+            .map(position)
+            .collect();
+        assert_eq!(open, [] as [u64; 0], "calls without an end: {lane:#?}");
+        assert_eq!(lane.running(), 0, "{lane:#?}");
+        for (call_id, outcome) in &world.outcomes {
+            let entered = world.entered.get(call_id).copied().unwrap_or(0);
+            let is_effect = world.placed[call_id] == "dig";
+            if is_effect && *outcome == Outcome::NotStarted {
+                assert_eq!(entered, 0, "not_started was entered");
+            }
+            if is_effect && *outcome == Outcome::Done {
+                assert_eq!(entered, 1, "done was not entered");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+        #[test]
+        fn whatever_happens_an_effect_is_entered_at_most_once_and_every_call_ends(steps in steps()) {
+            run(steps);
+        }
+    }
+}

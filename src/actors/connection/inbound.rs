@@ -1,0 +1,315 @@
+//! What comes in: frames become messages, messages become facts and asks.
+
+use super::Connection;
+use crate::actors::computer::lane::Receipt;
+use crate::actors::computer::link::{ChangeTools, ConnectionFact};
+use crate::domain::call::{CallReport, Outcome};
+use crate::wire::codes::{CloseWith, ErrorCode};
+use crate::wire::frames::decode;
+use crate::wire::frames::incoming::{
+    CallReceipt, ClientMessage, CommandResult, Decoded, FrameError, ReceiptState,
+};
+use crate::wire::frames::outgoing::{CommandsRegistered, ErrorMessage, PongNonce, ServerMessage};
+use crate::wire::frames::tools::{read_tools, registered};
+use crate::wire::text;
+use actix::prelude::*;
+use actix_ws::{AggregatedMessage, ProtocolError};
+use serde_json::{Value, json};
+use std::io::ErrorKind;
+use std::time::Duration;
+
+/// Tools are changed by an actor that waits for nobody.
+const CHANGE_WITHIN: Duration = Duration::from_secs(5);
+
+impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
+    fn handle(&mut self, item: Result<AggregatedMessage, ProtocolError>, ctx: &mut Self::Context) {
+        if self.closing {
+            return;
+        }
+        // Whatever arrives proves that the connection lives.
+        self.lost_pings = 0;
+        match item {
+            Ok(AggregatedMessage::Text(text)) => self.frame(&text, false, ctx),
+            Ok(AggregatedMessage::Binary(bytes)) => {
+                let (text, latin1) = text::read_binary(&bytes);
+                self.frame(&text, latin1, ctx);
+            }
+            // The HTTP layer leaves pings to us.
+            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes),
+            Ok(AggregatedMessage::Pong(_)) => {}
+            Ok(AggregatedMessage::Close(_)) => ctx.stop(),
+            Err(error) => self.broken_frame(&error, ctx),
+        }
+    }
+}
+
+impl Connection {
+    /// Best effort: a channel that is full has frames to show for life.
+    fn answer_ping(&mut self, bytes: actix_web::web::Bytes) {
+        use futures_util::FutureExt;
+        if let Some(session) = &mut self.session {
+            let _ = session.pong(&bytes).now_or_never();
+        }
+    }
+
+    fn broken_frame(&mut self, error: &ProtocolError, ctx: &mut Context<Self>) {
+        let (close, code) = match error {
+            ProtocolError::Overflow => (CloseWith::TooBig, ErrorCode::TooLarge),
+            ProtocolError::Io(io) if io.kind() == ErrorKind::InvalidData => {
+                (CloseWith::NotUtf8, ErrorCode::NotUtf8)
+            }
+            // The aggregation of continuations has no kind of its own for "too much".
+            ProtocolError::Io(io) if io.to_string().contains("continuation size") => {
+                (CloseWith::TooBig, ErrorCode::TooLarge)
+            }
+            ProtocolError::Io(_) => {
+                ctx.stop();
+                return;
+            }
+            _ => (CloseWith::ProtocolError, ErrorCode::BadProtocol),
+        };
+        self.close(close, ErrorMessage::new(code, error.to_string()), ctx);
+    }
+
+    fn frame(&mut self, json: &str, latin1: bool, ctx: &mut Context<Self>) {
+        self.program_lives();
+        let decoded = match self.identity() {
+            Some(identity) => decode(json, identity.mend),
+            None => self.first_decode(json),
+        };
+        match decoded {
+            Ok(decoded) => {
+                if let Some(n) = decoded.ack {
+                    self.acknowledged(n, ctx);
+                }
+                self.take(decoded.message, latin1, ctx);
+            }
+            Err(error) => self.unreadable(error, ctx),
+        }
+    }
+
+    /// Before it is known who speaks, only a `hello` can tell that its text is not garbled.
+    fn first_decode(&self, json: &str) -> Result<Decoded, FrameError> {
+        let plain = decode(json, false);
+        match &plain {
+            Ok(Decoded {
+                message: ClientMessage::Hello(hello),
+                ..
+            }) if hello.library_version.is_some() => plain,
+            _ => decode(json, true),
+        }
+    }
+
+    fn acknowledged(&mut self, n: u64, ctx: &mut Context<Self>) {
+        let now = self.now();
+        match self.outbox.ack(n, now) {
+            Ok(tags) => {
+                tags.into_iter().for_each(|tag| self.delivered(tag));
+                self.pump(ctx);
+            }
+            Err(error) => {
+                let error = ErrorMessage::new(ErrorCode::BadAck, error.to_string());
+                self.bad_input(error, ctx);
+            }
+        }
+    }
+
+    fn unreadable(&mut self, error: FrameError, ctx: &mut Context<Self>) {
+        let message = ErrorMessage {
+            field: error.field,
+            ..ErrorMessage::new(error.code, error.message)
+        };
+        self.bad_input(message.to_request(error.request_id), ctx);
+    }
+
+    /// Tells the client what was wrong; the tenth time within ten seconds is the last.
+    pub(super) fn bad_input(&mut self, error: ErrorMessage, ctx: &mut Context<Self>) {
+        let now = self.now();
+        self.send(ServerMessage::Error(error), ctx);
+        if self.errors.note(now) {
+            let words = "too many bad messages";
+            let error = ErrorMessage::new(ErrorCode::TooManyErrors, words);
+            self.close(CloseWith::Policy, error, ctx);
+        }
+    }
+
+    /// Does what a message asks for.
+    pub(super) fn take(&mut self, message: ClientMessage, latin1: bool, ctx: &mut Context<Self>) {
+        use ClientMessage as M;
+        match message {
+            M::Hello(hello) => self.hello(*hello, ctx),
+            M::Ping(ping) => self.send(ServerMessage::Pong(PongNonce { nonce: ping.nonce }), ctx),
+            M::Ack | M::Pong(_) => {}
+            M::Error(error) => {
+                let computer = self.identity().map(|i| i.client_id.as_str());
+                tracing::warn!(
+                    computer,
+                    code = error.code,
+                    call = error.call_id,
+                    error = error.error,
+                    "a computer reports an error"
+                );
+            }
+            M::NotYet(kind) => {
+                let words = format!("\"{kind}\" is not served by this version");
+                self.send(
+                    ServerMessage::Error(ErrorMessage::new(ErrorCode::Unsupported, words)),
+                    ctx,
+                );
+            }
+            message if self.identity().is_none() => self.from_nobody(message, ctx),
+            M::RegisterCommands(register) => {
+                let (tools, refused) = read_tools(register.commands);
+                let answer = registered(tools.values(), refused);
+                let change = ChangeTools {
+                    add: tools.into_values().collect(),
+                    remove: Vec::new(),
+                };
+                self.change_tools(change, Some(answer), ctx);
+            }
+            M::UnregisterCommands(unregister) => {
+                let change = ChangeTools {
+                    add: Vec::new(),
+                    remove: unregister.names,
+                };
+                self.change_tools(change, None, ctx);
+            }
+            M::CommandResult(result) => self.result(*result, latin1),
+            M::CallReceipt(receipt) => {
+                let call_id = receipt.call_id.clone();
+                let receipt = receipt_of(*receipt);
+                self.tell_computer(ConnectionFact::Receipt { call_id, receipt });
+            }
+            M::CommandProgress(progress) => self.tell_computer(ConnectionFact::Progress {
+                call_id: progress.call_id,
+                message: progress.message,
+                progress: progress.progress.map(|p| p.clamp(0.0, 1.0)),
+            }),
+            M::CreateTask(create) => self.create_task(*create, ctx),
+            M::CancelTask(cancel) => self.cancel_task(cancel.task_id, ctx),
+            M::UserAnswer(answer) => self.user_answer(answer, ctx),
+        }
+    }
+
+    /// A client that says no `hello` is one of document 001, and has to show who it is.
+    fn from_nobody(&mut self, message: ClientMessage, ctx: &mut Context<Self>) {
+        let known = self.handshake.client_id.clone();
+        match (known, message) {
+            (
+                Some(client_id),
+                message @ (ClientMessage::CreateTask(_)
+                | ClientMessage::CommandResult(_)
+                | ClientMessage::CancelTask(_)),
+            ) => self.identify_legacy(client_id, Some(message), ctx),
+            (None, ClientMessage::CreateTask(create)) => {
+                let client_id = create.client_id.clone();
+                self.identify_legacy(client_id, Some(ClientMessage::CreateTask(create)), ctx);
+            }
+            (None, ClientMessage::CommandResult(result)) if self.deps.find_task.is_some() => {
+                self.identify_by_task(*result, ctx);
+            }
+            _ => {
+                let error = ErrorMessage::new(ErrorCode::WhoAreYou, "who are you?");
+                self.bad_input(error, ctx);
+            }
+        }
+    }
+
+    fn identify_by_task(&mut self, result: CommandResult, ctx: &mut Context<Self>) {
+        let Some(find) = &self.deps.find_task else {
+            return;
+        };
+        let found = find(result.task_id.clone()).into_actor(self);
+        ctx.wait(found.map(|owner, connection, ctx| match owner {
+            Some(client_id) => {
+                let first = ClientMessage::CommandResult(Box::new(result));
+                connection.identify_legacy(client_id, Some(first), ctx);
+            }
+            None => {
+                let error = ErrorMessage::new(ErrorCode::WhoAreYou, "who are you?");
+                connection.bad_input(error, ctx);
+            }
+        }));
+    }
+
+    fn change_tools(
+        &mut self,
+        change: ChangeTools,
+        answer: Option<CommandsRegistered>,
+        ctx: &mut Context<Self>,
+    ) {
+        let Some(identity) = self.identity() else {
+            return;
+        };
+        let changed = identity.port.tools.send(change).timeout(CHANGE_WITHIN);
+        ctx.wait(changed.into_actor(self).map(|changed, connection, ctx| {
+            match (changed, answer) {
+                (Ok(()), Some(answer)) => {
+                    connection.send(ServerMessage::CommandsRegistered(answer), ctx);
+                }
+                (Ok(()), None) => {}
+                (Err(_), _) => {
+                    let words = "the computer's lane does not answer";
+                    let error = ErrorMessage::new(ErrorCode::Internal, words);
+                    connection.send(ServerMessage::Error(error), ctx);
+                }
+            }
+        }));
+    }
+
+    fn result(&self, result: CommandResult, latin1: bool) {
+        let task_id = result.task_id.clone();
+        let call_id = result.call_id.clone();
+        let report = report_of(result, latin1);
+        self.tell_computer(ConnectionFact::Answered {
+            task_id,
+            call_id,
+            report,
+        });
+    }
+}
+
+/// How a call ended, as its computer tells it.
+fn report_of(result: CommandResult, latin1: bool) -> CallReport {
+    let outcome = match (result.ok, result.receipt) {
+        (true, _) => Outcome::Done,
+        (false, Some(ReceiptState::NotStarted)) => Outcome::NotStarted,
+        (false, Some(ReceiptState::Unknown)) => Outcome::Unknown,
+        (false, _) => Outcome::Failed,
+    };
+    // Lua writes an empty table either way; a result is an object.
+    let mut value = result.result.map(|value| match value {
+        Value::Array(items) if items.is_empty() => json!({}),
+        value => value,
+    });
+    if latin1 && let Some(Value::Object(fields)) = &mut value {
+        fields.entry("encoding").or_insert_with(|| json!("latin1"));
+    }
+    CallReport {
+        outcome,
+        result: value,
+        error: result.error,
+        code: result.code,
+        duration_ms: result.duration_ms,
+        truncated: result.truncated,
+    }
+}
+
+fn receipt_of(receipt: CallReceipt) -> Receipt {
+    match receipt.state {
+        ReceiptState::NotStarted => Receipt::NotStarted,
+        ReceiptState::Started => Receipt::Started,
+        ReceiptState::Unknown => Receipt::Unknown,
+        ReceiptState::Done => {
+            let ok = receipt.ok.unwrap_or(receipt.error.is_none());
+            Receipt::Done(CallReport {
+                outcome: if ok { Outcome::Done } else { Outcome::Failed },
+                result: receipt.result,
+                error: receipt.error,
+                code: receipt.code,
+                duration_ms: None,
+                truncated: receipt.truncated,
+            })
+        }
+    }
+}

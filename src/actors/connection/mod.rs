@@ -1,0 +1,336 @@
+//! One WebSocket of a computer: an ordinary actor, fed by `actix-ws` through `add_stream`.
+//!
+//! It decodes frames, says who the computer is to the registry, numbers and paces what goes out, and keeps the
+//! heartbeat. It never waits for the socket: a frame leaves when the session's channel has room (`send.rs`), so a
+//! computer that does not read costs at most what its outbox holds and never stops a timer. Messages to it are
+//! facts (`do_send`); the bound is the outbox, and a connection whose outbox is over it is closed.
+
+pub mod admission;
+pub mod guard;
+pub mod messages;
+pub mod outbox;
+pub mod window;
+
+mod identify;
+mod inbound;
+mod send;
+mod tasks;
+
+use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
+use crate::actors::registry::messages::{ClientGone, RegisterComputer};
+use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask};
+use crate::domain::ids::{ClientId, TaskId};
+use crate::wire::MAX_FRAME_BYTES;
+use crate::wire::codes::{CloseWith, ErrorCode};
+use crate::wire::frames::ServerMessage;
+use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
+use actix::prelude::*;
+use actix_ws::{AggregatedMessageStream, Session};
+use admission::Socket;
+use futures_util::future::BoxFuture;
+use guard::ErrorCount;
+use messages::{CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient};
+use outbox::Outbox;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// Pings, of either kind, that may be lost in a row.
+const MAX_LOST_PINGS: u32 = 3;
+/// Messages that may wait for a `task_created`; beyond it order matters less than memory.
+const MAX_PARKED: usize = 256;
+/// How long the program has to answer a probe (wire contract, "Identity").
+const PROBE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Times, bounds and names that every connection shares.
+#[derive(Debug, Clone)]
+pub struct ConnectionSettings {
+    pub heartbeat: Duration,
+    pub program_ping: Duration,
+    /// How long a client may say nothing at all.
+    pub hello_deadline: Duration,
+    pub window: usize,
+    pub max_frame_bytes: usize,
+    /// New connections from one address in a second; 0 = no limit.
+    pub new_per_second: u32,
+    pub server_id: String,
+    pub journal_epoch: u64,
+    pub library: Library,
+}
+
+impl ConnectionSettings {
+    /// The values of the wire contract.
+    pub fn new(server_id: String, journal_epoch: u64, library: Library) -> Self {
+        ConnectionSettings {
+            heartbeat: Duration::from_secs(15),
+            program_ping: Duration::from_secs(30),
+            hello_deadline: Duration::from_secs(60),
+            window: 8,
+            max_frame_bytes: MAX_FRAME_BYTES,
+            new_per_second: 50,
+            server_id,
+            journal_epoch,
+            library,
+        }
+    }
+}
+
+/// Where tasks are created, cancelled and answered. The supervisor starts after the first connection may come.
+#[derive(Clone)]
+pub struct TaskDesk {
+    pub start: Recipient<StartTask>,
+    pub cancel: Recipient<CancelTask>,
+    pub answer: Recipient<AnswerQuestion>,
+}
+
+/// Tells to which computer a task belongs; none if there is no such task or it belongs to none.
+pub type TaskLookup = Arc<dyn Fn(TaskId) -> BoxFuture<'static, Option<ClientId>> + Send + Sync>;
+
+/// Whom a connection talks to.
+#[derive(Clone)]
+pub struct ConnectionDeps {
+    pub settings: Arc<ConnectionSettings>,
+    pub register: Recipient<RegisterComputer>,
+    pub gone: Recipient<ClientGone>,
+    pub tasks: Arc<OnceLock<TaskDesk>>,
+    pub find_task: Option<TaskLookup>,
+}
+
+/// What the handshake told.
+#[derive(Debug, Clone, Default)]
+pub struct Handshake {
+    /// `?client_id=` of the URL.
+    pub client_id: Option<ClientId>,
+    pub over_quota: bool,
+    pub socket: Option<Socket>,
+}
+
+/// Who speaks on this connection.
+enum Phase {
+    Nobody,
+    Known(Identity),
+}
+
+#[derive(Clone)]
+struct Identity {
+    client_id: ClientId,
+    boot_id: String,
+    port: ComputerPort,
+    legacy: bool,
+    /// A client without `library_version` may garble non-ASCII text.
+    mend: bool,
+    /// Whether its program is asked for life signs.
+    pinged: bool,
+}
+
+/// The actor.
+pub struct Connection {
+    id: ConnectionId,
+    deps: ConnectionDeps,
+    handshake: Handshake,
+    phase: Phase,
+    /// None while the channel to the socket is full, and after the end.
+    session: Option<Session>,
+    outbox: Outbox,
+    errors: ErrorCount,
+    started: Instant,
+    timer: Option<(Duration, SpawnHandle)>,
+    heard: bool,
+    ping_due: bool,
+    lost_pings: u32,
+    lost_program_pings: u32,
+    responsive: bool,
+    next_nonce: u64,
+    probes: Vec<oneshot::Sender<()>>,
+    /// Requests for tasks under way; what their tasks say waits until they are answered.
+    creating: u32,
+    parked: Vec<ServerMessage>,
+    closing: bool,
+}
+
+impl Connection {
+    /// Starts the actor for an accepted WebSocket, on the thread that serves it.
+    pub fn open(
+        session: Session,
+        stream: AggregatedMessageStream,
+        handshake: Handshake,
+        deps: ConnectionDeps,
+    ) -> Addr<Self> {
+        Connection::create(|ctx| {
+            ctx.add_stream(stream);
+            Connection {
+                id: ConnectionId::next(),
+                outbox: Outbox::new(deps.settings.max_frame_bytes),
+                deps,
+                handshake,
+                phase: Phase::Nobody,
+                session: Some(session),
+                errors: ErrorCount::default(),
+                started: Instant::now(),
+                timer: None,
+                heard: false,
+                ping_due: false,
+                lost_pings: 0,
+                lost_program_pings: 0,
+                responsive: true,
+                next_nonce: 1,
+                probes: Vec::new(),
+                creating: 0,
+                parked: Vec::new(),
+                closing: false,
+            }
+        })
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn identity(&self) -> Option<&Identity> {
+        match &self.phase {
+            Phase::Nobody => None,
+            Phase::Known(identity) => Some(identity),
+        }
+    }
+
+    fn link(&self, ctx: &Context<Self>) -> ConnectionLink {
+        ConnectionLink {
+            id: self.id,
+            out: ctx.address().recipient(),
+            probe: ctx.address().recipient(),
+            close: ctx.address().recipient(),
+        }
+    }
+
+    /// Tells the computer's actor something; nobody is told before it is known whose connection this is.
+    fn tell_computer(&self, fact: ConnectionFact) {
+        if let Some(identity) = self.identity() {
+            identity.port.facts.do_send(FromConnection {
+                connection: self.id,
+                fact,
+            });
+        }
+    }
+
+    /// WebSocket pings tell whether the connection lives.
+    fn heartbeat(&mut self, ctx: &mut Context<Self>) {
+        if self.lost_pings >= MAX_LOST_PINGS {
+            tracing::debug!(connection = ?self.id, "three pings were lost");
+            self.give_up(ctx);
+            return;
+        }
+        self.lost_pings += 1;
+        self.ping_due = true;
+        self.pump(ctx);
+    }
+
+    /// `ping` messages tell whether the computer's program lives: a paused game is silent.
+    fn program_heartbeat(&mut self, ctx: &mut Context<Self>) {
+        if !self.identity().is_some_and(|identity| identity.pinged) {
+            return;
+        }
+        if self.lost_program_pings >= MAX_LOST_PINGS && self.responsive {
+            self.responsive = false;
+            self.tell_computer(ConnectionFact::Responsive(false));
+        }
+        self.lost_program_pings = self.lost_program_pings.saturating_add(1);
+        self.send_ping(ctx);
+    }
+
+    fn send_ping(&mut self, ctx: &mut Context<Self>) {
+        let nonce = self.next_nonce;
+        self.next_nonce += 1;
+        self.send(ServerMessage::Ping(PingNonce { nonce }), ctx);
+    }
+
+    /// The computer's program said something.
+    fn program_lives(&mut self) {
+        self.heard = true;
+        self.lost_program_pings = 0;
+        for probe in self.probes.drain(..) {
+            // Whoever asked may have stopped waiting.
+            let _ = probe.send(());
+        }
+        if !self.responsive {
+            self.responsive = true;
+            self.tell_computer(ConnectionFact::Responsive(true));
+        }
+    }
+
+    /// Nobody has said who is there.
+    fn hello_missing(&mut self, ctx: &mut Context<Self>) {
+        if self.identity().is_some() || self.closing {
+            return;
+        }
+        match self.handshake.client_id.clone() {
+            Some(client_id) => self.identify_legacy(client_id, None, ctx),
+            None => self.close(
+                CloseWith::Protocol,
+                ErrorMessage::new(ErrorCode::HelloMissing, "nobody said who is there"),
+                ctx,
+            ),
+        }
+    }
+}
+
+impl Actor for Connection {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let settings = self.deps.settings.clone();
+        ctx.run_interval(settings.heartbeat, Connection::heartbeat);
+        ctx.run_interval(settings.program_ping, Connection::program_heartbeat);
+        ctx.run_later(settings.hello_deadline, Connection::hello_missing);
+    }
+
+    fn stopped(&mut self, _ctx: &mut Self::Context) {
+        if let Some(identity) = self.identity() {
+            self.deps.gone.do_send(ClientGone {
+                client_id: identity.client_id.clone(),
+                connection: self.id,
+            });
+        }
+    }
+}
+
+impl Handler<ToClient> for Connection {
+    type Result = ();
+
+    fn handle(&mut self, message: ToClient, ctx: &mut Self::Context) {
+        let of_task = matches!(
+            message.0,
+            ServerMessage::TaskUpdate(_)
+                | ServerMessage::TaskCompleted(_)
+                | ServerMessage::TaskFailed(_)
+        );
+        // What a task says comes after the `task_created` that names it.
+        if self.creating > 0 && of_task && self.parked.len() < MAX_PARKED {
+            self.parked.push(message.0);
+        } else {
+            self.send(message.0, ctx);
+        }
+    }
+}
+
+impl Handler<Probe> for Connection {
+    type Result = ResponseFuture<bool>;
+
+    fn handle(&mut self, _: Probe, ctx: &mut Self::Context) -> Self::Result {
+        let (tell, told) = oneshot::channel();
+        self.probes.push(tell);
+        self.send_ping(ctx);
+        Box::pin(
+            async move { matches!(tokio::time::timeout(PROBE_WITHIN, told).await, Ok(Ok(()))) },
+        )
+    }
+}
+
+impl Handler<CloseConnection> for Connection {
+    type Result = ();
+
+    fn handle(&mut self, close: CloseConnection, ctx: &mut Self::Context) {
+        let error = ErrorMessage::new(close.code, close.code.hint());
+        self.close(close.close, error, ctx);
+    }
+}

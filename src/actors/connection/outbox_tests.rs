@@ -1,0 +1,186 @@
+use super::*;
+use crate::domain::ids::Generation;
+use crate::wire::codes::ErrorCode;
+use crate::wire::frames::outgoing::{CallRef, CommandCall, ErrorMessage, TaskUpdate};
+use serde_json::{Value, json};
+
+const T0: Duration = Duration::ZERO;
+
+fn task() -> TaskId {
+    TaskId::from_unique("01").unwrap()
+}
+
+fn call_id(position: u64) -> CallId {
+    CallId::derive(&task(), Generation(1), position, 0)
+}
+
+fn call(position: u64, args: Value) -> ServerMessage {
+    ServerMessage::CommandCall(Box::new(CommandCall {
+        task_id: task(),
+        call_id: call_id(position),
+        command: "dig".into(),
+        args,
+        seq: Some(position),
+        tool_rev: Some("rev_1".into()),
+        args_hash: None,
+        deadline_ms: None,
+        delivery: Some(1),
+    }))
+}
+
+fn update(message: &str) -> ServerMessage {
+    ServerMessage::TaskUpdate(TaskUpdate {
+        task_id: task(),
+        status: "running",
+        progress: None,
+        message: Some(message.into()),
+        wait_reason: None,
+    })
+}
+
+fn error() -> ServerMessage {
+    ServerMessage::Error(ErrorMessage::new(ErrorCode::BadJson, "no"))
+}
+
+fn cancel() -> ServerMessage {
+    ServerMessage::CommandCancel(CallRef {
+        call_id: call_id(1),
+        seq: None,
+    })
+}
+
+fn modern(window: usize) -> Outbox {
+    let mut outbox = Outbox::new(131_072);
+    outbox.set_manner(Manner {
+        window: Some(window),
+        ascii: false,
+        binary: true,
+        max_frame_bytes: 131_072,
+        legacy: false,
+    });
+    outbox
+}
+
+fn legacy() -> Outbox {
+    let mut outbox = Outbox::new(131_072);
+    outbox.set_manner(Manner {
+        window: None,
+        ascii: true,
+        binary: false,
+        max_frame_bytes: 131_072,
+        legacy: true,
+    });
+    outbox
+}
+
+fn drain(outbox: &mut Outbox, now: Duration) -> Vec<Value> {
+    let mut delivered = Vec::new();
+    std::iter::from_fn(|| outbox.next(now, &mut delivered))
+        .map(|json| serde_json::from_str(&json).unwrap())
+        .collect()
+}
+
+#[test]
+fn control_messages_overtake_numbered_ones_and_have_no_number() {
+    let mut outbox = modern(8);
+    outbox.push(call(1, json!({})), T0).unwrap();
+    outbox.push(error(), T0).unwrap();
+    outbox.push(cancel(), T0).unwrap();
+    let sent = drain(&mut outbox, T0);
+    let kinds: Vec<_> = sent.iter().map(|m| m["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["command_cancel", "error", "command_call"]);
+    assert_eq!(sent[0].get("n"), None);
+    assert_eq!(sent[2]["n"], 1);
+}
+
+#[test]
+fn control_messages_are_limited_to_sixteen_a_second() {
+    let mut outbox = modern(8);
+    (0..40).for_each(|_| outbox.push(error(), T0).unwrap());
+    assert_eq!(drain(&mut outbox, T0).len(), 16);
+    let due = outbox.due_at(T0).unwrap();
+    assert!(due > T0 && due <= Duration::from_millis(63), "{due:?}");
+    assert_eq!(drain(&mut outbox, Duration::from_secs(1)).len(), 16);
+}
+
+#[test]
+fn a_frame_of_exactly_the_limit_passes_and_one_byte_more_does_not() {
+    let fits = |outbox: &mut Outbox, bytes: usize| {
+        let empty = call(1, json!({"x": ""})).encode(false).len() + NUMBER_BYTES;
+        let text = "x".repeat(bytes - empty);
+        outbox.push(call(1, json!({"x": text})), T0)
+    };
+    assert_eq!(fits(&mut modern(8), 131_072), Ok(()));
+    let refused = fits(&mut modern(8), 131_073).unwrap_err();
+    assert_eq!(
+        (refused.bytes, refused.tag),
+        (131_073, Tag::Call(call_id(1)))
+    );
+}
+
+#[test]
+fn size_is_measured_after_encoding() {
+    // 30 000 two-byte characters: 60 KB as UTF-8, 180 KB as escapes.
+    let text = json!({"x": "é".repeat(30_000)});
+    assert!(modern(8).push(call(1, text.clone()), T0).is_ok());
+    assert!(legacy().push(call(1, text), T0).is_err());
+}
+
+#[test]
+fn an_update_that_was_not_sent_is_overtaken_by_a_newer_one() {
+    let mut outbox = modern(1);
+    outbox.push(call(1, json!({})), T0).unwrap();
+    drain(&mut outbox, T0);
+    outbox.push(update("old"), T0).unwrap();
+    outbox.push(update("new"), T0).unwrap();
+    outbox.ack(1, T0).unwrap();
+    let sent = drain(&mut outbox, T0);
+    assert_eq!(
+        sent.iter().map(|m| &m["message"]).collect::<Vec<_>>(),
+        ["new"]
+    );
+}
+
+#[test]
+fn a_call_that_waits_behind_the_window_can_be_withdrawn_and_one_that_was_sent_cannot() {
+    let mut outbox = modern(1);
+    outbox.push(call(1, json!({})), T0).unwrap();
+    outbox.push(call(2, json!({})), T0).unwrap();
+    drain(&mut outbox, T0);
+    assert!(!outbox.withdraw(&call_id(1)));
+    assert!(outbox.withdraw(&call_id(2)));
+    outbox.ack(1, T0).unwrap();
+    assert_eq!(drain(&mut outbox, T0).len(), 0);
+}
+
+#[test]
+fn a_client_of_document_001_gets_only_its_messages_with_updates_folded() {
+    let mut outbox = legacy();
+    for message in [update("1"), update("2"), cancel(), call(1, json!({}))] {
+        outbox.push(message, T0).unwrap();
+    }
+    let sent = drain(&mut outbox, T0);
+    assert_eq!(
+        sent,
+        [
+            json!({"type": "command_call", "task_id": "tsk_01", "call_id": call_id(1), "command": "dig", "args": {}})
+        ]
+    );
+    let later = outbox.due_at(T0).unwrap();
+    assert_eq!(later, FOLD_UPDATES);
+    let sent = drain(&mut outbox, later);
+    assert_eq!(
+        sent,
+        [json!({"type": "task_update", "task_id": "tsk_01", "status": "running", "message": "2"})]
+    );
+}
+
+#[test]
+fn what_waits_for_one_computer_is_bounded() {
+    let mut outbox = modern(8);
+    let text = "x".repeat(100_000);
+    for position in 0..25 {
+        assert_eq!(outbox.is_overfull(), position > 20, "{position}");
+        outbox.push(call(position, json!({"x": text})), T0).unwrap();
+    }
+}

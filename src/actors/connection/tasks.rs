@@ -1,0 +1,213 @@
+//! Tasks that a computer creates, cancels, and answers questions of.
+
+use super::{Connection, Identity, TaskDesk};
+use crate::actors::computer::link::ChangeTools;
+use crate::actors::supervisor::messages::{
+    AnswerError, AnswerQuestion, CancelTask, StartError, StartTask, StartedTask,
+};
+use crate::domain::ids::TaskId;
+use crate::domain::tool::{ToolSpec, is_tool_name};
+use crate::wire::codes::ErrorCode;
+use crate::wire::frames::incoming::{CreateTask, UserAnswer};
+use crate::wire::frames::outgoing::{ErrorMessage, ServerMessage, TaskCreated};
+use crate::wire::frames::tools::tool_by_name;
+use actix::prelude::*;
+use std::time::Duration;
+
+/// The journal may have to be written before the answer comes.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Requests for tasks that one computer may have under way.
+const MAX_CREATING: u32 = 16;
+
+impl Connection {
+    fn desk(&self) -> Result<TaskDesk, ErrorMessage> {
+        let desk = self.deps.tasks.get().cloned();
+        desk.ok_or_else(|| ErrorMessage::new(ErrorCode::Stopping, "no tasks are taken yet"))
+    }
+
+    pub(super) fn create_task(&mut self, create: CreateTask, ctx: &mut Context<Self>) {
+        let request_id = create.request_id.clone();
+        let refused = match self.may_create(&create) {
+            Ok((identity, desk)) => return self.start_task(create, &identity, desk, ctx),
+            Err(error) => error,
+        };
+        self.send(
+            ServerMessage::Error(refused.to_request(Some(request_id))),
+            ctx,
+        );
+    }
+
+    fn may_create(&self, create: &CreateTask) -> Result<(Identity, TaskDesk), ErrorMessage> {
+        let who = || ErrorMessage::new(ErrorCode::WhoAreYou, "who are you?");
+        let identity = self.identity().cloned().ok_or_else(who)?;
+        if identity.client_id != create.client_id {
+            let words = format!("this connection speaks for \"{}\"", identity.client_id);
+            return Err(ErrorMessage {
+                field: Some("client_id".into()),
+                ..ErrorMessage::new(ErrorCode::IdentityMismatch, words)
+            });
+        }
+        if self.creating >= MAX_CREATING {
+            let words = format!("{MAX_CREATING} requests wait for their answer");
+            return Err(ErrorMessage::new(ErrorCode::TooManyTasks, words));
+        }
+        Ok((identity, self.desk()?))
+    }
+
+    fn start_task(
+        &mut self,
+        create: CreateTask,
+        identity: &Identity,
+        desk: TaskDesk,
+        ctx: &mut Context<Self>,
+    ) {
+        let request_id = create.request_id.clone();
+        let (client, boot) = (&identity.client_id, &identity.boot_id);
+        let key = format!("ws:{client}:{boot}:{request_id}");
+        // The tools of a client of document 001 are those that its tasks name.
+        let named = ChangeTools {
+            add: legacy_tools(identity, &create),
+            remove: Vec::new(),
+        };
+        let tools = identity.port.tools.clone();
+        let start = StartTask {
+            prompt: create.prompt,
+            kind: Some(create.task_kind),
+            client_id: Some(identity.client_id.clone()),
+            owner: format!("computer:{client}"),
+            context: create.context.unwrap_or_default(),
+            allowed_commands: create.allowed_commands,
+            metadata: create.metadata.unwrap_or_default(),
+            interactive: create.interactive,
+            idempotency_key: Some(key),
+            ..StartTask::default()
+        };
+        self.creating += 1;
+        let started = async move {
+            if !named.add.is_empty() {
+                tools.send(named).await?;
+            }
+            desk.start.send(start).timeout(ANSWER_WITHIN).await
+        };
+        ctx.spawn(started.into_actor(self).map(|started, connection, ctx| {
+            connection.creating -= 1;
+            connection.task_started(request_id, started, ctx);
+            if connection.creating == 0 {
+                for message in std::mem::take(&mut connection.parked) {
+                    connection.send(message, ctx);
+                }
+            }
+        }));
+    }
+
+    fn task_started(
+        &mut self,
+        request_id: String,
+        started: Result<Result<StartedTask, StartError>, MailboxError>,
+        ctx: &mut Context<Self>,
+    ) {
+        let answer = match started {
+            Ok(Ok(started)) => ServerMessage::TaskCreated(TaskCreated {
+                request_id,
+                task_id: started.summary.task_id,
+                status: started.summary.status.as_str(),
+            }),
+            Ok(Err(error)) => {
+                let message = ErrorMessage::new(code_of(&error), error.to_string());
+                ServerMessage::Error(message.to_request(Some(request_id)))
+            }
+            Err(_) => {
+                let message = ErrorMessage::new(ErrorCode::Internal, "no answer; ask again");
+                ServerMessage::Error(message.to_request(Some(request_id)))
+            }
+        };
+        self.send(answer, ctx);
+    }
+
+    /// A computer may cancel its own tasks only.
+    pub(super) fn cancel_task(&mut self, task_id: TaskId, ctx: &mut Context<Self>) {
+        let (Some(identity), Ok(desk)) = (self.identity().cloned(), self.desk()) else {
+            return;
+        };
+        let Some(find) = self.deps.find_task.clone() else {
+            return self.no_such_task(&task_id, ctx);
+        };
+        let cancelled = async move {
+            if find(task_id.clone()).await != Some(identity.client_id.clone()) {
+                return Err(task_id);
+            }
+            let cancel = CancelTask {
+                task_id: task_id.clone(),
+                reason: "cancelled at its computer".to_owned(),
+                by: identity.client_id.to_string(),
+            };
+            match desk.cancel.send(cancel).timeout(ANSWER_WITHIN).await {
+                Ok(Err(_)) => Err(task_id),
+                Ok(Ok(_)) | Err(_) => Ok(()),
+            }
+        };
+        ctx.spawn(
+            cancelled
+                .into_actor(self)
+                .map(|cancelled, connection, ctx| {
+                    if let Err(task_id) = cancelled {
+                        connection.no_such_task(&task_id, ctx);
+                    }
+                }),
+        );
+    }
+
+    fn no_such_task(&mut self, task_id: &TaskId, ctx: &mut Context<Self>) {
+        let words = format!("this computer has no task {task_id}");
+        let error = ErrorMessage::new(ErrorCode::NoSuchTask, words);
+        self.send(ServerMessage::Error(error), ctx);
+    }
+
+    /// Somebody at the computer answered. Nobody proved who they are.
+    pub(super) fn user_answer(&mut self, answer: UserAnswer, ctx: &mut Context<Self>) {
+        let (Some(identity), Ok(desk)) = (self.identity().cloned(), self.desk()) else {
+            return;
+        };
+        let given = AnswerQuestion {
+            question_id: answer.question_id,
+            answer: answer.answer,
+            by: identity.client_id.to_string(),
+            authenticated: false,
+        };
+        let answered = desk.answer.send(given).timeout(ANSWER_WITHIN);
+        ctx.spawn(answered.into_actor(self).map(|answered, connection, ctx| {
+            let (code, words) = match answered {
+                Ok(Ok(())) => return,
+                Ok(Err(error @ AnswerError::NotOpen(_))) => {
+                    (ErrorCode::NoSuchQuestion, error.to_string())
+                }
+                Ok(Err(error @ AnswerError::Journal(_))) => {
+                    (ErrorCode::JournalUnavailable, error.to_string())
+                }
+                Err(_) => (ErrorCode::Internal, "no answer; try again".to_owned()),
+            };
+            let error = ErrorMessage::new(code, words);
+            connection.send(ServerMessage::Error(error), ctx);
+        }));
+    }
+}
+
+fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<ToolSpec> {
+    if !identity.legacy {
+        return Vec::new();
+    }
+    let names = create.allowed_commands.iter().flatten();
+    // A glob names no tool.
+    let names = names.filter(|name| is_tool_name(name));
+    names.map(|name| tool_by_name(name)).collect()
+}
+
+fn code_of(error: &StartError) -> ErrorCode {
+    match error {
+        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
+        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
+        StartError::Stopping => ErrorCode::Stopping,
+        StartError::TooMany { .. } => ErrorCode::TooManyTasks,
+        StartError::Journal(_) => ErrorCode::JournalUnavailable,
+    }
+}

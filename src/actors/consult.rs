@@ -1,0 +1,89 @@
+//! What planner and executor share: one model call, its answer read by the contract, and the news for the task.
+
+use super::gateway::messages::Complete;
+use crate::config::ModelSettings;
+use crate::domain::chat::{ChatAnswer, ChatFailure, Message as ChatMessage, OutputFormat, Role};
+use crate::domain::decision::Contract;
+use crate::domain::event::TaskEvent;
+use crate::domain::ids::{Generation, TaskId};
+use crate::domain::model_call::ScriptPosition;
+use crate::llm::ChatRequest;
+use crate::strategy;
+use actix::{Message, Recipient, ResponseFuture};
+use std::sync::Arc;
+
+/// Consults that may wait for a role's actor. One more is refused, and its task asks again later.
+pub const MAILBOX: usize = 1024;
+
+/// Ask a role's model. Answered by [`Consulted`], always.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct ConsultModel {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    /// The journal position of the decision.
+    pub consult: u64,
+    pub role: Role,
+    pub contract: Contract,
+    pub prompt: Vec<ChatMessage>,
+    pub format: OutputFormat,
+    pub script: ScriptPosition,
+    pub reply_to: Recipient<Consulted>,
+}
+
+/// How a consult ended. A fact for the task.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct Consulted {
+    pub generation: Generation,
+    pub consult: u64,
+    pub role: Role,
+    /// The raw answer, and the facts that were read out of it.
+    pub answer: Result<(ChatAnswer, TaskEvent), ChatFailure>,
+}
+
+/// The way to the models.
+#[derive(Clone)]
+pub struct Consulting {
+    pub gateway: Recipient<Complete>,
+    pub models: Arc<ModelSettings>,
+}
+
+impl Consulting {
+    /// Makes the call and tells the task. The gateway's own deadlines bound the wait.
+    pub fn answer(&self, consult: ConsultModel) -> ResponseFuture<()> {
+        let settings = self.models.role(consult.role);
+        let request = ChatRequest {
+            role: consult.role,
+            model: settings.model.clone(),
+            messages: consult.prompt,
+            format: consult.format,
+            tools: Vec::new(),
+            params: settings.params.clone(),
+            script: consult.script,
+        };
+        let call = self
+            .gateway
+            .send(Complete::new(consult.task_id, consult.generation, request));
+        Box::pin(async move {
+            let answer = call.await.unwrap_or_else(|_| {
+                Err(ChatFailure {
+                    code: "gateway_gone".to_owned(),
+                    message: "the model gateway is not running".to_owned(),
+                    hint: "the server is stopping, or the gateway failed: see its log".to_owned(),
+                    retryable: true,
+                })
+            });
+            let answer = answer.map(|answer| {
+                let read = strategy::read_answer(consult.consult, consult.contract, &answer);
+                (answer, read)
+            });
+            consult.reply_to.do_send(Consulted {
+                generation: consult.generation,
+                consult: consult.consult,
+                role: consult.role,
+                answer,
+            });
+        })
+    }
+}

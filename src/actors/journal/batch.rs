@@ -1,0 +1,79 @@
+//! One transaction: who waits for what, and the blocking call itself.
+
+use super::messages::JournalError;
+use crate::domain::event::StoredEvent;
+use crate::store::{JournalStore, Refusal, StoreError, Write, Written};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::sync::oneshot;
+
+type Answer = Result<Vec<StoredEvent>, JournalError>;
+
+/// An entry and who waits for its answer; nobody waits for a probe.
+pub(super) struct Pending {
+    entry: Write,
+    reply: Reply,
+}
+
+pub(super) struct Reply(Option<oneshot::Sender<Answer>>);
+
+impl Pending {
+    pub(super) fn new(entry: Write, reply: Option<oneshot::Sender<Answer>>) -> Self {
+        Pending {
+            entry,
+            reply: Reply(reply),
+        }
+    }
+
+    pub(super) fn split(self) -> (Write, Reply) {
+        (self.entry, self.reply)
+    }
+}
+
+impl Reply {
+    /// Somebody who no longer waits is no error: what was written stays written.
+    pub(super) fn give(self, answer: Answer) {
+        if let Some(reply) = self.0 {
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+/// A transaction that ended, with the store that did it.
+pub(super) struct Done {
+    pub(super) store: Box<dyn JournalStore>,
+    pub(super) entries: Vec<Write>,
+    pub(super) result: Result<Vec<Written>, StoreError>,
+}
+
+/// Blocking. A panic in the store becomes an error, so that the store comes back: a transaction that was
+/// unwound is rolled back.
+pub(super) fn run(mut store: Box<dyn JournalStore>, entries: Vec<Write>) -> Done {
+    let result = catch_unwind(AssertUnwindSafe(|| store.write(&entries))).unwrap_or_else(|_| {
+        Err(StoreError::Storage {
+            attempt: "write to the journal".into(),
+            reason: "the store panicked".into(),
+        })
+    });
+    Done {
+        store,
+        entries,
+        result,
+    }
+}
+
+pub(super) fn refusal(refusal: Refusal) -> JournalError {
+    match refusal {
+        Refusal::Sequence { expected, found } => JournalError::Sequence { expected, found },
+        Refusal::Fenced { ours, found } => JournalError::Fenced { ours, found },
+        Refusal::Duplicate { existing } => JournalError::Duplicate { existing },
+    }
+}
+
+pub(super) fn refused(error: &StoreError) -> JournalError {
+    match error {
+        StoreError::UnknownEvent { .. } => JournalError::UnknownEvent(error.to_string()),
+        StoreError::Damaged { .. }
+        | StoreError::NewerSchema { .. }
+        | StoreError::Storage { .. } => JournalError::Storage(error.to_string()),
+    }
+}

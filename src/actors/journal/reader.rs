@@ -1,0 +1,118 @@
+//! Reading beside the writer: a handle that clones cheaply and never waits for a transaction.
+
+use super::batch::refused;
+use super::messages::{JournalError, LoadedTask};
+use crate::domain::ids::{BlobHash, ClientId, TaskId};
+use crate::domain::task::TaskSummary;
+use crate::store::{
+    EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many undelivered notices are read at once.
+const NOTICES: usize = 100;
+
+/// Reads the journal on a thread for blocking work. One read at a time; each is short.
+#[derive(Clone)]
+pub struct JournalReader {
+    /// None after [`JournalReader::close`].
+    reads: Arc<Mutex<Option<Box<dyn JournalReads>>>>,
+    identity: Identity,
+}
+
+impl JournalReader {
+    pub(super) fn new(reads: Box<dyn JournalReads>, identity: Identity) -> Self {
+        JournalReader {
+            reads: Arc::new(Mutex::new(Some(reads))),
+            identity,
+        }
+    }
+
+    /// Who this journal is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Lets go of the file; later reads answer `Unavailable`.
+    pub(super) fn close(&self) {
+        *self.reads.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&dyn JournalReads) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let reads = self.reads.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            // Reading changes nothing, so a read that panicked left nothing half done.
+            let reads = reads.lock().unwrap_or_else(PoisonError::into_inner);
+            match reads.as_deref() {
+                Some(reads) => read(reads).map_err(|error| refused(&error)),
+                None => Err(JournalError::Unavailable),
+            }
+        });
+        work.await.unwrap_or(Err(JournalError::Unavailable))
+    }
+
+    /// A task's journal from the beginning.
+    pub async fn load_task(&self, task_id: TaskId) -> Result<LoadedTask, JournalError> {
+        let id = task_id.clone();
+        match self.read(move |reads| reads.load_task(&id)).await? {
+            Some(journalled) => Ok(LoadedTask {
+                events: journalled.events,
+                profile: journalled.profile.unwrap_or_default(),
+            }),
+            None => Err(JournalError::NoTask(task_id)),
+        }
+    }
+
+    /// As [`super::messages::UnfinishedTasks`].
+    pub async fn unfinished_tasks(&self) -> Result<Vec<TaskId>, JournalError> {
+        self.read(|reads| reads.unfinished_tasks()).await
+    }
+
+    pub async fn task(&self, task_id: TaskId) -> Result<TaskSummary, JournalError> {
+        let id = task_id.clone();
+        let task = self.read(move |reads| reads.task(&id)).await?;
+        task.ok_or(JournalError::NoTask(task_id))
+    }
+
+    /// Tasks, newest first.
+    pub async fn tasks(&self, query: TaskQuery) -> Result<TaskPage, JournalError> {
+        self.read(move |reads| reads.tasks(&query)).await
+    }
+
+    /// Up to `limit` events with positions greater than `after`.
+    pub async fn events(
+        &self,
+        task_id: TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventPage, JournalError> {
+        let id = task_id.clone();
+        let page = self.read(move |reads| reads.events(&id, after, limit));
+        page.await?.ok_or(JournalError::NoTask(task_id))
+    }
+
+    pub async fn blob(&self, hash: BlobHash) -> Result<Option<String>, JournalError> {
+        self.read(move |reads| reads.blob(&hash)).await
+    }
+
+    /// Every computer that was ever saved, by name.
+    pub async fn computers(&self) -> Result<Vec<KnownComputer>, JournalError> {
+        self.read(|reads| reads.computers()).await
+    }
+
+    pub async fn lane(&self, client_id: ClientId) -> Result<Lane, JournalError> {
+        self.read(move |reads| reads.lane(&client_id)).await
+    }
+
+    /// As [`super::messages::UndeliveredNotices`].
+    pub async fn undelivered_notices(
+        &self,
+        client_id: ClientId,
+    ) -> Result<Vec<TaskSummary>, JournalError> {
+        self.read(move |reads| reads.undelivered_notices(&client_id, NOTICES))
+            .await
+    }
+}

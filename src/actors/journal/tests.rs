@@ -1,0 +1,316 @@
+use super::*;
+use crate::actors::feed::Feed;
+use crate::actors::feed::messages::Subscribe;
+use crate::domain::task::TaskStatus;
+use crate::store::fixtures::{Author, completed, computer, created, noted, task};
+use crate::store::sqlite;
+use futures_util::future::join_all;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+/// What happens to a transaction in a test.
+enum Fate {
+    Commit,
+    Fail,
+    Panic,
+}
+
+/// A real store whose transactions each wait for their fate, and are counted.
+struct Gated {
+    inner: Box<dyn JournalStore>,
+    fate: Mutex<Receiver<Fate>>,
+    sizes: Arc<Mutex<Vec<usize>>>,
+}
+
+impl JournalStore for Gated {
+    fn write(&mut self, batch: &[Write]) -> Result<Vec<Written>, StoreError> {
+        self.sizes.lock().unwrap().push(batch.len());
+        // A test that ended lets everything through.
+        let fate = self.fate.lock().unwrap().recv().unwrap_or(Fate::Commit);
+        match fate {
+            Fate::Commit => self.inner.write(batch),
+            Fate::Panic => panic!("a bug in the store (part of a test)"),
+            Fate::Fail => Err(StoreError::Storage {
+                attempt: "write to the journal".into(),
+                reason: "disk full".into(),
+            }),
+        }
+    }
+}
+
+struct Bench {
+    journal: Addr<Journal>,
+    reader: JournalReader,
+    feed: Addr<Feed>,
+    fate: Sender<Fate>,
+    sizes: Arc<Mutex<Vec<usize>>>,
+    folder: tempfile::TempDir,
+}
+
+/// A journal that does not try again by itself while the test runs.
+fn bench() -> Bench {
+    bench_that_retries(Duration::from_secs(3600))
+}
+
+fn bench_that_retries(retry_after: Duration) -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let open = sqlite::open(folder.path()).unwrap();
+    let (fate, receiver) = channel();
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let gated = OpenStore {
+        writer: Box::new(Gated {
+            inner: open.writer,
+            fate: Mutex::new(receiver),
+            sizes: sizes.clone(),
+        }),
+        ..open
+    };
+    let feed = Feed::default().start();
+    let (journal, reader) = Journal::start_with(gated, feed.clone().recipient(), retry_after);
+    Bench {
+        journal,
+        reader,
+        feed,
+        fate,
+        sizes,
+        folder,
+    }
+}
+
+fn message(append: Append) -> AppendEvents {
+    AppendEvents {
+        task_id: append.task_id,
+        generation: append.generation,
+        expected_seq: append.expected_seq,
+        at_ms: append.at_ms,
+        events: append.events,
+        blobs: append.blobs,
+        summary: append.summary,
+        idempotency_key: append.idempotency_key,
+    }
+}
+
+fn create(name: &str) -> AppendEvents {
+    message(Author::new(name).append(vec![created("dig")]))
+}
+
+#[actix::test]
+async fn appends_that_come_while_a_transaction_runs_share_the_next_one() {
+    let bench = bench();
+    let names: Vec<String> = (0..100).map(|index| format!("T{index}")).collect();
+    let sends = names.iter().map(|name| bench.journal.send(create(name)));
+    let sends = tokio::spawn(join_all(sends.collect::<Vec<_>>()));
+    while bench.journal.send(ObserveJournal).await.unwrap().queued < 99 {}
+    bench.fate.send(Fate::Commit).unwrap();
+    bench.fate.send(Fate::Commit).unwrap();
+    for answer in sends.await.unwrap() {
+        assert_eq!(answer.unwrap().unwrap().len(), 1);
+    }
+    assert_eq!(*bench.sizes.lock().unwrap(), [1, 99]);
+    let health = bench.journal.send(ObserveJournal).await.unwrap();
+    assert_eq!((health.transactions, health.entries), (2, 100));
+}
+
+#[actix::test]
+async fn an_answer_comes_only_after_the_commit_and_before_it_nothing_can_be_read() {
+    let bench = bench();
+    let mut answer = Box::pin(bench.journal.send(create("A")));
+    assert!(futures_util::poll!(&mut answer).is_pending());
+    while bench.sizes.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let nothing = bench.reader.task(task("A")).await;
+    assert_eq!(nothing, Err(JournalError::NoTask(task("A"))));
+    bench.fate.send(Fate::Commit).unwrap();
+    answer.await.unwrap().unwrap();
+    assert!(bench.reader.task(task("A")).await.is_ok());
+}
+
+#[actix::test]
+async fn the_feed_is_told_of_each_committed_append_and_of_no_refused_one() {
+    let bench = bench();
+    drop(bench.fate);
+    let mut ear = bench.feed.send(Subscribe { capacity: 8 }).await.unwrap();
+    let mut author = Author::new("A");
+    let first = message(author.append(vec![created("dig")]));
+    let stale = first.clone();
+    bench.journal.send(first).await.unwrap().unwrap();
+    assert_eq!(
+        bench.journal.send(stale).await.unwrap(),
+        Err(JournalError::Sequence {
+            expected: 0,
+            found: 1
+        })
+    );
+    let end = message(author.append(vec![noted("x"), completed("dug")]));
+    bench.journal.send(end).await.unwrap().unwrap();
+    assert_eq!(ear.recv().await.unwrap().events.len(), 1);
+    let last = ear.recv().await.unwrap();
+    assert_eq!(
+        last.events.iter().map(|e| e.seq).collect::<Vec<_>>(),
+        [2, 3]
+    );
+    assert_eq!(last.summary.status, TaskStatus::Completed);
+}
+
+#[actix::test]
+async fn a_store_that_cannot_write_is_told_to_the_asker_shown_and_tried_again() {
+    let bench = bench();
+    bench.fate.send(Fate::Fail).unwrap();
+    let error = bench.journal.send(create("A")).await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("disk full"), "{error}");
+    let health = bench.journal.send(ObserveJournal).await.unwrap();
+    assert!(!health.writable);
+    assert!(health.error.unwrap().contains("disk full"));
+
+    bench.fate.send(Fate::Panic).unwrap();
+    let error = bench.journal.send(create("A")).await.unwrap().unwrap_err();
+    assert!(matches!(error, JournalError::Storage(_)), "{error}");
+
+    bench.fate.send(Fate::Commit).unwrap();
+    bench.journal.send(create("A")).await.unwrap().unwrap();
+    assert!(bench.journal.send(ObserveJournal).await.unwrap().writable);
+}
+
+#[actix::test]
+async fn a_degraded_journal_heals_although_nobody_writes() {
+    let bench = bench_that_retries(Duration::from_millis(1));
+    bench.fate.send(Fate::Fail).unwrap();
+    bench.journal.send(create("A")).await.unwrap().unwrap_err();
+    bench.fate.send(Fate::Fail).unwrap();
+    bench.fate.send(Fate::Commit).unwrap();
+    while !bench.journal.send(ObserveJournal).await.unwrap().writable {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(*bench.sizes.lock().unwrap(), [1, 1, 1]);
+}
+
+#[actix::test]
+async fn a_full_queue_refuses_instead_of_growing() {
+    let bench = bench();
+    let mut sends = Vec::new();
+    for index in 0..QUEUE + 1 {
+        // The first one is in its transaction, the others fill the queue.
+        sends.push(bench.journal.send(create(&format!("T{index}"))));
+    }
+    let sends = tokio::spawn(join_all(sends));
+    while bench.journal.send(ObserveJournal).await.unwrap().queued < QUEUE {}
+    let refused = bench.journal.send(create("LATE")).await.unwrap();
+    assert_eq!(refused, Err(JournalError::Unavailable));
+    drop(bench.fate);
+    assert!(
+        sends
+            .await
+            .unwrap()
+            .into_iter()
+            .all(|answer| answer.unwrap().is_ok())
+    );
+    assert!(
+        bench
+            .sizes
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|size| *size <= BATCH)
+    );
+}
+
+#[actix::test]
+async fn a_flush_waits_for_everything_that_came_before_it() {
+    let bench = bench();
+    let append = tokio::spawn(bench.journal.send(create("A")));
+    while bench.sizes.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let mut flush = Box::pin(bench.journal.send(Flush));
+    assert!(futures_util::poll!(&mut flush).is_pending());
+    bench.fate.send(Fate::Commit).unwrap();
+    flush.await.unwrap().unwrap();
+    assert!(bench.reader.task(task("A")).await.is_ok());
+    append.await.unwrap().unwrap().unwrap();
+}
+
+#[actix::test]
+async fn a_closed_journal_wrote_what_was_queued_takes_nothing_more_and_can_be_opened_again() {
+    let bench = bench();
+    let appends = ["A", "B", "C"].map(|name| bench.journal.send(create(name)));
+    let appends = tokio::spawn(join_all(appends));
+    while bench.journal.send(ObserveJournal).await.unwrap().queued < 2 {}
+    drop(bench.fate);
+    bench.journal.send(CloseJournal).await.unwrap();
+    assert!(
+        appends
+            .await
+            .unwrap()
+            .into_iter()
+            .all(|answer| answer.unwrap().is_ok())
+    );
+    assert_eq!(
+        bench.journal.send(create("D")).await.unwrap(),
+        Err(JournalError::Unavailable)
+    );
+    assert_eq!(
+        bench.reader.unfinished_tasks().await,
+        Err(JournalError::Unavailable)
+    );
+    let again = sqlite::open(bench.folder.path()).unwrap();
+    assert_eq!(again.reads.unfinished_tasks().unwrap().len(), 3);
+}
+
+#[actix::test]
+async fn the_journal_answers_what_the_other_actors_ask_of_it() {
+    let bench = bench();
+    drop(bench.fate);
+    let journal = &bench.journal;
+    let mut author = Author::new("A");
+    journal
+        .send(message(author.append(vec![created("dig")])))
+        .await
+        .unwrap()
+        .unwrap();
+    let loaded = journal
+        .send(LoadTask { task_id: task("A") })
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(loaded.events.len(), 1);
+    assert_eq!(loaded.profile, crate::store::fixtures::PROFILE);
+    assert_eq!(
+        journal.send(UnfinishedTasks).await.unwrap().unwrap(),
+        [task("A")]
+    );
+    let missing = journal.send(LoadTask { task_id: task("B") }).await.unwrap();
+    assert_eq!(missing.unwrap_err(), JournalError::NoTask(task("B")));
+
+    let record = computer("turtle-1");
+    journal
+        .send(SaveComputer {
+            record: record.clone(),
+        })
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        journal.send(KnownComputers).await.unwrap().unwrap()[0].record,
+        record
+    );
+
+    journal
+        .send(message(author.append(vec![completed("dug")])))
+        .await
+        .unwrap()
+        .unwrap();
+    let notices = UndeliveredNotices {
+        client_id: record.client_id,
+    };
+    assert_eq!(
+        journal.send(notices.clone()).await.unwrap().unwrap().len(),
+        1
+    );
+    journal
+        .send(NoticeDelivered { task_id: task("A") })
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(journal.send(notices).await.unwrap().unwrap().is_empty());
+}

@@ -1,0 +1,186 @@
+//! Creating a task: its kind is resolved and pinned, its birth is journalled, then its actor starts.
+
+use super::{StartError, StartTask, StartedTask, Supervisor};
+use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
+use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
+use crate::domain::ids::{BlobHash, Generation, TaskId};
+use crate::domain::profile::Profile;
+use crate::domain::task::TaskState;
+use actix::prelude::*;
+use std::sync::Arc;
+
+/// The longest prompt of a task, in bytes: a book would not fit any model.
+const MAX_PROMPT_BYTES: usize = 64 * 1024;
+
+/// The kind of a one-call task.
+const CALL_KIND: &str = "call";
+
+impl Handler<StartTask> for Supervisor {
+    type Result = ResponseActFuture<Self, Result<StartedTask, StartError>>;
+
+    fn handle(&mut self, request: StartTask, _ctx: &mut Self::Context) -> Self::Result {
+        if let Err(refused) = self.may_start(&request) {
+            return Box::pin(async { Err(refused) }.into_actor(self));
+        }
+        let born = match self.birth(request) {
+            Ok(born) => born,
+            Err(refused) => return Box::pin(async { Err(refused) }.into_actor(self)),
+        };
+        let stored = self.journal().send(born.append.clone());
+        Box::pin(stored.into_actor(self).then(|stored, supervisor, _ctx| {
+            let existing = supervisor.load.clone();
+            let outcome = match stored {
+                Ok(Ok(events)) => Ok(supervisor.begin(born, &events)),
+                Ok(Err(JournalError::Duplicate { existing: task_id })) => {
+                    Err(Refused::Exists(task_id))
+                }
+                Ok(Err(error)) => Err(Refused::Journal(error.to_string())),
+                Err(error) => Err(Refused::Journal(error.to_string())),
+            };
+            let answer = async move {
+                match outcome {
+                    Ok(started) => Ok(started),
+                    Err(Refused::Journal(error)) => Err(StartError::Journal(error)),
+                    Err(Refused::Exists(task_id)) => as_it_stands(existing, task_id).await,
+                }
+            };
+            answer.into_actor(supervisor)
+        }))
+    }
+}
+
+enum Refused {
+    Exists(TaskId),
+    Journal(String),
+}
+
+/// A task that is about to be journalled.
+struct Born {
+    append: AppendEvents,
+    profile: Arc<Profile>,
+}
+
+impl Supervisor {
+    fn may_start(&self, request: &StartTask) -> Result<(), StartError> {
+        if self.stopping {
+            return Err(StartError::Stopping);
+        }
+        if request.prompt.trim().is_empty() && request.call.is_none() {
+            return Err(StartError::EmptyPrompt);
+        }
+        if request.prompt.len() > MAX_PROMPT_BYTES {
+            return Err(StartError::PromptTooLong {
+                got: request.prompt.len(),
+                max: MAX_PROMPT_BYTES,
+            });
+        }
+        let (live, max) = (self.live.len(), self.settings().tasks.max_live);
+        if live >= max {
+            return Err(StartError::TooMany { live, max });
+        }
+        Ok(())
+    }
+
+    fn birth(&self, request: StartTask) -> Result<Born, StartError> {
+        let asked = if request.call.is_some() {
+            Some(CALL_KIND)
+        } else {
+            request.kind.as_deref()
+        };
+        let (profile, known) = self.kinds.resolve(asked);
+        let text =
+            serde_json::to_string(profile).map_err(|e| StartError::Journal(e.to_string()))?;
+        let hash = BlobHash::of(&text);
+        let task_id = TaskId::from_unique(&(self.unique)())
+            .map_err(|e| StartError::Journal(e.to_string()))?;
+        let created = TaskCreated {
+            prompt: request.prompt,
+            kind: profile.kind.clone(),
+            kind_label: asked.unwrap_or(&profile.kind).to_owned(),
+            strategy: profile.strategy.clone(),
+            strategy_version: profile.strategy_version,
+            profile: hash.clone(),
+            client_id: request.client_id,
+            owner: request.owner,
+            context: request.context,
+            allowed_commands: request.allowed_commands,
+            metadata: request.metadata,
+            interactive: request.interactive,
+            budgets: request.budgets.over(profile.budgets),
+            call: request.call,
+            parent: request.parent,
+        };
+        let mut events = vec![TaskEvent::TaskCreated(Box::new(created))];
+        if !known {
+            let asked = asked.unwrap_or_default();
+            events.push(TaskEvent::Noted {
+                code: "unknown_kind".to_owned(),
+                message: format!(
+                    "there is no kind \"{asked}\" here; the task runs as {}",
+                    profile.kind
+                ),
+            });
+        }
+        let at_ms = (self.deps.clock)();
+        let state = folded(&task_id, &events, at_ms);
+        let append = AppendEvents {
+            task_id,
+            generation: Generation(1),
+            expected_seq: 0,
+            at_ms,
+            events,
+            blobs: vec![(hash, text)],
+            summary: state.summary(),
+            idempotency_key: request.idempotency_key,
+        };
+        Ok(Born {
+            append,
+            profile: Arc::new(profile.clone()),
+        })
+    }
+
+    /// The birth is durable.
+    fn begin(&mut self, born: Born, events: &[StoredEvent]) -> StartedTask {
+        let mut state = TaskState::new(born.append.task_id);
+        state.apply_all(events);
+        self.run(state, born.profile, born.append.generation, 0);
+        StartedTask {
+            summary: born.append.summary,
+            created: true,
+        }
+    }
+}
+
+fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {
+    let mut state = TaskState::new(task_id.clone());
+    for (at, event) in events.iter().enumerate() {
+        state.apply(&StoredEvent {
+            task_id: task_id.clone(),
+            seq: at as u64 + 1,
+            at_ms,
+            generation: Generation(1),
+            event: event.clone(),
+        });
+    }
+    state
+}
+
+/// The task that an idempotency key named already.
+async fn as_it_stands(
+    load: Recipient<LoadTask>,
+    task_id: TaskId,
+) -> Result<StartedTask, StartError> {
+    let loaded = load
+        .send(LoadTask {
+            task_id: task_id.clone(),
+        })
+        .await;
+    let loaded = loaded.map_err(|e| StartError::Journal(e.to_string()))?;
+    let loaded = loaded.map_err(|e| StartError::Journal(e.to_string()))?;
+    let mut state = TaskState::new(task_id);
+    state.apply_all(&loaded.events);
+    Ok(StartedTask {
+        summary: state.summary(),
+        created: false,
+    })
+}

@@ -1,0 +1,267 @@
+//! What others tell a task, and what people ask of it.
+
+use super::messages::{Answer, Cancel, GetQuestion, Halt, Wake};
+use super::perform::may_settle;
+use super::{Task, Then, commit};
+use crate::actors::computer::messages::{
+    CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, QuestionDelivered, QuestionNotice,
+};
+use crate::actors::consult::Consulted;
+use crate::actors::supervisor::messages::{AnswerError, OpenQuestion};
+use crate::domain::call::args_hash;
+use crate::domain::decision::WaitReason;
+use crate::domain::event::{CallIntended, TaskEvent};
+use crate::domain::ids::CallId;
+use crate::domain::task::Open;
+use actix::prelude::*;
+
+impl Handler<Consulted> for Task {
+    type Result = ();
+
+    fn handle(&mut self, told: Consulted, ctx: &mut Self::Context) {
+        let expected = matches!(self.state.open, Open::Consult { seq, .. } if seq == told.consult);
+        if told.generation != self.generation || !expected {
+            tracing::debug!(task = %self.state.task_id, consult = told.consult, "a stale answer is dropped");
+            return;
+        }
+        let (consult, role) = (told.consult, told.role);
+        let events = match told.answer {
+            Ok((answer, read)) => vec![
+                TaskEvent::ModelAnswered {
+                    consult,
+                    role,
+                    answer,
+                },
+                read,
+            ],
+            Err(failure) => vec![TaskEvent::ModelFailed {
+                consult,
+                role,
+                failure,
+            }],
+        };
+        self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+    }
+}
+
+impl Handler<CallFact> for Task {
+    type Result = ();
+
+    fn handle(&mut self, fact: CallFact, ctx: &mut Self::Context) {
+        if fact.generation != self.generation {
+            return;
+        }
+        let Some(call) = self.state.call(&fact.call_id).cloned() else {
+            return;
+        };
+        match fact.what {
+            CallNews::Queued { offline: true, .. } if call.is_open() => {
+                self.wait_for_lane(&call, ctx)
+            }
+            CallNews::Queued { .. } | CallNews::Progress { .. } => {}
+            CallNews::TurnGranted { .. } if !call.is_open() || self.state.status.is_final() => {
+                // Cancelled while it waited: it never leaves.
+                self.give_back(&fact.call_id);
+                self.advance(ctx);
+            }
+            CallNews::TurnGranted { .. } if call.intended.is_some() => {}
+            CallNews::TurnGranted {
+                client_id,
+                seq,
+                tool_rev,
+                effect,
+                timeout_ms,
+            } => {
+                let intended = CallIntended {
+                    call_id: call.call_id,
+                    client_id,
+                    seq,
+                    tool: call.tool,
+                    tool_rev,
+                    effect,
+                    args_hash: args_hash(&call.args),
+                    args: call.args,
+                    timeout_ms,
+                };
+                self.dispatch(intended, ctx);
+            }
+            CallNews::NotPlaced(no_route) if call.is_open() => {
+                self.lanes.remove(&fact.call_id);
+                let call_id = fact.call_id;
+                self.append_then_advance(ctx, TaskEvent::CallNotPlaced { call_id, no_route });
+            }
+            CallNews::NotPlaced(_) => {}
+            CallNews::Settled(report) if may_settle(&call) => {
+                let call_id = fact.call_id.clone();
+                let finished = TaskEvent::CallFinished {
+                    call_id: fact.call_id,
+                    report,
+                };
+                let then: Then = Box::new(move |task, ctx| {
+                    task.stored(&call_id);
+                    task.advance(ctx);
+                });
+                self.append(ctx, vec![finished], Vec::new(), then);
+            }
+            // Told again: it is durable already.
+            CallNews::Settled(_) => self.stored(&fact.call_id),
+        }
+    }
+}
+
+impl Task {
+    /// Reserve → commit → dispatch: the call leaves only after its intent is durable.
+    fn dispatch(&mut self, intended: CallIntended, ctx: &mut Context<Self>) {
+        let call_id = intended.call_id.clone();
+        let mut events = Vec::new();
+        if let Some(reason @ WaitReason::ComputerOffline) = self.state.wait {
+            events.push(TaskEvent::WaitEnded { reason });
+        }
+        events.push(TaskEvent::CallIntended(intended));
+        let then: Then = Box::new(move |task, _ctx| {
+            if let Some(lane) = task.lanes.get(&call_id) {
+                lane.dispatch.do_send(Dispatch { call_id });
+            }
+        });
+        self.append(ctx, events, Vec::new(), then);
+    }
+
+    /// The outcome is durable: the lane may go on, and the computer may forget.
+    fn stored(&mut self, call_id: &CallId) {
+        if let Some(lane) = self.lanes.get(call_id) {
+            lane.stored.do_send(OutcomeStored {
+                call_id: call_id.clone(),
+            });
+        }
+    }
+
+    fn give_back(&mut self, call_id: &CallId) {
+        if let Some(lane) = self.lanes.remove(call_id) {
+            lane.cancel.do_send(CancelCall {
+                call_id: call_id.clone(),
+            });
+        }
+    }
+}
+
+impl Handler<QuestionDelivered> for Task {
+    type Result = ();
+
+    fn handle(&mut self, told: QuestionDelivered, ctx: &mut Self::Context) {
+        let Open::Question {
+            question,
+            delivered: false,
+            ..
+        } = &self.state.open
+        else {
+            return;
+        };
+        if question.question_id != told.question_id {
+            return;
+        }
+        let question_id = told.question_id;
+        let then: Then = Box::new(|task, ctx| task.expire_question_later(ctx));
+        self.append(
+            ctx,
+            vec![TaskEvent::QuestionDelivered { question_id }],
+            Vec::new(),
+            then,
+        );
+    }
+}
+
+impl Handler<Answer> for Task {
+    type Result = AtomicResponse<Self, Result<(), AnswerError>>;
+
+    fn handle(&mut self, given: Answer, _ctx: &mut Self::Context) -> Self::Result {
+        let open = matches!(&self.state.open,
+            Open::Question { question, .. } if question.question_id == given.question_id);
+        if !open {
+            let refused = Err(AnswerError::NotOpen(given.question_id));
+            return AtomicResponse::new(Box::pin(async { refused }.into_actor(self)));
+        }
+        let event = TaskEvent::QuestionAnswered {
+            question_id: given.question_id.clone(),
+            answer: given.answer.clone(),
+            by: given.by.clone(),
+            authenticated: given.authenticated,
+        };
+        let append = self.prepare(vec![event], Vec::new());
+        let stored = commit(self.deps.journal.clone(), append).into_actor(self);
+        AtomicResponse::new(Box::pin(stored.map(move |stored, task, ctx| {
+            let answer = stored
+                .as_ref()
+                .map(|_| ())
+                .map_err(|e| AnswerError::Journal(e.to_string()));
+            let then: Then = Box::new(move |task, ctx| {
+                task.close_question(given);
+                task.advance(ctx);
+            });
+            task.committed(stored, ctx, then);
+            answer
+        })))
+    }
+}
+
+impl Task {
+    fn close_question(&self, given: Answer) {
+        let lane = self.state.home().and_then(|id| self.deps.router.lane(id));
+        if let Some(lane) = lane {
+            lane.question.do_send(QuestionNotice::Closed {
+                question_id: given.question_id,
+                answer: Some(given.answer),
+                by: Some(given.by),
+            });
+        }
+    }
+}
+
+impl Handler<GetQuestion> for Task {
+    type Result = Option<OpenQuestion>;
+
+    fn handle(&mut self, _: GetQuestion, _ctx: &mut Self::Context) -> Self::Result {
+        match &self.state.open {
+            Open::Question { question, .. } => Some(OpenQuestion {
+                question_id: question.question_id.clone(),
+                task_id: self.state.task_id.clone(),
+                question: question.question.clone(),
+                why: question.why.clone(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Handler<Cancel> for Task {
+    type Result = AtomicResponse<Self, bool>;
+
+    fn handle(&mut self, cancel: Cancel, _ctx: &mut Self::Context) -> Self::Result {
+        if self.state.status.is_final() {
+            return AtomicResponse::new(Box::pin(async { false }.into_actor(self)));
+        }
+        let event = self.cancel(cancel);
+        let append = self.prepare(vec![event], Vec::new());
+        let stored = commit(self.deps.journal.clone(), append).into_actor(self);
+        AtomicResponse::new(Box::pin(stored.map(|stored, task, ctx| {
+            let cancelled = stored.is_ok();
+            task.committed(stored, ctx, Box::new(Task::wind_down));
+            cancelled
+        })))
+    }
+}
+
+impl Handler<Wake> for Task {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        self.end_wait(WaitReason::ComputerOffline, ctx);
+    }
+}
+
+impl Handler<Halt> for Task {
+    type Result = ();
+
+    fn handle(&mut self, _: Halt, ctx: &mut Self::Context) {
+        ctx.stop();
+    }
+}

@@ -1,0 +1,49 @@
+//! What may be sent to a task, beside the facts of [`crate::actors::consult::Consulted`] and
+//! [`crate::actors::computer::messages::CallFact`].
+
+use crate::actors::supervisor::messages::{AnswerError, OpenQuestion};
+use crate::domain::ids::{Generation, QuestionId, TaskId};
+use actix::Message;
+
+/// Cancel. False if the task has ended already.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "bool")]
+pub struct Cancel {
+    pub reason: String,
+    pub by: String,
+}
+
+/// Take this answer. The first committed one wins.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), AnswerError>")]
+pub struct Answer {
+    pub question_id: QuestionId,
+    pub answer: String,
+    pub by: String,
+    pub authenticated: bool,
+}
+
+/// The question that the task waits for an answer to.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Option<OpenQuestion>")]
+pub struct GetQuestion;
+
+/// A computer came or changed: look again, if that is what the task waits for.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct Wake;
+
+/// Stop where you stand; the journal goes on at the next start.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct Halt;
+
+/// A task's actor ended. A fact for the supervisor, also sent when the actor panics.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct TaskStopped {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    /// True if the task is over and nothing is left to do.
+    pub finished: bool,
+}

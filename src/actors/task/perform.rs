@@ -1,0 +1,328 @@
+//! Carrying out what was decided and committed, and going on after a restart.
+
+use super::messages::Cancel;
+use super::{Task, Then};
+use crate::actors::computer::messages::{AdoptCall, PlaceCall, QuestionNotice};
+use crate::actors::consult::ConsultModel;
+use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome, Target};
+use crate::domain::chat::{ChatFailure, OutputFormat, Role};
+use crate::domain::decision::{Contract, Decision, Question, WaitReason};
+use crate::domain::event::TaskEvent;
+use crate::domain::model_call::{LastResult, ScriptPosition};
+use crate::domain::task::{CallEnd, CallRecord, Open};
+use crate::strategy::render;
+use actix::prelude::*;
+use std::time::Duration;
+
+impl Task {
+    /// Goes on where the journal ends. The last decision is taken as it stands, never made again.
+    pub(super) fn resume(&mut self, ctx: &mut Context<Self>) {
+        self.watch_wall_time(ctx);
+        self.take_up(ctx);
+    }
+
+    /// Takes up what is open.
+    fn take_up(&mut self, ctx: &mut Context<Self>) {
+        match self.state.open.clone() {
+            _ if self.state.status.is_final() => self.wind_down(ctx),
+            Open::Nothing => self.advance(ctx),
+            Open::Consult {
+                seq,
+                role,
+                contract,
+                format,
+            } => self.consult(seq, role, contract, format, ctx),
+            Open::Calls { .. } => {
+                for call in self.open_calls() {
+                    match &call.intended {
+                        Some(_) => self.adopt(&call, ctx),
+                        None => self.place(&call, ctx),
+                    }
+                }
+            }
+            Open::Question {
+                question,
+                delivered,
+                ..
+            } => self.ask(&question, delivered, ctx),
+            Open::Wait {
+                reason, until_ms, ..
+            } => self.wait_until(reason, until_ms, ctx),
+        }
+    }
+
+    pub(super) fn perform(&mut self, decision: Decision, ctx: &mut Context<Self>) {
+        match decision {
+            // Folded by now: what is open is what was decided.
+            Decision::Consult(_)
+            | Decision::Call { .. }
+            | Decision::Ask { .. }
+            | Decision::Wait { .. } => self.take_up(ctx),
+            Decision::Block { .. } => self.advance(ctx),
+            Decision::Finish { .. } | Decision::Fail { .. } => self.wind_down(ctx),
+            Decision::Rest => {}
+        }
+    }
+
+    /// Asks the role's model. The prompt is the one that was journalled.
+    fn consult(
+        &mut self,
+        seq: u64,
+        role: Role,
+        contract: Contract,
+        format: OutputFormat,
+        ctx: &mut Context<Self>,
+    ) {
+        let consult = ConsultModel {
+            task_id: self.state.task_id.clone(),
+            generation: self.generation,
+            consult: seq,
+            role,
+            contract,
+            prompt: self.state.prompt(role).to_vec(),
+            format,
+            script: self.script_position(role),
+            reply_to: ctx.address().recipient(),
+        };
+        let actor = match role {
+            Role::Planner => &self.deps.planner,
+            Role::Executor => &self.deps.executor,
+        };
+        if actor.try_send(consult).is_err() {
+            let failure = ChatFailure {
+                code: "model_busy".to_owned(),
+                message: format!("the {} has too many consults waiting", role.as_str()),
+                hint: "the task asks again later; fewer tasks at once, or a faster model, help"
+                    .to_owned(),
+                retryable: true,
+            };
+            self.append_then_advance(
+                ctx,
+                TaskEvent::ModelFailed {
+                    consult: seq,
+                    role,
+                    failure,
+                },
+            );
+        }
+    }
+
+    /// Where a scripted model stands: told by the journal alone.
+    fn script_position(&self, role: Role) -> ScriptPosition {
+        let answers = self
+            .state
+            .conversations
+            .get(&role)
+            .map(|c| c.answers.clone());
+        let last = self.state.calls().rev().find(|call| !call.is_open());
+        ScriptPosition {
+            prior_answers: answers.unwrap_or_default(),
+            last_result: last.map(|call| LastResult {
+                outcome: call
+                    .outcome()
+                    .map(Outcome::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+                success: Some(call.succeeded()),
+                text: render::call(call, None, self.profile.memory.result_bytes),
+            }),
+        }
+    }
+
+    /// Reserves a turn on the computer that the call is for.
+    fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+        let lane = match self
+            .deps
+            .router
+            .route(&call.target, self.state.home(), &call.tool)
+        {
+            Ok(lane) => lane,
+            Err(no_route) => return self.not_placed(call, no_route, ctx),
+        };
+        let place = PlaceCall {
+            task_id: self.state.task_id.clone(),
+            generation: self.generation,
+            call_id: call.call_id.clone(),
+            tool: call.tool.clone(),
+            args: call.args.clone(),
+            timeout_ms: call.timeout_ms,
+            reply_to: ctx.address().recipient(),
+        };
+        if lane.place.try_send(place).is_err() {
+            let message = format!("{} has too much to do", lane.client_id);
+            return self.not_placed(
+                call,
+                NoRoute {
+                    reason: NoRouteReason::Busy,
+                    message,
+                },
+                ctx,
+            );
+        }
+        self.lanes.insert(call.call_id.clone(), lane);
+    }
+
+    fn not_placed(&mut self, call: &CallRecord, no_route: NoRoute, ctx: &mut Context<Self>) {
+        let call_id = call.call_id.clone();
+        self.append_then_advance(ctx, TaskEvent::CallNotPlaced { call_id, no_route });
+    }
+
+    /// Takes over a call that may have left the process before a restart.
+    pub(super) fn adopt(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+        let Some(intended) = call.intended.clone() else {
+            return;
+        };
+        let Some(lane) = self.deps.router.lane(&intended.client_id) else {
+            // The journal knows the call but nobody knows the computer: its outcome cannot be learned.
+            let report = CallReport::without_answer(
+                Outcome::Unknown,
+                "computer_forgotten",
+                format!("{} is not known any more", intended.client_id),
+            );
+            let call_id = call.call_id.clone();
+            return self.append_then_advance(ctx, TaskEvent::CallFinished { call_id, report });
+        };
+        lane.adopt.do_send(AdoptCall {
+            task_id: self.state.task_id.clone(),
+            generation: self.generation,
+            intended,
+            reply_to: ctx.address().recipient(),
+        });
+        self.lanes.insert(call.call_id.clone(), lane);
+    }
+
+    /// Shows a question where the task comes from. Over HTTP it can be answered whether shown or not.
+    fn ask(&mut self, question: &Question, delivered: bool, ctx: &mut Context<Self>) {
+        if delivered {
+            self.expire_question_later(ctx);
+        }
+        let Some(lane) = self.state.home().and_then(|id| self.deps.router.lane(id)) else {
+            return;
+        };
+        lane.question.do_send(QuestionNotice::Ask {
+            task_id: self.state.task_id.clone(),
+            question_id: question.question_id.clone(),
+            question: question.question.clone(),
+            why: question.why.clone(),
+            delivered: ctx.address().recipient(),
+        });
+    }
+
+    /// The clock of a question starts when it was first delivered.
+    pub(super) fn expire_question_later(&mut self, ctx: &mut Context<Self>) {
+        let timeout = self.deps.settings.tasks.question_timeout;
+        self.later(ctx, timeout, |task, ctx| {
+            if let Open::Question { question, .. } = &task.state.open {
+                let question_id = question.question_id.clone();
+                task.append_then_advance(ctx, TaskEvent::QuestionExpired { question_id });
+            }
+        });
+    }
+
+    fn wait_until(&mut self, reason: WaitReason, until_ms: Option<i64>, ctx: &mut Context<Self>) {
+        let Some(until_ms) = until_ms else { return };
+        let rest = until_ms.saturating_sub((self.deps.clock)()).max(0) as u64;
+        self.later(ctx, Duration::from_millis(rest), move |task, ctx| {
+            task.end_wait(reason, ctx)
+        });
+    }
+
+    /// Ends a wait for `reason`, if that is what the task waits for.
+    pub(super) fn end_wait(&mut self, reason: WaitReason, ctx: &mut Context<Self>) {
+        if matches!(self.state.open, Open::Wait { reason: waits_for, .. } if waits_for == reason) {
+            self.append_then_advance(ctx, TaskEvent::WaitEnded { reason });
+        }
+    }
+
+    /// A call waits for a computer that is away. The task says so, and gives up after the configured time.
+    pub(super) fn wait_for_lane(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+        if self.state.wait == Some(WaitReason::ComputerOffline) {
+            return;
+        }
+        let timeout = self.deps.settings.calls.offline_timeout;
+        let call_id = call.call_id.clone();
+        self.later(ctx, timeout, move |task, ctx| {
+            let open = task
+                .state
+                .call(&call_id)
+                .filter(|c| c.is_open() && c.intended.is_none());
+            let Some(call) = open.cloned() else { return };
+            if let Some(lane) = task.lanes.remove(&call.call_id) {
+                lane.cancel
+                    .do_send(crate::actors::computer::messages::CancelCall {
+                        call_id: call.call_id.clone(),
+                    });
+            }
+            let who = call_place(&call, task);
+            let message = format!("{who} did not come back in {} s", timeout.as_secs());
+            task.not_placed(
+                &call,
+                NoRoute {
+                    reason: NoRouteReason::Offline,
+                    message,
+                },
+                ctx,
+            );
+        });
+        let waits = TaskEvent::WaitStarted {
+            reason: WaitReason::ComputerOffline,
+        };
+        let then: Then = Box::new(|_, _| {});
+        self.append(ctx, vec![waits], Vec::new(), then);
+    }
+
+    /// The wall-time budget ends a task even while it waits.
+    fn watch_wall_time(&mut self, ctx: &mut Context<Self>) {
+        let Some(created) = &self.state.created else {
+            return;
+        };
+        let now = (self.deps.clock)();
+        let spent_s = self
+            .state
+            .started_at_ms
+            .map_or(0, |start| now.saturating_sub(start).max(0) / 1000);
+        let rest = created.budgets.wall_time_s.saturating_sub(spent_s as u64);
+        // A second more, so that the budget is over by then in whole seconds.
+        self.later(
+            ctx,
+            Duration::from_secs(rest.saturating_add(1)),
+            Task::advance,
+        );
+    }
+
+    fn later(
+        &mut self,
+        ctx: &mut Context<Self>,
+        after: Duration,
+        what: impl FnOnce(&mut Task, &mut Context<Task>) + 'static,
+    ) {
+        self.timers.push(ctx.run_later(after, what));
+    }
+
+    pub(super) fn cancel(&mut self, cancel: Cancel) -> TaskEvent {
+        TaskEvent::TaskCancelled {
+            reason: cancel.reason,
+            by: cancel.by,
+        }
+    }
+}
+
+fn call_place(call: &CallRecord, task: &Task) -> String {
+    match &call.target {
+        Target::Computer(id) => id.to_string(),
+        Target::Group(name) => format!("a computer of the group {name}"),
+        Target::Any => task
+            .state
+            .home()
+            .map_or("the computer".to_owned(), |id| id.to_string()),
+    }
+}
+
+/// Whether a late report may still change a call.
+pub(super) fn may_settle(call: &CallRecord) -> bool {
+    match &call.end {
+        CallEnd::Open => true,
+        CallEnd::Finished(report) => report.outcome == Outcome::Unknown,
+        CallEnd::NotPlaced(_) => false,
+    }
+}

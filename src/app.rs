@@ -1,0 +1,293 @@
+//! The composition root: starts the leaves first, wires recipients, and stops everything in order.
+//!
+//! Start: data folder and lock → address → journal, feed → gateway → registry, supervisor → HTTP → tasks of
+//! the last run → ready. Stop: no new work → tasks halt → connections close → HTTP → journal → lock.
+//! Nothing else in the house starts an actor that lives as long as the server.
+
+mod folder;
+mod parts;
+#[cfg(test)]
+mod tests;
+
+pub use folder::{DataFolder, FolderError};
+pub use parts::{Leaves, Upper};
+
+use crate::actors::feed::Feed;
+use crate::actors::feed::messages::Subscribe;
+use crate::actors::gateway::Gateway;
+use crate::actors::journal::messages::CloseJournal;
+use crate::actors::journal::{Journal, JournalReader};
+use crate::actors::supervisor::messages::{
+    AnswerQuestion, CancelTask, OpenQuestions, Shutdown, StartTask,
+};
+use crate::config::Settings;
+use crate::config::kinds::KindError;
+use crate::http::{self, Api, HttpServer, Stage, StageCell};
+use crate::llm::{LlmError, ProviderSet};
+use crate::prompts::PromptError;
+use crate::store::{OpenStore, StoreError, sqlite};
+use actix::{Actor, Addr, Recipient};
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What the journal gets to be written even when everything before it used up the grace time.
+const JOURNAL_CLOSE: Duration = Duration::from_secs(5);
+
+/// What open HTTP requests get to end once connections are closed.
+const HTTP_CLOSE: Duration = Duration::from_secs(1);
+
+/// What is chosen at the start and is no setting.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Listen on an address that others can reach although nobody has to show a token.
+    pub allow_unsafe_public: bool,
+}
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error(
+        "{0} can be reached by others, and nobody would have to show a token: everyone who reaches it could run \
+         programs on every computer. Bind 127.0.0.1, or say --allow-unsafe-public if the network is yours alone"
+    )]
+    PublicBind(SocketAddr),
+    #[error("cannot listen on {address}: {source}{}", bind_hint(source))]
+    Bind {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("{code}: {0}", code = .0.code())]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Models(#[from] LlmError),
+    #[error(transparent)]
+    Prompts(#[from] PromptError),
+    #[error(transparent)]
+    Kinds(#[from] KindError),
+    #[error("tasks of the last run were not taken up: {0}")]
+    Restore(String),
+}
+
+fn bind_hint(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "; another program, perhaps another ccfleet, listens there: stop it, or choose another port with --bind"
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "; ports below 1024 need more rights: choose a higher one with --bind"
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            "; this machine does not have that address: choose one of its own with --bind"
+        }
+        _ => "",
+    }
+}
+
+/// The server.
+pub struct App;
+
+impl App {
+    /// Starts everything. Returns when the tasks of the last run were taken up and `/readyz` says yes.
+    ///
+    /// # Errors
+    /// Nothing is left running, and the data folder is free again.
+    pub async fn start(settings: Settings, options: Options) -> Result<RunningApp, AppError> {
+        Self::start_with(settings, options, parts::upper).await
+    }
+
+    /// As [`App::start`], with another upper storey (registry, supervisor): for tests.
+    async fn start_with(
+        settings: Settings,
+        options: Options,
+        upper: impl FnOnce(&Leaves) -> Result<Upper, AppError>,
+    ) -> Result<RunningApp, AppError> {
+        let bind = settings.server.bind;
+        let loopback = bind.ip().is_loopback();
+        if !loopback && !options.allow_unsafe_public {
+            return Err(AppError::PublicBind(bind));
+        }
+        let folder = DataFolder::lock(&settings.server.data_dir)?;
+        let listener = listen(bind)?;
+        let providers = ProviderSet::from_settings(&settings)?;
+        let store = open_store(folder.path()).await?;
+
+        let feed = Feed::default().start();
+        let (journal, reader) = Journal::start(store, feed.clone().recipient());
+        let gateway = Gateway::new(providers, settings.gateway.clone()).start();
+        let leaves = Leaves {
+            settings: Arc::new(settings),
+            journal,
+            reader,
+            feed,
+            gateway,
+        };
+        let closing = leaves.journal.clone();
+        let started = Self::raise(leaves, folder, listener, loopback, upper).await;
+        if started.is_err() {
+            close_journal(&closing).await;
+        }
+        started
+    }
+
+    /// From the leaves up.
+    async fn raise(
+        leaves: Leaves,
+        folder: DataFolder,
+        listener: TcpListener,
+        loopback: bool,
+        upper: impl FnOnce(&Leaves) -> Result<Upper, AppError>,
+    ) -> Result<RunningApp, AppError> {
+        let upper = upper(&leaves)?;
+        let stage = StageCell::default();
+        let api = Api {
+            start_task: upper.start_task.clone(),
+            cancel_task: upper.cancel_task.clone(),
+            answer_question: upper.answer_question.clone(),
+            open_questions: upper.open_questions.clone(),
+            observe_journal: leaves.journal.clone().recipient(),
+            subscribe: leaves.feed.clone().recipient(),
+            journal: leaves.reader.clone(),
+            computers: upper.computers.clone(),
+            status: parts::status(&leaves),
+            stage: stage.clone(),
+            loopback,
+            call_grace: leaves.settings.calls.cancel_grace * 2,
+            started: Instant::now(),
+        };
+        let routes = upper.routes.clone();
+        let more = move |config: &mut actix_web::web::ServiceConfig| routes(config);
+        let address = listener.local_addr();
+        let http =
+            HttpServer::start(listener, api.clone(), more, HTTP_CLOSE).map_err(|source| {
+                AppError::Bind {
+                    address: address.unwrap_or(leaves.settings.server.bind),
+                    source,
+                }
+            })?;
+        let running = RunningApp {
+            leaves,
+            upper,
+            api,
+            http,
+            folder,
+        };
+        match (running.upper.restore)().await {
+            Some(Ok(())) => stage.set(Stage::Ready),
+            Some(Err(reason)) => return Err(running.abandon(reason).await),
+            None => return Err(running.abandon("the supervisor is gone".into()).await),
+        }
+        Ok(running)
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, AppError> {
+    http::bind(address).map_err(|source| AppError::Bind { address, source })
+}
+
+async fn open_store(folder: &Path) -> Result<OpenStore, StoreError> {
+    let folder = folder.to_owned();
+    let work = tokio::task::spawn_blocking(move || sqlite::open(&folder));
+    work.await.unwrap_or_else(|error| {
+        Err(StoreError::Storage {
+            attempt: "open the journal".into(),
+            reason: error.to_string(),
+        })
+    })
+}
+
+async fn close_journal(journal: &Addr<Journal>) {
+    match tokio::time::timeout(JOURNAL_CLOSE, journal.send(CloseJournal)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(_)) => tracing::error!("the journal had ended before it was closed"),
+        Err(_) => {
+            tracing::error!("the journal was not closed in time; what was answered is durable")
+        }
+    }
+}
+
+/// A server that runs.
+pub struct RunningApp {
+    leaves: Leaves,
+    upper: Upper,
+    api: Api,
+    http: HttpServer,
+    folder: DataFolder,
+}
+
+impl RunningApp {
+    /// The real address, also if a free port was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.http.address
+    }
+
+    /// Where computers connect.
+    pub fn websocket_url(&self) -> String {
+        format!("ws://{}/ws", self.http.address)
+    }
+
+    pub fn data_folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.leaves.settings
+    }
+
+    pub fn journal(&self) -> &JournalReader {
+        &self.leaves.reader
+    }
+
+    pub fn feed(&self) -> Recipient<Subscribe> {
+        self.api.subscribe.clone()
+    }
+
+    pub fn start_task(&self) -> &Recipient<StartTask> {
+        &self.upper.start_task
+    }
+
+    pub fn cancel_task(&self) -> &Recipient<CancelTask> {
+        &self.upper.cancel_task
+    }
+
+    pub fn open_questions(&self) -> &Recipient<OpenQuestions> {
+        &self.upper.open_questions
+    }
+
+    pub fn answer_question(&self) -> &Recipient<AnswerQuestion> {
+        &self.upper.answer_question
+    }
+
+    /// Stops in order, within `server.shutdown_grace_ms` plus a moment for the journal. Whatever does not
+    /// stop in time is left where it stands: its journal goes on at the next start.
+    pub async fn stop(self) {
+        self.api.stage.set(Stage::Stopping);
+        let deadline = Instant::now() + self.leaves.settings.server.shutdown_grace;
+        within(
+            deadline,
+            "halt the tasks",
+            self.upper.shutdown.send(Shutdown),
+        )
+        .await;
+        within(deadline, "close the connections", (self.upper.close)()).await;
+        within(deadline, "end open requests", self.http.stop()).await;
+        close_journal(&self.leaves.journal).await;
+        drop(self.folder);
+    }
+
+    async fn abandon(self, reason: String) -> AppError {
+        self.stop().await;
+        AppError::Restore(reason)
+    }
+}
+
+async fn within<T>(deadline: Instant, what: &str, step: impl Future<Output = T>) {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if tokio::time::timeout(left, step).await.is_err() {
+        tracing::warn!("not done within the shutdown's grace time: {what}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The two storeys of the server: leaves that ask nobody, and what stands on them.
+
+use super::AppError;
+use crate::actors::consult::Consulting;
+use crate::actors::executor::Executor;
+use crate::actors::feed::Feed;
+use crate::actors::gateway::Gateway;
+use crate::actors::gateway::messages::Observe;
+use crate::actors::journal::{Journal, JournalReader};
+use crate::actors::planner::Planner;
+use crate::actors::registry::router::Router;
+use crate::actors::supervisor::messages::{
+    AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask,
+};
+use crate::actors::supervisor::{Supervisor, SupervisorDeps};
+use crate::actors::task::TaskDeps;
+use crate::config::Settings;
+use crate::config::kinds::Kinds;
+use crate::http::{ComputerBody, Source};
+use crate::prompts::PromptLibrary;
+use crate::strategy;
+use actix::{Actor, Addr, Recipient};
+use actix_web::web::ServiceConfig;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What asks nobody, and the settings.
+pub struct Leaves {
+    pub settings: Arc<Settings>,
+    pub journal: Addr<Journal>,
+    pub reader: JournalReader,
+    pub feed: Addr<Feed>,
+    pub gateway: Addr<Gateway>,
+}
+
+/// What stands on the leaves: computers with their registry, and tasks with their supervisor.
+pub struct Upper {
+    pub start_task: Recipient<StartTask>,
+    pub cancel_task: Recipient<CancelTask>,
+    pub answer_question: Recipient<AnswerQuestion>,
+    pub open_questions: Recipient<OpenQuestions>,
+    /// Halts all tasks where they stand.
+    pub shutdown: Recipient<Shutdown>,
+    /// Takes up the tasks of the last run; the error is for people.
+    pub restore: Source<Result<(), String>>,
+    pub computers: Source<Vec<ComputerBody>>,
+    /// `/ws`, and later the files for computers.
+    pub routes: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
+    /// Closes every connection with 1001.
+    pub close: Source<()>,
+}
+
+/// The further parts of `GET /api/v1/status`.
+pub(super) fn status(leaves: &Leaves) -> Vec<(&'static str, Source<Value>)> {
+    let gateway = leaves.gateway.clone();
+    let models: Source<Value> = Arc::new(move || {
+        let report = gateway.send(Observe);
+        Box::pin(async move { serde_json::to_value(report.await.ok()?).ok() })
+    });
+    vec![("models", models)]
+}
+
+/// Builds the upper storey. This is the one place where the supervisor and the registry are plugged in.
+pub(super) fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
+    let fleet = fleet(leaves);
+    let supervisor = supervisor(leaves, fleet.router)?;
+    let restore = supervisor.clone();
+    Ok(Upper {
+        start_task: supervisor.clone().recipient(),
+        cancel_task: supervisor.clone().recipient(),
+        answer_question: supervisor.clone().recipient(),
+        open_questions: supervisor.clone().recipient(),
+        shutdown: supervisor.recipient(),
+        restore: Arc::new(move || {
+            let restored = restore.send(Restore);
+            Box::pin(async move {
+                let restored = restored.await.ok()?;
+                Some(restored.map(taken_up).map_err(|error| error.to_string()))
+            })
+        }),
+        computers: fleet.computers,
+        routes: fleet.routes,
+        close: fleet.close,
+    })
+}
+
+fn taken_up(count: usize) {
+    if count > 0 {
+        tracing::info!(count, "tasks of the last run were taken up");
+    }
+}
+
+/// Computers and how they are found.
+struct Fleet {
+    router: Router,
+    computers: Source<Vec<ComputerBody>>,
+    routes: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
+    close: Source<()>,
+}
+
+fn fleet(_leaves: &Leaves) -> Fleet {
+    Fleet {
+        router: Router,
+        computers: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
+        routes: Arc::new(|_| {}),
+        close: Arc::new(|| Box::pin(async { Some(()) })),
+    }
+}
+
+fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppError> {
+    let prompts = PromptLibrary::embedded()?;
+    let kinds = Kinds::load(&leaves.settings, &prompts, strategy::version_of, None)?;
+    let consulting = Consulting {
+        gateway: leaves.gateway.clone().recipient(),
+        models: Arc::new(leaves.settings.models.clone()),
+    };
+    let planner = Planner(consulting.clone()).start().recipient();
+    let executor = Executor(consulting).start().recipient();
+    let (journal, settings) = (leaves.journal.clone(), leaves.settings.clone());
+    let cancel_model_calls = leaves.gateway.clone().recipient();
+    Ok(Supervisor::start(SupervisorDeps {
+        load: leaves.journal.clone().recipient(),
+        unfinished: leaves.journal.clone().recipient(),
+        kinds: Arc::new(kinds),
+        unique: || ulid::Ulid::generate().to_string(),
+        task_deps: Box::new(move |supervisor| TaskDeps {
+            journal: journal.recipient(),
+            planner,
+            executor,
+            cancel_model_calls,
+            router,
+            supervisor,
+            settings,
+            clock: now_ms,
+        }),
+    }))
+}
+
+/// Milliseconds since the Unix epoch; a clock before it reads as 0.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}

@@ -1,0 +1,90 @@
+//! The command line: one file a subcommand, each with an `Args` and a `run`.
+//!
+//! Exit codes: 0 done · 1 it went wrong while running · 2 wrong use or settings · 3 the address cannot be
+//! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
+
+pub mod demo;
+pub mod serve;
+mod signals;
+pub mod sim;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 it went wrong while running, 2 wrong use or settings, 3 the address cannot be listened on,
+4 the data folder or its journal cannot be used, 130 stopped at once by a second Ctrl-C.";
+
+/// Local language models run fleets of ComputerCraft computers.
+#[derive(Debug, Parser)]
+#[command(name = "ccfleet", version, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Serve(serve::Args),
+    Sim(sim::SimArgs),
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Address = 3,
+    Data = 4,
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// A command that did not do what was asked, with the text for people.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub text: String,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, error: impl std::fmt::Display) -> Self {
+        Failure {
+            exit,
+            text: error.to_string(),
+        }
+    }
+}
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Demo(args) => in_system(demo::run(args)),
+        Command::Serve(args) => in_system(serve::run(args)),
+        Command::Sim(args) => match sim::run(args) {
+            Ok(exit) => return exit,
+            Err(error) => Err(Failure::new(Exit::Usage, error)),
+        },
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("ccfleet: {}", failure.text);
+            failure.exit.into()
+        }
+    }
+}
+
+/// Runs a command inside an actor system.
+fn in_system<T>(command: impl Future<Output = T>) -> T {
+    actix::System::new().block_on(command)
+}

@@ -1,0 +1,155 @@
+//! The HTTP API: thin handlers that read a request, send one message or read the journal, and map the answer.
+//!
+//! `docs/http.md` is the public form of this folder. Every error, also of an unknown address, is
+//! `application/problem+json` with a stable code and a hint.
+
+mod computers;
+mod extract;
+mod guard;
+mod health;
+mod problem;
+mod questions;
+mod server;
+mod shapes;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod tools;
+pub mod ws;
+
+pub use problem::Problem;
+pub use server::{HttpServer, bind};
+pub use shapes::{ComputerBody, time};
+
+use crate::actors::feed::messages::Subscribe;
+use crate::actors::journal::JournalReader;
+use crate::actors::journal::messages::{JournalError, ObserveJournal};
+use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, OpenQuestions, StartTask};
+use crate::wire::codes::ErrorCode;
+use actix::{Message, Recipient};
+use actix_web::{Resource, web};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a handler waits for an actor's answer before it says that something is wrong.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// Who a request without a token speaks for. Tokens bring other owners.
+const LOCAL_OWNER: &str = "local";
+
+/// The largest request body, in bytes.
+pub const MAX_BODY: usize = 1024 * 1024;
+
+/// Answers a question about something that runs; none if it is gone.
+pub type Source<T> = Arc<dyn Fn() -> BoxFuture<'static, Option<T>> + Send + Sync>;
+
+/// Everything that the handlers talk to.
+#[derive(Clone)]
+pub struct Api {
+    pub start_task: Recipient<StartTask>,
+    pub cancel_task: Recipient<CancelTask>,
+    pub answer_question: Recipient<AnswerQuestion>,
+    pub open_questions: Recipient<OpenQuestions>,
+    pub observe_journal: Recipient<ObserveJournal>,
+    pub subscribe: Recipient<Subscribe>,
+    pub journal: JournalReader,
+    pub computers: Source<Vec<ComputerBody>>,
+    /// Further parts of `GET /api/v1/status`, by name.
+    pub status: Vec<(&'static str, Source<Value>)>,
+    pub stage: StageCell,
+    /// Whether the server listens on loopback only; then a `Host` that is no loopback name is refused.
+    pub loopback: bool,
+    /// What a call gets beside its own time before `POST /tools/call` gives up.
+    pub call_grace: Duration,
+    pub started: Instant,
+}
+
+/// Where the server is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stage {
+    /// It listens, but tasks of the last run are still being taken up.
+    Starting,
+    Ready,
+    /// No new work is taken.
+    Stopping,
+}
+
+/// The stage, shared between the composition root and the handlers.
+#[derive(Debug, Clone, Default)]
+pub struct StageCell(Arc<AtomicU8>);
+
+impl StageCell {
+    pub fn get(&self) -> Stage {
+        match self.0.load(Ordering::Acquire) {
+            0 => Stage::Starting,
+            1 => Stage::Ready,
+            _ => Stage::Stopping,
+        }
+    }
+
+    pub fn set(&self, stage: Stage) {
+        self.0.store(stage as u8, Ordering::Release);
+    }
+}
+
+/// Sends a message and waits for the answer, but not for ever.
+async fn ask<M>(recipient: &Recipient<M>, message: M) -> Result<M::Result, Problem>
+where
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    match tokio::time::timeout(ANSWER_WITHIN, recipient.send(message)).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(_)) => Err(Problem::new(ErrorCode::Stopping, "the server is stopping")),
+        Err(_) => Err(Problem::new(
+            ErrorCode::Internal,
+            format!("no answer within {} s", ANSWER_WITHIN.as_secs()),
+        )),
+    }
+}
+
+impl From<JournalError> for Problem {
+    fn from(error: JournalError) -> Self {
+        let code = match &error {
+            JournalError::NoTask(_) => ErrorCode::NoSuchTask,
+            JournalError::Storage(_) | JournalError::Unavailable => ErrorCode::JournalUnavailable,
+            JournalError::Sequence { .. }
+            | JournalError::Fenced { .. }
+            | JournalError::Duplicate { .. }
+            | JournalError::UnknownEvent(_) => ErrorCode::Internal,
+        };
+        Problem::new(code, error.to_string())
+    }
+}
+
+/// The routes of this folder, without `/ws`, which the connection actor brings.
+fn routes(config: &mut web::ServiceConfig) {
+    let api = web::scope("/api/v1")
+        .service(
+            at("/tasks")
+                .route(web::get().to(tasks::list))
+                .route(web::post().to(tasks::create)),
+        )
+        .service(at("/tasks/{id}").route(web::get().to(tasks::show)))
+        .service(at("/tasks/{id}/events").route(web::get().to(tasks::events)))
+        .service(at("/tasks/{id}/steps").route(web::get().to(tasks::steps)))
+        .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
+        .service(at("/computers").route(web::get().to(computers::list)))
+        .service(at("/questions").route(web::get().to(questions::list)))
+        .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
+        .service(at("/tools/call").route(web::post().to(tools::call)))
+        .service(at("/status").route(web::get().to(health::status)));
+    config
+        .service(at("/healthz").route(web::get().to(health::alive)))
+        .service(at("/readyz").route(web::get().to(health::ready)))
+        .service(api);
+}
+
+/// A resource that answers a method it does not have with a problem.
+fn at(path: &str) -> Resource {
+    web::resource(path).default_service(web::to(problem::method_not_allowed))
+}

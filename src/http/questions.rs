@@ -1,0 +1,55 @@
+//! `/api/v1/questions`
+
+use super::extract::{Json, question_id};
+use super::shapes::List;
+use super::{Api, LOCAL_OWNER, Problem, ask};
+use crate::actors::supervisor::messages::{
+    AnswerError, AnswerQuestion, OpenQuestion, OpenQuestions,
+};
+use crate::wire::codes::ErrorCode;
+use actix_web::web;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub(super) async fn list(
+    api: web::ThinData<Api>,
+) -> Result<web::Json<List<OpenQuestion>>, Problem> {
+    let questions = ask(&api.open_questions, OpenQuestions).await?;
+    Ok(web::Json(List::all(questions)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerBody {
+    answer: String,
+}
+
+pub(super) async fn answer(
+    api: web::ThinData<Api>,
+    id: web::Path<String>,
+    Json(body): Json<AnswerBody>,
+) -> Result<web::Json<Value>, Problem> {
+    let question_id = question_id(&id)?;
+    if body.answer.trim().is_empty() {
+        return Err(Problem::invalid("answer", "the answer is empty"));
+    }
+    let message = AnswerQuestion {
+        question_id: question_id.clone(),
+        answer: body.answer,
+        by: LOCAL_OWNER.to_owned(),
+        // Nobody shows a token yet.
+        authenticated: false,
+    };
+    match ask(&api.answer_question, message).await? {
+        Ok(()) => Ok(web::Json(
+            json!({"question_id": question_id, "accepted": true}),
+        )),
+        Err(error @ AnswerError::NotOpen(_)) => {
+            Err(Problem::new(ErrorCode::NoSuchQuestion, error.to_string()))
+        }
+        Err(error @ AnswerError::Journal(_)) => Err(Problem::new(
+            ErrorCode::JournalUnavailable,
+            error.to_string(),
+        )),
+    }
+}

@@ -1,0 +1,76 @@
+//! Listening: the socket, the workers and their end.
+
+use super::{Api, guard, problem, routes};
+use actix_web::dev::ServerHandle;
+use actix_web::{App, middleware, web};
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Threads that serve requests; the work is in the actors.
+const WORKERS: usize = 2;
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+/// A server that listens.
+pub struct HttpServer {
+    /// The real address, also if a free port was asked for.
+    pub address: SocketAddr,
+    handle: ServerHandle,
+    running: JoinHandle<std::io::Result<()>>,
+}
+
+/// Takes the address. Requests are served once [`HttpServer::start`] was called; until then they wait.
+///
+/// # Errors
+/// The address is taken, not ours, or needs more rights.
+pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+impl HttpServer {
+    /// Serves the API on a listening socket. `more` adds routes of others, for example `/ws`.
+    ///
+    /// # Errors
+    /// The socket cannot be used.
+    pub fn start(
+        listener: TcpListener,
+        api: Api,
+        more: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
+        close_within: Duration,
+    ) -> std::io::Result<Self> {
+        let address = listener.local_addr()?;
+        let server = actix_web::HttpServer::new(move || {
+            App::new()
+                .app_data(web::ThinData(api.clone()))
+                .wrap(middleware::from_fn(guard::guard))
+                .configure(more.clone())
+                .configure(routes)
+                .default_service(web::to(problem::not_found))
+        })
+        .on_connect(super::ws::on_connect)
+        .workers(WORKERS)
+        .backlog(BACKLOG)
+        .disable_signals()
+        .shutdown_timeout(close_within.as_secs())
+        .listen(listener)?
+        .run();
+        let handle = server.handle();
+        let running = actix::spawn(server);
+        Ok(HttpServer {
+            address,
+            handle,
+            running,
+        })
+    }
+
+    /// Stops accepting, and gives open requests until `close_within` to end.
+    pub async fn stop(self) {
+        self.handle.stop(true).await;
+        // What it ended with was logged where it happened.
+        let _ = self.running.await;
+    }
+}

@@ -1,0 +1,209 @@
+//! `/api/v1/tasks`
+
+use super::extract::{Json, Query, limit, object, task_id};
+use super::shapes::{self, List};
+use super::{Api, LOCAL_OWNER, Problem, ask};
+use crate::actors::supervisor::messages::{BudgetOverrides, CancelTask, StartError, StartTask};
+use crate::domain::ids::{ClientId, TaskId};
+use crate::domain::task::TaskStatus;
+use crate::store::{Cursor, TaskQuery};
+use crate::strategy::step_log::{StepLog, step_log};
+use crate::wire::codes::ErrorCode;
+use actix_web::http::header::LOCATION;
+use actix_web::{HttpResponse, web};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The longest idempotency key, in bytes.
+const MAX_KEY: usize = 200;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CreateBody {
+    prompt: String,
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    client_id: Option<ClientId>,
+    #[serde(default)]
+    context: Value,
+    #[serde(default)]
+    allowed_commands: Option<Vec<String>>,
+    #[serde(default)]
+    metadata: Value,
+    #[serde(default)]
+    interactive: bool,
+    #[serde(default)]
+    budgets: Option<BudgetOverrides>,
+    #[serde(default)]
+    schedule: Option<Value>,
+    #[serde(default)]
+    parent: Option<TaskId>,
+    #[serde(default)]
+    idempotency_key: Option<String>,
+}
+
+/// 201 with the new task, or 200 with the one that the idempotency key names.
+pub(super) async fn create(
+    api: web::ThinData<Api>,
+    Json(body): Json<CreateBody>,
+) -> Result<HttpResponse, Problem> {
+    if body.schedule.is_some() {
+        let detail = "`schedule` is not supported by this version";
+        return Err(Problem::new(ErrorCode::Unsupported, detail)
+            .with("field", "schedule")
+            .with_hint("leave it out and create the task when it is due"));
+    }
+    let started = start(
+        &api,
+        StartTask {
+            prompt: body.prompt,
+            kind: body.kind,
+            client_id: body.client_id,
+            owner: LOCAL_OWNER.to_owned(),
+            context: body.context,
+            allowed_commands: body.allowed_commands,
+            metadata: object("metadata", body.metadata)?,
+            interactive: body.interactive,
+            budgets: body.budgets.unwrap_or_default(),
+            call: None,
+            parent: body.parent,
+            idempotency_key: body.idempotency_key,
+        },
+    )
+    .await?;
+    let mut response = if started.created {
+        HttpResponse::Created()
+    } else {
+        HttpResponse::Ok()
+    };
+    let place = format!("/api/v1/tasks/{}", started.summary.task_id);
+    Ok(response
+        .insert_header((LOCATION, place))
+        .json(shapes::task(&started.summary)))
+}
+
+/// Asks the supervisor, and maps its refusals.
+pub(super) async fn start(
+    api: &Api,
+    message: StartTask,
+) -> Result<crate::actors::supervisor::messages::StartedTask, Problem> {
+    if let Some(key) = &message.idempotency_key
+        && !(1..=MAX_KEY).contains(&key.len())
+    {
+        let detail = format!("an idempotency key has 1 to {MAX_KEY} bytes");
+        return Err(Problem::invalid("idempotency_key", detail));
+    }
+    ask(&api.start_task, message).await?.map_err(|error| {
+        let code = match &error {
+            StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
+            StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
+            StartError::Stopping => ErrorCode::Stopping,
+            StartError::TooMany { .. } => ErrorCode::TooManyTasks,
+            StartError::Journal(_) => ErrorCode::JournalUnavailable,
+        };
+        Problem::new(code, error.to_string())
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    status: Option<TaskStatus>,
+    kind: Option<String>,
+    client_id: Option<String>,
+    owner: Option<String>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+pub(super) async fn list(
+    api: web::ThinData<Api>,
+    Query(query): Query<ListQuery>,
+) -> Result<web::Json<List<Value>>, Problem> {
+    let client_id = query.client_id.map(|id| ClientId::parse(&id)).transpose();
+    let cursor = query.cursor.map(|text| text.parse::<Cursor>()).transpose();
+    let page = api
+        .journal
+        .tasks(TaskQuery {
+            status: query.status,
+            kind: query.kind,
+            client_id: client_id.map_err(|e| Problem::invalid("client_id", e.to_string()))?,
+            owner: query.owner,
+            before: cursor.map_err(|e| Problem::invalid("cursor", e.to_string()))?,
+            limit: limit(query.limit, 50, 500)?,
+        })
+        .await?;
+    Ok(web::Json(List {
+        items: page.tasks.iter().map(shapes::task).collect(),
+        next_cursor: page.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+pub(super) async fn show(
+    api: web::ThinData<Api>,
+    id: web::Path<String>,
+) -> Result<web::Json<Value>, Problem> {
+    let summary = api.journal.task(task_id(&id)?).await?;
+    Ok(web::Json(shapes::task(&summary)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventsQuery {
+    after: Option<u64>,
+    limit: Option<usize>,
+}
+
+/// A page of the journal; `next_cursor` is the `after` of the next one.
+pub(super) async fn events(
+    api: web::ThinData<Api>,
+    id: web::Path<String>,
+    Query(query): Query<EventsQuery>,
+) -> Result<web::Json<List<Value>>, Problem> {
+    let limit = limit(query.limit, 100, 1000)?;
+    let after = query.after.unwrap_or(0);
+    let page = api.journal.events(task_id(&id)?, after, limit).await?;
+    let last = page.events.last().map(|event| event.seq.to_string());
+    Ok(web::Json(List {
+        items: page.events.iter().map(shapes::event).collect(),
+        next_cursor: last.filter(|_| page.more),
+    }))
+}
+
+/// The task step by step: what each model saw and said, what was called and what came back.
+pub(super) async fn steps(
+    api: web::ThinData<Api>,
+    id: web::Path<String>,
+) -> Result<web::Json<List<StepLog>>, Problem> {
+    let loaded = api.journal.load_task(task_id(&id)?).await?;
+    Ok(web::Json(List::all(step_log(&loaded.events))))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CancelBody {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// The task as it is after the cancel; one that had ended stays as it was.
+pub(super) async fn cancel(
+    api: web::ThinData<Api>,
+    id: web::Path<String>,
+    Json(body): Json<CancelBody>,
+) -> Result<web::Json<Value>, Problem> {
+    let task_id = task_id(&id)?;
+    let message = CancelTask {
+        task_id: task_id.clone(),
+        reason: body
+            .reason
+            .unwrap_or_else(|| "cancelled by a person".into()),
+        by: LOCAL_OWNER.to_owned(),
+    };
+    ask(&api.cancel_task, message)
+        .await?
+        .map_err(|error| Problem::new(ErrorCode::NoSuchTask, error.to_string()))?;
+    let summary = api.journal.task(task_id).await?;
+    Ok(web::Json(shapes::task(&summary)))
+}

@@ -1,0 +1,616 @@
+//! The API through a real socket, over a real journal and feed, with a supervisor that does as it is told.
+
+use super::*;
+use crate::actors::feed::Feed;
+use crate::actors::journal::Journal;
+use crate::actors::journal::messages::{AppendEvents, CloseJournal};
+use crate::actors::supervisor::messages::{
+    AnswerError, NoSuchTask, OpenQuestion, StartError, StartedTask,
+};
+use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
+use crate::domain::event::TaskEvent;
+use crate::domain::ids::{QuestionId, TaskId};
+use crate::store::fixtures::{
+    Author, call, client, completed, created, finished, intended, noted, task,
+};
+use crate::store::sqlite;
+use actix::{Actor, Addr, Context, Handler, MessageResult, ResponseFuture};
+use reqwest::header::{CONTENT_TYPE, HOST, LOCATION, ORIGIN};
+use serde_json::json;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// Writes what a prompt or command asks for: `T1`, `T2`, … are its tasks.
+struct Scripted {
+    journal: Addr<Journal>,
+    tasks: HashMap<TaskId, Author>,
+    keys: HashMap<String, TaskId>,
+}
+
+impl Scripted {
+    fn question() -> QuestionId {
+        QuestionId::derive(&task("T1"), crate::domain::ids::Generation(1), 3)
+    }
+
+    fn append(&mut self, task_id: &TaskId, events: Vec<TaskEvent>) -> AppendEvents {
+        let author = self.tasks.get_mut(task_id).unwrap();
+        let append = author.append(events);
+        AppendEvents {
+            task_id: append.task_id,
+            generation: append.generation,
+            expected_seq: append.expected_seq,
+            at_ms: append.at_ms,
+            events: append.events,
+            blobs: append.blobs,
+            summary: append.summary,
+            idempotency_key: None,
+        }
+    }
+}
+
+impl Actor for Scripted {
+    type Context = Context<Self>;
+}
+
+fn failed(code: &str) -> TaskEvent {
+    TaskEvent::TaskFailed {
+        code: code.into(),
+        error: format!("the reason for {code}"),
+        details: Value::Null,
+    }
+}
+
+/// What a direct call of this command leads to, after its task was created.
+fn course(command: &str) -> Vec<TaskEvent> {
+    let call_id = call("CALL");
+    let turtle = client("turtle-1");
+    match command {
+        "runs" => vec![
+            intended(&call_id, &turtle, Some(1)),
+            finished(&call_id, Outcome::Done),
+            completed("ran"),
+        ],
+        "times_out" => vec![
+            intended(&call_id, &turtle, Some(1)),
+            match finished(&call_id, Outcome::Unknown) {
+                TaskEvent::CallFinished {
+                    call_id,
+                    mut report,
+                } => {
+                    report.code = Some("timeout".into());
+                    TaskEvent::CallFinished { call_id, report }
+                }
+                other => other,
+            },
+            completed("unknown"),
+        ],
+        "is_offline" => vec![
+            TaskEvent::CallNotPlaced {
+                call_id,
+                no_route: NoRoute {
+                    reason: NoRouteReason::Offline,
+                    message: "turtle-1 is not connected".into(),
+                },
+            },
+            failed("offline"),
+        ],
+        "hangs" => vec![intended(&call_id, &turtle, Some(1))],
+        "queues" => Vec::new(),
+        code => vec![failed(code)],
+    }
+}
+
+impl Handler<StartTask> for Scripted {
+    type Result = ResponseFuture<Result<StartedTask, StartError>>;
+
+    fn handle(&mut self, request: StartTask, _: &mut Self::Context) -> Self::Result {
+        if request.prompt.trim().is_empty() {
+            return Box::pin(async { Err(StartError::EmptyPrompt) });
+        }
+        if request.prompt == "one too many" {
+            return Box::pin(async { Err(StartError::TooMany { live: 9, max: 9 }) });
+        }
+        let key = request.idempotency_key.unwrap_or_default();
+        let known = self.keys.get(&key).cloned();
+        let task_id = known
+            .clone()
+            .unwrap_or_else(|| task(&format!("T{}", self.tasks.len() + 1)));
+        let mut appends = Vec::new();
+        if known.is_none() {
+            if !key.is_empty() {
+                self.keys.insert(key, task_id.clone());
+            }
+            let mut author = Author::new(&task_id.as_str()["tsk_".len()..]);
+            author.now_ms += i64::try_from(self.tasks.len()).unwrap();
+            self.tasks.insert(task_id.clone(), author);
+            appends.push(self.append(&task_id, vec![created(&request.prompt)]));
+            let course = request
+                .call
+                .map(|call| course(&call.command))
+                .unwrap_or_default();
+            if !course.is_empty() {
+                appends.push(self.append(&task_id, course));
+            }
+        }
+        let journal = self.journal.clone();
+        let author = &self.tasks[&task_id];
+        let summary = author.summary();
+        Box::pin(async move {
+            for append in appends {
+                let stored = journal.send(append).await.unwrap();
+                stored.map_err(|error| StartError::Journal(error.to_string()))?;
+            }
+            Ok(StartedTask {
+                summary,
+                created: known.is_none(),
+            })
+        })
+    }
+}
+
+impl Handler<CancelTask> for Scripted {
+    type Result = ResponseFuture<Result<bool, NoSuchTask>>;
+
+    fn handle(&mut self, request: CancelTask, _: &mut Self::Context) -> Self::Result {
+        let Some(author) = self.tasks.get(&request.task_id) else {
+            return Box::pin(async { Err(NoSuchTask(request.task_id)) });
+        };
+        if author.summary().status.is_final() {
+            return Box::pin(async { Ok(false) });
+        }
+        let cancelled = TaskEvent::TaskCancelled {
+            reason: request.reason,
+            by: request.by,
+        };
+        let append = self.append(&request.task_id, vec![cancelled]);
+        let journal = self.journal.clone();
+        Box::pin(async move {
+            journal.send(append).await.unwrap().unwrap();
+            Ok(true)
+        })
+    }
+}
+
+impl Handler<OpenQuestions> for Scripted {
+    type Result = MessageResult<OpenQuestions>;
+
+    fn handle(&mut self, _: OpenQuestions, _: &mut Self::Context) -> Self::Result {
+        MessageResult(vec![OpenQuestion {
+            question_id: Scripted::question(),
+            task_id: task("T1"),
+            question: "Which chest?".into(),
+            why: "there are two".into(),
+        }])
+    }
+}
+
+impl Handler<AnswerQuestion> for Scripted {
+    type Result = Result<(), AnswerError>;
+
+    fn handle(&mut self, answer: AnswerQuestion, _: &mut Self::Context) -> Self::Result {
+        if answer.question_id == Scripted::question() {
+            assert!(!answer.authenticated);
+            return Ok(());
+        }
+        Err(AnswerError::NotOpen(answer.question_id))
+    }
+}
+
+/// A server on a free port of this machine.
+struct Bench {
+    url: String,
+    client: reqwest::Client,
+    stage: StageCell,
+    journal: Addr<Journal>,
+    supervisor: Addr<Scripted>,
+    _server: HttpServer,
+    _folder: tempfile::TempDir,
+}
+
+async fn bench() -> Bench {
+    let folder = tempfile::tempdir().unwrap();
+    let feed = Feed::default().start();
+    let store = sqlite::open(folder.path()).unwrap();
+    let (journal, reader) = Journal::start(store, feed.clone().recipient());
+    let supervisor = Scripted {
+        journal: journal.clone(),
+        tasks: HashMap::new(),
+        keys: HashMap::new(),
+    }
+    .start();
+    let stage = StageCell::default();
+    stage.set(Stage::Ready);
+    let api = Api {
+        start_task: supervisor.clone().recipient(),
+        cancel_task: supervisor.clone().recipient(),
+        answer_question: supervisor.clone().recipient(),
+        open_questions: supervisor.clone().recipient(),
+        observe_journal: journal.clone().recipient(),
+        subscribe: feed.recipient(),
+        journal: reader,
+        computers: Arc::new(|| Box::pin(async { Some(vec![turtle()]) })),
+        status: vec![(
+            "models",
+            Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
+        )],
+        stage: stage.clone(),
+        loopback: true,
+        call_grace: Duration::from_millis(1),
+        started: Instant::now(),
+    };
+    let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let server = HttpServer::start(listener, api, |_| {}, Duration::from_secs(1)).unwrap();
+    // reqwest wants one although nothing here is encrypted; a second installation is refused, and harmless.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Bench {
+        url: format!("http://{}", server.address),
+        client: reqwest::Client::builder().no_proxy().build().unwrap(),
+        stage,
+        journal,
+        supervisor,
+        _server: server,
+        _folder: folder,
+    }
+}
+
+fn turtle() -> ComputerBody {
+    ComputerBody {
+        client_id: client("turtle-1"),
+        label: Some("the digger".into()),
+        kind: Some("turtle".into()),
+        groups: vec!["mine".into()],
+        online: true,
+        state: "ready".into(),
+        since: time(1_700_000_000_000),
+        library_version: None,
+        tools: Vec::new(),
+        queue: 0,
+        current_call: None,
+        owner: "local".into(),
+    }
+}
+
+impl Bench {
+    async fn get(&self, path: &str) -> (u16, Value) {
+        let response = self
+            .client
+            .get(format!("{}{path}", self.url))
+            .send()
+            .await
+            .unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+        let request = self.client.post(format!("{}{path}", self.url)).json(&body);
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Status, content type and body of any request, as a text for snapshots.
+    async fn show(&self, method: &str, path: &str, body: &str) -> String {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self
+            .client
+            .request(method.clone(), format!("{}{path}", self.url));
+        let response = request.body(body.to_owned()).send().await.unwrap();
+        let status = response.status().as_u16();
+        let kind = response.headers()[CONTENT_TYPE]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let body: Value = response.json().await.unwrap();
+        format!("{status} {kind}\n{body:#}")
+    }
+}
+
+#[actix::test]
+async fn a_task_is_created_read_listed_followed_and_cancelled() {
+    let bench = bench().await;
+    let create = json!({"prompt": "dig a hole", "budgets": {"steps": 5}, "metadata": {"a": 1}});
+    let request = bench
+        .client
+        .post(format!("{}/api/v1/tasks", bench.url))
+        .json(&create);
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 201);
+    assert_eq!(response.headers()[LOCATION], "/api/v1/tasks/tsk_T1");
+    let made: Value = response.json().await.unwrap();
+    insta::assert_snapshot!("task", format!("{made:#}"));
+
+    assert_eq!(bench.get("/api/v1/tasks/tsk_T1").await, (200, made.clone()));
+    assert_eq!(
+        bench.get("/api/v1/tasks").await,
+        (200, json!({"items": [made]}))
+    );
+    let (status, events) = bench.get("/api/v1/tasks/tsk_T1/events").await;
+    assert_eq!(status, 200);
+    insta::assert_snapshot!("events", format!("{events:#}"));
+
+    let (status, cancelled) = bench
+        .post("/api/v1/tasks/tsk_T1/cancel", json!({"reason": "enough"}))
+        .await;
+    assert_eq!((status, &cancelled["status"]), (200, &json!("cancelled")));
+    assert_eq!(cancelled["error"], "enough");
+    let again = bench.post("/api/v1/tasks/tsk_T1/cancel", json!({})).await;
+    assert_eq!(again, (200, cancelled));
+}
+
+#[actix::test]
+async fn a_repeated_idempotency_key_answers_200_with_the_same_task() {
+    let bench = bench().await;
+    let body = json!({"prompt": "dig", "idempotency_key": "k1"});
+    let (first, made) = bench.post("/api/v1/tasks", body.clone()).await;
+    let (second, same) = bench.post("/api/v1/tasks", body).await;
+    assert_eq!((first, second), (201, 200));
+    assert_eq!(made["task_id"], same["task_id"]);
+}
+
+#[actix::test]
+async fn pages_of_tasks_and_events_follow_their_cursors_to_the_end() {
+    let bench = bench().await;
+    for prompt in ["a", "b", "c"] {
+        bench.post("/api/v1/tasks", json!({"prompt": prompt})).await;
+    }
+    let (_, page) = bench.get("/api/v1/tasks?limit=2").await;
+    assert_eq!(page["items"][0]["prompt"], "c");
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let (_, last) = bench
+        .get(&format!("/api/v1/tasks?limit=2&cursor={cursor}"))
+        .await;
+    assert_eq!(
+        (&last["items"][0]["prompt"], last.get("next_cursor")),
+        (&json!("a"), None)
+    );
+
+    bench.post("/api/v1/tasks/tsk_T1/cancel", json!({})).await;
+    let (_, page) = bench.get("/api/v1/tasks/tsk_T1/events?limit=1").await;
+    assert_eq!(page["items"].as_array().unwrap().len(), 1);
+    let after = page["next_cursor"].as_str().unwrap();
+    let (_, last) = bench
+        .get(&format!("/api/v1/tasks/tsk_T1/events?after={after}"))
+        .await;
+    assert_eq!(
+        (&last["items"][0]["type"], last.get("next_cursor")),
+        (&json!("task_cancelled"), None)
+    );
+    let filtered = bench
+        .get("/api/v1/tasks?status=cancelled&owner=local&client_id=turtle-1")
+        .await
+        .1;
+    assert_eq!(filtered["items"].as_array().unwrap().len(), 1);
+}
+
+#[actix::test]
+async fn computers_questions_status_and_health_have_their_shapes() {
+    let bench = bench().await;
+    let mut shown = String::new();
+    for path in [
+        "/api/v1/computers",
+        "/api/v1/questions",
+        "/healthz",
+        "/readyz",
+    ] {
+        writeln!(shown, "GET {path}\n{}\n", bench.show("GET", path, "").await).unwrap();
+    }
+    let path = format!("/api/v1/questions/{}/answer", Scripted::question());
+    writeln!(
+        shown,
+        "POST answer\n{}",
+        bench.show("POST", &path, r#"{"answer": "the left"}"#).await
+    )
+    .unwrap();
+    insta::assert_snapshot!("shapes", shown);
+
+    let (status, body) = bench.get("/api/v1/status").await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        (&body["stage"], &body["journal"]["writable"]),
+        (&json!("ready"), &json!(true))
+    );
+    assert!(body["server_id"].as_str().unwrap().starts_with("srv_"));
+    assert_eq!(body["models"], json!({"servers": []}));
+}
+
+#[actix::test]
+async fn readiness_says_every_reason_why_not() {
+    let bench = bench().await;
+    bench.stage.set(Stage::Starting);
+    assert_eq!(bench.get("/readyz").await.0, 503);
+    bench.stage.set(Stage::Stopping);
+    bench.journal.send(CloseJournal).await.unwrap();
+    let shown = bench.show("GET", "/readyz", "").await;
+    insta::assert_snapshot!("not_ready", shown);
+    assert_eq!(bench.get("/healthz").await.0, 200);
+}
+
+#[actix::test]
+async fn a_direct_call_answers_with_its_outcome() {
+    let bench = bench().await;
+    let mut shown = String::new();
+    for command in [
+        "runs",
+        "times_out",
+        "is_offline",
+        "unknown_tool",
+        "bad_args",
+        "hangs",
+        "queues",
+    ] {
+        let body = json!({"command": command, "args": [], "timeout_ms": 200}).to_string();
+        let answer = bench.show("POST", "/api/v1/tools/call", &body).await;
+        writeln!(shown, "{command}\n{answer}\n").unwrap();
+    }
+    insta::assert_snapshot!("direct_calls", shown);
+    // Nobody waits for the late ones any more, so they must not happen.
+    for late in ["tsk_T6", "tsk_T7"] {
+        let (_, task) = bench.get(&format!("/api/v1/tasks/{late}")).await;
+        assert_eq!(task["status"], "cancelled");
+    }
+}
+
+#[actix::test]
+async fn every_refused_request_is_a_problem_that_names_code_field_and_mend() {
+    let bench = bench().await;
+    let tasks = "/api/v1/tasks";
+    let cases = [
+        ("POST", tasks, "{\"prompt\": "),
+        ("POST", tasks, "[]"),
+        ("POST", tasks, ""),
+        ("POST", tasks, r#"{"promt": "dig"}"#),
+        ("POST", tasks, r#"{"prompt": 7}"#),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "budgets": {"setps": 1}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "budgets": {"steps": "many"}}"#,
+        ),
+        ("POST", tasks, r#"{"prompt": "dig", "client_id": "a\nb"}"#),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"every_s": 5}}"#,
+        ),
+        ("POST", tasks, r#"{"prompt": "dig", "idempotency_key": ""}"#),
+        ("POST", tasks, r#"{"prompt": "  "}"#),
+        ("POST", tasks, r#"{"prompt": "one too many"}"#),
+        ("GET", "/api/v1/tasks?status=runing", ""),
+        ("GET", "/api/v1/tasks?stat=running", ""),
+        ("GET", "/api/v1/tasks?limit=0", ""),
+        ("GET", "/api/v1/tasks?cursor=x", ""),
+        ("GET", "/api/v1/tasks/tsk_NONE", ""),
+        ("GET", "/api/v1/tasks/17", ""),
+        ("GET", "/api/v1/tasks/tsk_NONE/events", ""),
+        ("POST", "/api/v1/tasks/tsk_NONE/cancel", "{}"),
+        (
+            "POST",
+            "/api/v1/questions/qst_NONE/answer",
+            r#"{"answer": "yes"}"#,
+        ),
+        (
+            "POST",
+            "/api/v1/questions/qst_NONE/answer",
+            r#"{"answer": " "}"#,
+        ),
+        ("POST", "/api/v1/tools/call", r#"{"command": "no tool!"}"#),
+        (
+            "POST",
+            "/api/v1/tools/call",
+            r#"{"command": "dig", "args": "deep"}"#,
+        ),
+        (
+            "POST",
+            "/api/v1/tools/call",
+            r#"{"command": "dig", "timeout_ms": 0}"#,
+        ),
+        ("DELETE", tasks, ""),
+        ("GET", "/api/v1/nothing", ""),
+        ("GET", "/wp-admin.php", ""),
+    ];
+    let mut shown = String::new();
+    for (method, path, body) in cases {
+        let answer = bench.show(method, path, body).await;
+        assert!(
+            answer.contains("application/problem+json"),
+            "{method} {path}: {answer}"
+        );
+        writeln!(shown, "{method} {path} {body}\n{answer}\n").unwrap();
+    }
+    insta::assert_snapshot!("problems", shown);
+}
+
+#[actix::test]
+async fn a_body_over_the_limit_is_refused_with_413() {
+    let bench = bench().await;
+    let body = json!({"prompt": "x".repeat(MAX_BODY)});
+    let (status, problem) = bench.post("/api/v1/tasks", body).await;
+    assert_eq!((status, &problem["code"]), (413, &json!("too_large")));
+}
+
+#[actix::test]
+async fn a_foreign_page_or_a_rebound_name_is_refused() {
+    let bench = bench().await;
+    let url = format!("{}/api/v1/tasks", bench.url);
+    let body = json!({"prompt": "dig"});
+    let foreign = bench
+        .client
+        .post(&url)
+        .header(ORIGIN, "http://evil.example")
+        .json(&body);
+    let rebound = bench.client.get(&url).header(HOST, "evil.example:8080");
+    for request in [foreign, rebound] {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 403);
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(problem["code"], "not_allowed");
+        assert!(problem["detail"].as_str().unwrap().contains("evil.example"));
+    }
+    let own = bench
+        .client
+        .post(&url)
+        .header(ORIGIN, &bench.url)
+        .json(&body);
+    assert_eq!(own.send().await.unwrap().status(), 201);
+}
+
+#[actix::test]
+async fn a_journal_that_is_closed_is_told_as_unavailable() {
+    let bench = bench().await;
+    bench.journal.send(CloseJournal).await.unwrap();
+    let (status, problem) = bench.get("/api/v1/tasks").await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (503, &json!("journal_unavailable"))
+    );
+    let (status, problem) = bench.post("/api/v1/tasks", json!({"prompt": "dig"})).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (503, &json!("journal_unavailable"))
+    );
+}
+
+#[actix::test]
+async fn a_call_whose_listener_was_dropped_as_too_slow_still_finds_its_end() {
+    let bench = bench().await;
+    // Another task fills the feed of the waiting handler: more batches than it may hold.
+    bench
+        .post("/api/v1/tasks", json!({"prompt": "noisy"}))
+        .await;
+    let waiting = bench.post(
+        "/api/v1/tools/call",
+        json!({"command": "hangs", "timeout_ms": 60_000}),
+    );
+    let noise = async {
+        while bench.get("/api/v1/tasks/tsk_T2").await.0 != 200 {}
+        bench.supervisor.send(Noise { count: 600 }).await.unwrap();
+        bench.post("/api/v1/tasks/tsk_T2/cancel", json!({})).await
+    };
+    let ((status, problem), _) = futures_util::future::join(waiting, noise).await;
+    assert_eq!((status, &problem["outcome"]), (504, &json!("unknown")));
+}
+
+/// Append this many single events to the first task.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+struct Noise {
+    count: usize,
+}
+
+impl Handler<Noise> for Scripted {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, noise: Noise, _: &mut Self::Context) -> Self::Result {
+        let journal = self.journal.clone();
+        let appends: Vec<_> = (0..noise.count)
+            .map(|_| self.append(&task("T1"), vec![noted("noise")]))
+            .map(|append| journal.send(append))
+            .collect();
+        Box::pin(async move {
+            futures_util::future::join_all(appends).await;
+        })
+    }
+}

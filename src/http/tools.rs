@@ -1,0 +1,200 @@
+//! `POST /api/v1/tools/call`: one call now, as a task of kind `call`, and its outcome as the answer.
+
+use super::extract::{Json, object};
+use super::{Api, LOCAL_OWNER, Problem, ask, tasks};
+use crate::actors::feed::messages::{Committed, Subscribe};
+use crate::actors::supervisor::messages::{CancelTask, StartTask};
+use crate::domain::call::{Address, CallReport, Outcome};
+use crate::domain::event::{DirectCall, StoredEvent, TaskEvent};
+use crate::domain::ids::{CallId, ClientId, TaskId};
+use crate::wire::codes::ErrorCode;
+use actix_web::web;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::sync::mpsc::Receiver;
+use tokio::time::{Instant, timeout_at};
+
+/// The time of a call that names none, in milliseconds.
+const DEFAULT_TIMEOUT_MS: u64 = 30_000;
+
+/// The longest time that a request may wait, in milliseconds; longer work is a task.
+const MAX_TIMEOUT_MS: u64 = 600_000;
+
+/// Batches that may wait for a handler; one that lags reads the journal again.
+const FEED_CAPACITY: usize = 256;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallBody {
+    command: String,
+    #[serde(default)]
+    args: Value,
+    #[serde(default)]
+    client_id: Option<ClientId>,
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    idempotency_key: Option<String>,
+}
+
+impl CallBody {
+    fn check(self) -> Result<Self, Problem> {
+        Address::parse(&self.command)
+            .map_err(|error| Problem::invalid("command", error.to_string()))?;
+        let args = object("args", self.args)?;
+        if self
+            .timeout_ms
+            .is_some_and(|ms| !(1..=MAX_TIMEOUT_MS).contains(&ms))
+        {
+            let detail = format!("`timeout_ms` is 1 to {MAX_TIMEOUT_MS}");
+            return Err(Problem::invalid("timeout_ms", detail)
+                .with_hint("create a task for work that takes longer"));
+        }
+        Ok(CallBody { args, ..self })
+    }
+}
+
+pub(super) async fn call(
+    api: web::ThinData<Api>,
+    Json(body): Json<CallBody>,
+) -> Result<web::Json<Value>, Problem> {
+    let body = body.check()?;
+    let timeout_ms = body.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+    let deadline = Instant::now() + Duration::from_millis(timeout_ms) + api.call_grace;
+    // Before the task exists, so that its end cannot be missed.
+    let mut feed = subscribe(&api).await?;
+    let request = StartTask {
+        prompt: format!("Call {}", body.command),
+        kind: Some("call".to_owned()),
+        client_id: body.client_id,
+        owner: LOCAL_OWNER.to_owned(),
+        call: Some(DirectCall {
+            command: body.command,
+            args: body.args,
+            timeout_ms: Some(timeout_ms),
+        }),
+        idempotency_key: body.idempotency_key,
+        ..StartTask::default()
+    };
+    let started = tasks::start(&api, request).await?;
+    let task_id = started.summary.task_id;
+    let waited = match started.summary.status.is_final() {
+        true => Ok(Ok(())),
+        false => timeout_at(deadline, wait_for_end(&api, &task_id, &mut feed)).await,
+    };
+    match waited {
+        Ok(ended) => ended?,
+        Err(_) if started.created => give_up(&api, &task_id).await,
+        // Somebody else's request made the call; it is theirs to give up.
+        Err(_) => {}
+    }
+    let events = api.journal.load_task(task_id.clone()).await?.events;
+    ending(&task_id, &events)
+}
+
+async fn subscribe(api: &Api) -> Result<Receiver<Committed>, Problem> {
+    let capacity = FEED_CAPACITY;
+    ask(&api.subscribe, Subscribe { capacity }).await
+}
+
+async fn wait_for_end(
+    api: &Api,
+    task_id: &TaskId,
+    feed: &mut Receiver<Committed>,
+) -> Result<(), Problem> {
+    loop {
+        match feed.recv().await {
+            Some(news) if news.summary.task_id != *task_id => {}
+            Some(news) if news.summary.status.is_final() => return Ok(()),
+            Some(_) => {}
+            None => {
+                // Too slow: listen again, then look at what was missed.
+                *feed = subscribe(api).await?;
+                if api.journal.task(task_id.clone()).await?.status.is_final() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Nobody waits any longer, so the call must not happen later behind the caller's back.
+async fn give_up(api: &Api, task_id: &TaskId) {
+    let message = CancelTask {
+        task_id: task_id.clone(),
+        reason: "the deadline of the request has passed".to_owned(),
+        by: LOCAL_OWNER.to_owned(),
+    };
+    if let Err(problem) = ask(&api.cancel_task, message).await {
+        tracing::warn!(%task_id, %problem, "a late call was not cancelled");
+    }
+}
+
+/// What the journal says of a one-call task, as the caller's answer.
+fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<web::Json<Value>, Problem> {
+    let facts = || events.iter().rev().map(|stored| &stored.event);
+    let finished = facts().find_map(|event| match event {
+        TaskEvent::CallFinished { call_id, report } => Some((call_id, report)),
+        _ => None,
+    });
+    if let Some((call_id, report)) = finished {
+        return reported(task_id, call_id, report);
+    }
+    let not_placed = facts().find_map(|event| match event {
+        TaskEvent::CallNotPlaced { no_route, .. } => Some(no_route),
+        _ => None,
+    });
+    if let Some(no_route) = not_placed {
+        let problem = Problem::new(no_route.reason.into(), no_route.message.clone());
+        return Err(problem.with("task_id", task_id.as_str()));
+    }
+    let failed = facts().find_map(|event| match event {
+        TaskEvent::TaskFailed { code, error, .. } => Some((code, error)),
+        _ => None,
+    });
+    if let Some((code, error)) = failed {
+        let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
+        let code = known.copied().unwrap_or(ErrorCode::Internal);
+        return Err(Problem::new(code, error.clone()).with("task_id", task_id.as_str()));
+    }
+    let intended = facts().find_map(|event| match event {
+        TaskEvent::CallIntended(intended) => Some(&intended.call_id),
+        _ => None,
+    });
+    let outcome = match intended {
+        Some(_) => Outcome::Unknown,
+        None => Outcome::NotStarted,
+    };
+    Err(late(task_id, intended, outcome))
+}
+
+fn reported(
+    task_id: &TaskId,
+    call_id: &CallId,
+    report: &CallReport,
+) -> Result<web::Json<Value>, Problem> {
+    if report.outcome == Outcome::Unknown && report.code.as_deref() == Some("timeout") {
+        return Err(late(task_id, Some(call_id), Outcome::Unknown));
+    }
+    let mut body = serde_json::to_value(report).unwrap_or_default();
+    body["task_id"] = json!(task_id);
+    body["call_id"] = json!(call_id);
+    body["ok"] = json!(report.outcome == Outcome::Done);
+    body["duration_ms"] = json!(report.duration_ms.unwrap_or(0));
+    Ok(web::Json(body))
+}
+
+fn late(task_id: &TaskId, call_id: Option<&CallId>, outcome: Outcome) -> Problem {
+    let detail = match outcome {
+        Outcome::NotStarted => "the call did not start before its deadline and will not",
+        _ => "the deadline passed while the call ran; nobody can tell yet whether it happened",
+    };
+    let problem = Problem::new(ErrorCode::Timeout, detail)
+        .with("task_id", task_id.as_str())
+        .with("outcome", outcome.as_str());
+    match call_id {
+        Some(call_id) => problem.with("call_id", call_id.as_str()),
+        None => problem,
+    }
+}

@@ -1,0 +1,289 @@
+//! Prompts are files: front matter in TOML between `+++` lines, then a template. They are embedded, may be
+//! overridden by the user file by file, and are all rendered strictly (an unknown variable is an error).
+
+use minijinja::{Environment, UndefinedBehavior};
+use rust_embed::RustEmbed;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[derive(RustEmbed)]
+#[folder = "prompts/"]
+struct Embedded;
+
+/// Why the prompts cannot be used. Each text says which file is meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    #[error("prompt {file}: the file must begin with front matter between two lines \"+++\"")]
+    NoFrontMatter { file: String },
+    #[error("prompt {file}: front matter: {reason}")]
+    FrontMatter { file: String, reason: String },
+    #[error("prompt {file}: {reason}")]
+    Template { file: String, reason: String },
+    #[error(
+        "prompt {file}: no prompt of this program is called \"{id}\"; did you mean \"{nearest}\"?"
+    )]
+    UnknownId {
+        file: String,
+        id: String,
+        nearest: String,
+    },
+    #[error("prompt {id}: it must state \"{rule}\"")]
+    RuleMissing { id: String, rule: String },
+    #[error("prompt folder {folder}: {reason}")]
+    Folder { folder: String, reason: String },
+    #[error("no prompt \"{0}\"")]
+    Missing(String),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrontMatter {
+    id: String,
+    #[allow(dead_code, reason = "documents the file for its reader")]
+    role: String,
+    description: String,
+    variables: Vec<String>,
+    /// Phrases that the prompt must contain, whoever writes it.
+    must_state: Vec<String>,
+}
+
+/// One prompt file.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    pub id: String,
+    pub description: String,
+    pub variables: Vec<String>,
+    pub must_state: Vec<String>,
+    pub body: String,
+}
+
+/// All prompts of the program, those of the user in place of the embedded ones.
+#[derive(Debug, Clone, Default)]
+pub struct PromptLibrary {
+    prompts: BTreeMap<String, Prompt>,
+}
+
+impl PromptLibrary {
+    /// The prompts that come with the program.
+    pub fn embedded() -> Result<Self, PromptError> {
+        let mut library = PromptLibrary::default();
+        for file in Embedded::iter() {
+            // Scenarios of scripted models lie beside the prompts.
+            if !file.ends_with(".md") {
+                continue;
+            }
+            let Some(content) = Embedded::get(&file) else {
+                continue;
+            };
+            let prompt = parse(&file, &String::from_utf8_lossy(&content.data))?;
+            check(&prompt)?;
+            library.prompts.insert(prompt.id.clone(), prompt);
+        }
+        Ok(library)
+    }
+
+    /// The embedded prompts, with those in `folder` (any `*.md` below it) in place of those with the same id.
+    pub fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
+        let mut library = Self::embedded()?;
+        for (file, text) in read_folder(folder)? {
+            let mut prompt = parse(&file, &text)?;
+            let Some(own) = library.prompts.get(&prompt.id) else {
+                let nearest = nearest(&prompt.id, library.prompts.keys());
+                return Err(PromptError::UnknownId {
+                    file,
+                    id: prompt.id,
+                    nearest,
+                });
+            };
+            // What a prompt must state and may use is decided by the program, not by the override.
+            prompt.variables = own.variables.clone();
+            prompt.must_state = own.must_state.clone();
+            check(&prompt)?;
+            library.prompts.insert(prompt.id.clone(), prompt);
+        }
+        Ok(library)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Prompt> {
+        self.prompts.values()
+    }
+
+    /// The templates whose id begins with `prefix`, to be pinned by a task.
+    pub fn texts(&self, prefix: &str) -> BTreeMap<String, String> {
+        let of = |prompt: &Prompt| (prompt.id.clone(), prompt.body.clone());
+        self.prompts
+            .values()
+            .filter(|p| p.id.starts_with(prefix))
+            .map(of)
+            .collect()
+    }
+}
+
+fn nearest<'a>(id: &str, known: impl Iterator<Item = &'a String>) -> String {
+    known
+        .min_by_key(|k| strsim::levenshtein(k, id))
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn read_folder(folder: &Path) -> Result<Vec<(String, String)>, PromptError> {
+    let broken = |path: &Path, reason: std::io::Error| PromptError::Folder {
+        folder: path.display().to_string(),
+        reason: reason.to_string(),
+    };
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(|e| broken(&folder, e))? {
+            let path = entry.map_err(|e| broken(&folder, e))?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                let text = std::fs::read_to_string(&path).map_err(|e| broken(&path, e))?;
+                found.push((path.display().to_string(), text));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn parse(file: &str, text: &str) -> Result<Prompt, PromptError> {
+    let text = text.replace("\r\n", "\n");
+    let parts = text
+        .strip_prefix("+++\n")
+        .and_then(|rest| rest.split_once("\n+++\n"));
+    let Some((front, body)) = parts else {
+        return Err(PromptError::NoFrontMatter {
+            file: file.to_owned(),
+        });
+    };
+    let front: FrontMatter = toml::from_str(front).map_err(|e| PromptError::FrontMatter {
+        file: file.to_owned(),
+        reason: e.to_string(),
+    })?;
+    let prompt = Prompt {
+        id: front.id,
+        description: front.description,
+        variables: front.variables,
+        must_state: front.must_state,
+        body: body.trim_end().to_owned() + "\n",
+    };
+    Ok(prompt)
+}
+
+/// A prompt must parse, use only variables that it gets, and state what it must.
+fn check(prompt: &Prompt) -> Result<(), PromptError> {
+    let broken = |reason: String| PromptError::Template {
+        file: prompt.id.clone(),
+        reason,
+    };
+    let environment = environment();
+    let template = environment
+        .template_from_str(&prompt.body)
+        .map_err(|e| broken(e.to_string()))?;
+    for used in template.undeclared_variables(false) {
+        if !prompt.variables.contains(&used) {
+            return Err(broken(format!(
+                "the variable \"{used}\" is not given; there are: {}",
+                prompt.variables.join(", ")
+            )));
+        }
+    }
+    // Line breaks do not matter to what is said.
+    let said = prompt
+        .body
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase();
+    match prompt
+        .must_state
+        .iter()
+        .find(|rule| !said.contains(&rule.to_lowercase()))
+    {
+        Some(rule) => Err(PromptError::RuleMissing {
+            id: prompt.id.clone(),
+            rule: rule.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+}
+
+/// Renders one of a task's pinned templates.
+pub fn render(
+    texts: &BTreeMap<String, String>,
+    id: &str,
+    context: impl Serialize,
+) -> Result<String, PromptError> {
+    let text = texts
+        .get(id)
+        .ok_or_else(|| PromptError::Missing(id.to_owned()))?;
+    environment()
+        .render_str(text, minijinja::value::Serde(&context))
+        .map(|text| text.trim_end().to_owned())
+        .map_err(|e| PromptError::Template {
+            file: id.to_owned(),
+            reason: format!("{e:#}"),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_prompt_parses_and_states_its_rules() {
+        let library = PromptLibrary::embedded().unwrap();
+        assert!(library.iter().count() >= 8);
+    }
+
+    #[test]
+    fn an_override_replaces_its_prompt_and_keeps_its_duties() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.md");
+        let front = "+++\nid = \"directive/tail\"\nrole = \"planner\"\ndescription = \"mine\"\nvariables = []\nmust_state = []\n+++\n";
+        std::fs::write(
+            &file,
+            format!("{front}Step {{{{ step }}}}. Write exactly one directive!\n"),
+        )
+        .unwrap();
+        let library = PromptLibrary::with_overrides(folder.path()).unwrap();
+        let texts = library.texts("directive/");
+        let text = render(&texts, "directive/tail", serde_json::json!({"step": 3})).unwrap();
+        assert_eq!(text, "Step 3. Write exactly one directive!");
+
+        std::fs::write(&file, format!("{front}Do something.\n")).unwrap();
+        let error = PromptLibrary::with_overrides(folder.path()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("must state \"exactly one directive\""),
+            "{error}"
+        );
+
+        std::fs::write(&file, front.replace("tail", "tial") + "x").unwrap();
+        let error = PromptLibrary::with_overrides(folder.path()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("did you mean \"directive/tail\""),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_variable_is_found_at_the_start_and_not_in_a_conversation() {
+        let text = "+++\nid = \"x\"\nrole = \"planner\"\ndescription = \"\"\nvariables = [\"a\"]\nmust_state = []\n+++\n{{ b }}";
+        let prompt = parse("x.md", text).unwrap();
+        let error = check(&prompt).unwrap_err().to_string();
+        assert!(error.contains("\"b\" is not given"), "{error}");
+    }
+}

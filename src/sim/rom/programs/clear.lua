@@ -1,0 +1,4 @@
+term.setBackgroundColour(colors.black)
+term.setTextColour(colors.white)
+term.clear()
+term.setCursorPos(1, 1)

@@ -1,0 +1,2 @@
+-- Shows the programs that can be run by name.
+textutils.pagedTabulate(shell.programs((...) == "all"))

@@ -1,0 +1,25 @@
+-- What a shell does first: paths, aliases, completion, then the computer's own startup.
+shell.setPath(".:/rom/programs:/rom/programs/http")
+local aliases = {
+  ls = "list", dir = "list", cp = "copy", mv = "move", rm = "delete", md = "mkdir", clr = "clear", sh = "shell",
+}
+for name, program in pairs(aliases) do shell.setAlias(name, program) end
+
+local function complete_files(_, index, text, previous)
+  if index <= 2 then return fs.complete(text, shell.dir()) end
+end
+for _, name in ipairs({ "copy", "move", "delete", "list", "cd", "type" }) do
+  shell.setCompletionFunction("rom/programs/" .. name .. ".lua", complete_files)
+end
+
+local function run_startup()
+  if fs.exists("/startup.lua") and not fs.isDir("/startup.lua") then return shell.run("/startup.lua") end
+  if fs.exists("/startup") and not fs.isDir("/startup") then return shell.run("/startup") end
+  if fs.isDir("/startup") then
+    for _, name in ipairs(fs.list("/startup")) do
+      local path = fs.combine("startup", name)
+      if not fs.isDir(path) then shell.run("/" .. path) end
+    end
+  end
+end
+if (...) ~= "--no-startup" and settings.get("shell.allow_startup", true) then run_startup() end

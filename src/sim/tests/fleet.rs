@@ -1,0 +1,163 @@
+//! Several computers: power, fairness, the usual host.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::LIMIT;
+use crate::sim::{Computer, ComputerConfig, SimError, SimFleet, host_computer};
+
+fn plain(id: u32, dir: &std::path::Path, startup: &str) -> ComputerConfig {
+    ComputerConfig {
+        startup: Some(startup.into()),
+        ..ComputerConfig::new(id, dir.join(id.to_string()))
+    }
+}
+
+#[tokio::test]
+async fn looping_computers_do_not_hold_up_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut configs: Vec<_> = (0..4)
+        .map(|id| plain(id, dir.path(), "while true do end"))
+        .collect();
+    configs.push(plain(
+        9,
+        dir.path(),
+        "for i = 1, 10 do sleep(0) end print('done')",
+    ));
+    let fleet = SimFleet::start(configs).unwrap();
+    let begun = Instant::now();
+    fleet
+        .computer(9)
+        .unwrap()
+        .wait_for_text("done", LIMIT)
+        .await
+        .unwrap();
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "took {:?}",
+        begun.elapsed()
+    );
+    fleet.shutdown().await;
+}
+
+#[tokio::test]
+async fn computers_are_switched_off_and_on_again_from_outside() {
+    let dir = tempfile::tempdir().unwrap();
+    let startup = "_G.n = (n or 0) + 1 local f = fs.open('boots', 'a') f.write('x') f.close() print('life ' .. n)";
+    let fleet = SimFleet::start(vec![plain(1, dir.path(), startup)]).unwrap();
+    let computer = fleet.computer(1).unwrap();
+    computer.wait_for_text("life 1\n>", LIMIT).await.unwrap();
+    computer.turn_off();
+    computer.wait_off(LIMIT).await.unwrap();
+    assert!(
+        !computer.queue_event("x", vec![]),
+        "a computer that is off takes no events"
+    );
+    computer.turn_on();
+    let boots = dir.path().join("1/boots");
+    let count = || std::fs::read_to_string(&boots).unwrap_or_default().len();
+    computer
+        .wait_until(LIMIT, "the second boot", |c| count() == 2 && c.is_on())
+        .await
+        .unwrap();
+    computer.reboot();
+    computer
+        .wait_until(LIMIT, "the third boot", |c| count() == 3 && c.is_on())
+        .await
+        .unwrap();
+    computer.kill();
+    computer.wait_off(LIMIT).await.unwrap();
+    assert_eq!(computer.lua_memory(), 0);
+    fleet.shutdown().await;
+}
+
+#[test]
+fn a_number_used_twice_and_an_unknown_one_are_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let twice = SimFleet::start(vec![
+        ComputerConfig::new(1, dir.path()),
+        ComputerConfig::new(1, dir.path()),
+    ]);
+    assert!(matches!(twice, Err(SimError::DuplicateId(1))));
+    let fleet = SimFleet::start(vec![]).unwrap();
+    assert!(matches!(
+        fleet.computer(5),
+        Err(SimError::UnknownComputer(5))
+    ));
+}
+
+#[test]
+fn a_disk_that_cannot_be_made_is_an_error_that_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let error = SimFleet::start(vec![ComputerConfig::new(1, dir.path().join("file/x"))])
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("file/x"), "{error}");
+}
+
+/// Resident memory of this process, in bytes.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<u64>()
+        .unwrap()
+        * 4096
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "measures; run by hand: cargo test --lib measure_ -- --ignored --nocapture"]
+async fn measure_idle_shells_and_connected_hosts() {
+    const COUNT: u32 = 500;
+    let server = Arc::new(super::sockets::Server::start().await);
+    let url = format!("ws://{}/ws", server.address());
+    let accepting = server.clone();
+    let taken = tokio::spawn(async move {
+        let mut sockets = Vec::new();
+        loop {
+            sockets.push(accepting.accept().await);
+        }
+    });
+    for hosts in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let configs = (0..COUNT)
+            .map(|id| match hosts {
+                false => ComputerConfig::new(id, dir.path().join(id.to_string())),
+                true => host_computer(id, dir.path().join(id.to_string()), &url, &format!("m{id}")),
+            })
+            .collect();
+        let (before, begun) = (resident(), Instant::now());
+        let fleet = SimFleet::start(configs).unwrap();
+        let disks = begun.elapsed();
+        for computer in fleet.computers() {
+            let ready =
+                |c: &Computer| c.screen_text().contains("> ") || c.screen_text().contains("\n>");
+            computer
+                .wait_until(LIMIT * 6, "the prompt", |c| {
+                    ready(c) && (!hosts || c.is_connected())
+                })
+                .await
+                .unwrap();
+        }
+        let up = begun.elapsed();
+        let lua: u64 = fleet.computers().map(|c| c.lua_memory()).sum();
+        println!(
+            "{COUNT} {}: disks {disks:?}, all up after {up:?} ({:?} each), resident {} KiB each, Lua {} KiB each",
+            if hosts {
+                "hosts with a connection"
+            } else {
+                "idle shells"
+            },
+            up / COUNT,
+            (resident() - before) / 1024 / u64::from(COUNT),
+            lua / 1024 / u64::from(COUNT),
+        );
+        fleet.shutdown().await;
+    }
+    taken.abort();
+}

@@ -1,0 +1,34 @@
+//! The specs of the Lua side, run inside of a simulated computer.
+
+use std::time::Duration;
+
+use crate::lua_files::LuaFiles;
+use crate::sim::run_program_to_end;
+
+/// How long all specs may take.
+const SPECS_LIMIT: Duration = Duration::from_secs(240);
+/// Where the specs leave their count.
+const REPORT: &str = "ccfleet-specs.txt";
+
+#[test]
+fn the_lua_specs_pass_on_a_simulated_computer() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(
+        LuaFiles::get("specs/run.lua").is_some(),
+        "lua/specs/run.lua is missing: the Lua side is untested"
+    );
+    for name in LuaFiles::iter() {
+        let target = dir.path().join("lua").join(name.as_ref());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::write(target, LuaFiles::get(&name).unwrap().data).unwrap();
+    }
+    let run = run_program_to_end(dir.path(), "/lua/specs/run.lua", &[], SPECS_LIMIT).unwrap();
+    assert!(run.exited, "the specs did not end:\n{}", run.output);
+    let report = std::fs::read_to_string(dir.path().join(REPORT))
+        .unwrap_or_else(|e| panic!("no {REPORT} ({e}); the computer said:\n{}", run.output));
+    assert!(
+        report.contains(", 0 failed") && !report.starts_with("0 passed"),
+        "{report}\n{}",
+        run.output
+    );
+}

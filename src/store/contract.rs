@@ -1,0 +1,477 @@
+//! What every store must do. A new store joins by its name in `each_store!`.
+
+use super::fixtures::*;
+use super::*;
+use crate::domain::call::Outcome;
+use crate::domain::event::TaskEvent;
+use crate::domain::ids::Generation;
+use crate::domain::task::TaskStatus;
+use proptest::prelude::*;
+use std::path::Path;
+
+/// Opens the store under test in a folder.
+type Opener = fn(&Path) -> Result<OpenStore, StoreError>;
+
+const STORES: &[(&str, Opener)] = &[("sqlite", sqlite::open)];
+
+/// Runs a test on every store, each in a fresh folder.
+fn on_each_store(test: impl Fn(&dyn Fn() -> OpenStore)) {
+    for (name, open) in STORES {
+        let folder = tempfile::tempdir().unwrap();
+        test(&|| open(folder.path()).unwrap_or_else(|error| panic!("{name}: {error}")));
+    }
+}
+
+fn write_one(store: &mut OpenStore, entry: Write) -> Written {
+    let mut answers = store.writer.write(&[entry]).unwrap();
+    assert_eq!(answers.len(), 1);
+    answers.remove(0)
+}
+
+fn load(store: &OpenStore, id: &TaskId) -> Journalled {
+    store.reads.load_task(id).unwrap().unwrap()
+}
+
+#[test]
+fn what_was_appended_is_read_back_after_the_store_was_opened_again() {
+    on_each_store(|open| {
+        let mut store = open();
+        let mut author = Author::new("A");
+        let first =
+            write_one(&mut store, author.write(vec![created("dig"), noted("one")])).unwrap();
+        let second = write_one(&mut store, author.write(vec![noted("two")])).unwrap();
+        assert_eq!(first.iter().map(|e| e.seq).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(second[0].seq, 3);
+        drop(store);
+
+        let read = load(&open(), &author.task_id());
+        assert_eq!(read.events, [first, second].concat());
+        assert_eq!(read.profile.as_deref(), Some(PROFILE));
+    });
+}
+
+#[test]
+fn the_identity_stays_the_same_for_the_life_of_a_journal_and_differs_between_journals() {
+    on_each_store(|open| {
+        let first = open().identity;
+        assert!(first.server_id.starts_with("srv_"));
+        assert_eq!(first.journal_epoch, 1);
+        assert_eq!(open().identity, first);
+        let elsewhere = tempfile::tempdir().unwrap();
+        assert_ne!(sqlite::open(elsewhere.path()).unwrap().identity, first);
+    });
+}
+
+#[test]
+fn an_append_at_another_position_is_refused_and_changes_nothing() {
+    on_each_store(|open| {
+        let mut store = open();
+        let mut author = Author::new("A");
+        write_one(&mut store, author.write(vec![created("dig")])).unwrap();
+        let mut stale = author.append(vec![noted("late")]);
+        stale.expected_seq = 0;
+        stale.summary.message = Some("must not show".into());
+        assert_eq!(
+            write_one(&mut store, Write::Append(Box::new(stale))),
+            Err(Refusal::Sequence {
+                expected: 0,
+                found: 1
+            })
+        );
+        assert_eq!(load(&store, &author.task_id()).events.len(), 1);
+        let shown = store.reads.task(&author.task_id()).unwrap().unwrap();
+        assert_ne!(shown.message.as_deref(), Some("must not show"));
+    });
+}
+
+#[test]
+fn an_older_generation_is_fenced_off_even_at_the_right_position() {
+    on_each_store(|open| {
+        let mut store = open();
+        let mut author = Author::new("A");
+        author.generation = Generation(4);
+        write_one(&mut store, author.write(vec![created("dig")])).unwrap();
+        author.generation = Generation(3);
+        assert_eq!(
+            write_one(&mut store, author.write(vec![noted("a zombie")])),
+            Err(Refusal::Fenced { ours: 3, found: 4 })
+        );
+    });
+}
+
+#[test]
+fn one_refused_entry_does_not_undo_the_others_of_its_batch() {
+    on_each_store(|open| {
+        let mut store = open();
+        let (mut a, mut b) = (Author::new("A"), Author::new("B"));
+        let mut bad = b.append(vec![created("bad")]);
+        bad.expected_seq = 7;
+        let batch = [
+            a.write(vec![created("good")]),
+            Write::Append(Box::new(bad)),
+            Write::SaveComputer(computer("turtle-1")),
+            a.write(vec![noted("and more in the same transaction")]),
+        ];
+        let answers = store.writer.write(&batch).unwrap();
+        assert_eq!(
+            answers.iter().map(Result::is_ok).collect::<Vec<_>>(),
+            [true, false, true, true]
+        );
+        assert_eq!(load(&store, &a.task_id()).events.len(), 2);
+        assert_eq!(store.reads.load_task(&b.task_id()).unwrap(), None);
+        assert_eq!(store.reads.computers().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_second_task_under_the_same_key_of_an_owner_is_refused_with_the_first_ones_id() {
+    on_each_store(|open| {
+        let mut store = open();
+        let keyed = |name: &str, owner: &str, at_ms: i64| {
+            let mut author = Author::new(name);
+            author.now_ms = at_ms;
+            let mut append = author.append(vec![created("dig")]);
+            append.summary.owner = owner.into();
+            append.idempotency_key = Some("order-66".into());
+            Write::Append(Box::new(append))
+        };
+        let start = 1_700_000_000_000;
+        write_one(&mut store, keyed("A", "ann", start)).unwrap();
+        let last_moment = start + IDEMPOTENCY_MS - 1;
+        assert_eq!(
+            write_one(&mut store, keyed("B", "ann", last_moment)),
+            Err(Refusal::Duplicate {
+                existing: task("A")
+            })
+        );
+        assert_eq!(store.reads.load_task(&task("B")).unwrap(), None);
+        write_one(&mut store, keyed("C", "bob", start)).unwrap();
+        // A day later the key is free again.
+        write_one(&mut store, keyed("D", "ann", start + IDEMPOTENCY_MS)).unwrap();
+        assert_eq!(
+            write_one(&mut store, keyed("E", "ann", start + IDEMPOTENCY_MS + 1)),
+            Err(Refusal::Duplicate {
+                existing: task("D")
+            })
+        );
+    });
+}
+
+#[test]
+fn unfinished_are_live_tasks_and_ended_ones_with_a_call_without_outcome() {
+    on_each_store(|open| {
+        let mut store = open();
+        let turtle = client("turtle-1");
+        let (mut live, mut done, mut open_call) = (
+            Author::new("LIVE"),
+            Author::new("DONE"),
+            Author::new("OPEN"),
+        );
+        live.now_ms += 5;
+        let (settled, pending) = (call("DONE"), call("OPEN"));
+        let batch = [
+            live.write(vec![created("live")]),
+            done.write(vec![
+                created("done"),
+                intended(&settled, &turtle, Some(1)),
+                finished(&settled, Outcome::Unknown),
+                completed("done"),
+            ]),
+            open_call.write(vec![
+                created("open"),
+                intended(&pending, &turtle, Some(2)),
+                completed("ended while a call ran"),
+            ]),
+        ];
+        store.writer.write(&batch).unwrap();
+        assert_eq!(
+            store.reads.unfinished_tasks().unwrap(),
+            [task("OPEN"), task("LIVE")]
+        );
+        write_one(
+            &mut store,
+            open_call.write(vec![finished(&pending, Outcome::Done)]),
+        )
+        .unwrap();
+        assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("LIVE")]);
+    });
+}
+
+#[test]
+fn a_lane_remembers_the_highest_number_granted_and_the_highest_with_a_result() {
+    on_each_store(|open| {
+        let mut store = open();
+        let turtle = client("turtle-1");
+        assert_eq!(store.reads.lane(&turtle).unwrap(), Lane::default());
+        let mut author = Author::new("A");
+        let calls: Vec<_> = (0..4)
+            .map(|i| crate::domain::ids::CallId::derive(&task("A"), Generation(1), 9, i))
+            .collect();
+        let mut events = vec![created("dig")];
+        events.extend(
+            (1..)
+                .zip(&calls[..3])
+                .map(|(seq, id)| intended(id, &turtle, Some(seq))),
+        );
+        events.push(intended(&calls[3], &turtle, None));
+        write_one(&mut store, author.write(events)).unwrap();
+        assert_eq!(
+            store.reads.lane(&turtle).unwrap(),
+            Lane {
+                high_seq: 3,
+                stored_seq: 0
+            }
+        );
+
+        let outcomes = vec![
+            finished(&calls[0], Outcome::Failed),
+            finished(&calls[1], Outcome::Unknown),
+            finished(&calls[2], Outcome::NotStarted),
+            finished(&calls[3], Outcome::Done),
+        ];
+        write_one(&mut store, author.write(outcomes)).unwrap();
+        assert_eq!(
+            store.reads.lane(&turtle).unwrap(),
+            Lane {
+                high_seq: 3,
+                stored_seq: 1
+            }
+        );
+
+        // An unknown outcome that turns out later counts then.
+        write_one(
+            &mut store,
+            author.write(vec![finished(&calls[1], Outcome::Done)]),
+        )
+        .unwrap();
+        assert_eq!(
+            store.reads.lane(&turtle).unwrap(),
+            Lane {
+                high_seq: 3,
+                stored_seq: 2
+            }
+        );
+    });
+}
+
+#[test]
+fn a_saved_computer_replaces_what_was_known_of_it_and_comes_with_its_lane() {
+    on_each_store(|open| {
+        let mut store = open();
+        write_one(&mut store, Write::SaveComputer(computer("b"))).unwrap();
+        write_one(&mut store, Write::SaveComputer(computer("a"))).unwrap();
+        let renewed = ComputerRecord {
+            boot_id: None,
+            last_seen_ms: 2000,
+            ..computer("b")
+        };
+        write_one(&mut store, Write::SaveComputer(renewed.clone())).unwrap();
+        let mut author = Author::new("A");
+        let events = vec![created("dig"), intended(&call("A"), &client("b"), Some(9))];
+        write_one(&mut store, author.write(events)).unwrap();
+        assert_eq!(
+            open().reads.computers().unwrap(),
+            [
+                KnownComputer {
+                    record: computer("a"),
+                    lane: Lane::default()
+                },
+                KnownComputer {
+                    record: renewed,
+                    lane: Lane {
+                        high_seq: 9,
+                        stored_seq: 0
+                    }
+                },
+            ]
+        );
+    });
+}
+
+#[test]
+fn the_end_of_a_task_is_kept_for_its_computer_until_it_was_told() {
+    on_each_store(|open| {
+        let mut store = open();
+        let turtle = client("turtle-1");
+        let mut author = Author::new("A");
+        write_one(&mut store, author.write(vec![created("dig")])).unwrap();
+        let told_ids = |store: &OpenStore| -> Vec<TaskId> {
+            let due = store.reads.undelivered_notices(&turtle, 10).unwrap();
+            due.into_iter().map(|task| task.task_id).collect()
+        };
+        assert!(told_ids(&store).is_empty());
+        // Marking it before the end means nothing.
+        write_one(&mut store, Write::NoticeDelivered(task("A"))).unwrap();
+        write_one(&mut store, author.write(vec![completed("dug")])).unwrap();
+        assert_eq!(told_ids(&store), [task("A")]);
+        assert!(
+            store
+                .reads
+                .undelivered_notices(&client("other"), 10)
+                .unwrap()
+                .is_empty()
+        );
+        write_one(&mut store, Write::NoticeDelivered(task("A"))).unwrap();
+        assert!(told_ids(&store).is_empty());
+        // A late outcome of a call does not tell the end a second time.
+        write_one(
+            &mut store,
+            author.write(vec![finished(&call("A"), Outcome::Done)]),
+        )
+        .unwrap();
+        assert!(told_ids(&store).is_empty());
+    });
+}
+
+#[test]
+fn a_list_is_filtered_and_its_pages_meet_without_gap_or_overlap() {
+    on_each_store(|open| {
+        let mut store = open();
+        for (index, name) in ["A", "B", "C", "D", "E"].into_iter().enumerate() {
+            let mut author = Author::new(name);
+            // Two of a kind share a moment: the id decides.
+            author.now_ms += i64::try_from(index / 2).unwrap();
+            let mut append = author.append(vec![created(name)]);
+            if name == "C" {
+                append.summary.status = TaskStatus::Failed;
+                append.summary.kind = "mining".into();
+                append.summary.client_id = Some(client("x"));
+                append.summary.owner = "bob".into();
+            }
+            write_one(&mut store, Write::Append(Box::new(append))).unwrap();
+        }
+        let names = |page: &TaskPage| -> Vec<String> {
+            page.tasks.iter().map(|task| task.prompt.clone()).collect()
+        };
+        let mut seen = Vec::new();
+        let mut query = TaskQuery {
+            limit: 2,
+            ..TaskQuery::default()
+        };
+        loop {
+            let page = store.reads.tasks(&query).unwrap();
+            seen.extend(names(&page));
+            let Some(next) = page.next else { break };
+            query.before = Some(next.to_string().parse().unwrap());
+        }
+        assert_eq!(seen, ["E", "D", "C", "B", "A"]);
+        let all = TaskQuery {
+            limit: 10,
+            ..TaskQuery::default()
+        };
+        for only_c in [
+            TaskQuery {
+                status: Some(TaskStatus::Failed),
+                ..all.clone()
+            },
+            TaskQuery {
+                kind: Some("mining".into()),
+                ..all.clone()
+            },
+            TaskQuery {
+                client_id: Some(client("x")),
+                ..all.clone()
+            },
+            TaskQuery {
+                owner: Some("bob".into()),
+                ..all.clone()
+            },
+        ] {
+            assert_eq!(names(&store.reads.tasks(&only_c).unwrap()), ["C"]);
+        }
+    });
+}
+
+#[test]
+fn events_come_in_pages_and_an_unknown_task_is_told_apart_from_an_empty_page() {
+    on_each_store(|open| {
+        let mut store = open();
+        let mut author = Author::new("A");
+        let events = vec![created("dig"), noted("2"), noted("3")];
+        write_one(&mut store, author.write(events)).unwrap();
+        let page = |after, limit| {
+            store
+                .reads
+                .events(&task("A"), after, limit)
+                .unwrap()
+                .unwrap()
+        };
+        let seqs = |page: &EventPage| page.events.iter().map(|e| e.seq).collect::<Vec<_>>();
+        assert_eq!((seqs(&page(0, 2)), page(0, 2).more), (vec![1, 2], true));
+        assert_eq!((seqs(&page(2, 2)), page(2, 2).more), (vec![3], false));
+        assert_eq!((seqs(&page(u64::MAX, 2)), page(3, 2).more), (vec![], false));
+        assert_eq!(store.reads.events(&task("B"), 0, 2).unwrap(), None);
+    });
+}
+
+#[test]
+fn contents_are_kept_once_and_found_by_hash() {
+    on_each_store(|open| {
+        let mut store = open();
+        let hash = BlobHash::of("a fleet");
+        for name in ["A", "B"] {
+            let mut append = Author::new(name).append(vec![created("dig")]);
+            append.blobs.push((hash.clone(), "a fleet".into()));
+            write_one(&mut store, Write::Append(Box::new(append))).unwrap();
+        }
+        assert_eq!(store.reads.blob(&hash).unwrap().as_deref(), Some("a fleet"));
+        assert_eq!(store.reads.blob(&BlobHash::of("other")).unwrap(), None);
+    });
+}
+
+#[test]
+fn a_text_that_no_list_gave_out_is_no_cursor() {
+    for text in ["", ".", "zz.tsk_A", "1f.cal_A", "1f", "1f.tsk_"] {
+        assert_eq!(text.parse::<Cursor>(), Err(BadCursor), "{text}");
+    }
+}
+
+fn any_event() -> impl Strategy<Value = TaskEvent> {
+    let text = "\\PC{0,40}";
+    let json = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<i64>().prop_map(Into::into),
+        any::<bool>().prop_map(Into::into),
+        text.prop_map(Into::into),
+        proptest::collection::vec(text, 0..4).prop_map(Into::into),
+        proptest::collection::btree_map(text, text, 0..4).prop_map(|m| serde_json::json!(m)),
+    ];
+    prop_oneof![
+        text.prop_map(|prompt| created(&prompt)),
+        (text, text).prop_map(|(code, message)| TaskEvent::Noted { code, message }),
+        (any::<u32>(), text).prop_map(|(generation, reason)| TaskEvent::GenerationStarted {
+            generation: Generation(generation.into()),
+            reason,
+        }),
+        (text, text, json).prop_map(|(code, error, details)| TaskEvent::TaskFailed {
+            code,
+            error,
+            details,
+        }),
+        (text, text).prop_map(|(reason, by)| TaskEvent::TaskCancelled { reason, by }),
+        (0u64..9).prop_map(|seq| intended(&call("A"), &client("turtle-1"), Some(seq))),
+        Just(finished(&call("A"), Outcome::Done)),
+        text.prop_map(|message| completed(&message)),
+    ]
+}
+
+proptest! {
+    // Each case syncs a file to disk several times.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_events_in_any_batches_read_back_as_they_were_answered(
+        batches in proptest::collection::vec(proptest::collection::vec(any_event(), 0..5), 1..6)
+    ) {
+        on_each_store(|open| {
+            let mut store = open();
+            let mut author = Author::new("A");
+            let mut expected = write_one(&mut store, author.write(vec![created("first")])).unwrap();
+            for events in &batches {
+                expected.extend(write_one(&mut store, author.write(events.clone())).unwrap());
+            }
+            drop(store);
+            assert_eq!(load(&open(), &task("A")).events, expected);
+        });
+    }
+}

@@ -1,0 +1,167 @@
+//! Small journals for tests.
+
+use super::{Append, ComputerRecord, Write};
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
+use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
+use crate::domain::profile::Budgets;
+use crate::domain::task::{TaskState, TaskSummary};
+use crate::domain::tool::EffectClass;
+use serde_json::{Value, json};
+
+pub fn task(name: &str) -> TaskId {
+    TaskId::from_unique(name).unwrap()
+}
+
+pub fn client(name: &str) -> ClientId {
+    ClientId::parse(name).unwrap()
+}
+
+pub const PROFILE: &str = r#"{"kind":"code_job"}"#;
+
+pub fn created(prompt: &str) -> TaskEvent {
+    TaskEvent::TaskCreated(Box::new(TaskCreated {
+        prompt: prompt.into(),
+        kind: "code_job".into(),
+        kind_label: "code_job".into(),
+        strategy: "directive".into(),
+        strategy_version: 1,
+        profile: BlobHash::of(PROFILE),
+        client_id: Some(client("turtle-1")),
+        owner: "local".into(),
+        context: Value::Null,
+        allowed_commands: None,
+        metadata: Value::Null,
+        interactive: false,
+        budgets: Budgets {
+            steps: 40,
+            calls: 80,
+            questions: 2,
+            wall_time_s: 3600,
+            tokens: 0,
+            model_failures: 5,
+        },
+        call: None,
+        parent: None,
+    }))
+}
+
+pub fn noted(message: &str) -> TaskEvent {
+    TaskEvent::Noted {
+        code: "test".into(),
+        message: message.into(),
+    }
+}
+
+pub fn completed(message: &str) -> TaskEvent {
+    TaskEvent::TaskCompleted {
+        result: serde_json::from_value(json!({"success": true, "message": message})).unwrap(),
+    }
+}
+
+pub fn call(name: &str) -> CallId {
+    CallId::derive(&task(name), Generation(1), 1, 0)
+}
+
+pub fn intended(call_id: &CallId, client_id: &ClientId, seq: Option<u64>) -> TaskEvent {
+    TaskEvent::CallIntended(CallIntended {
+        call_id: call_id.clone(),
+        client_id: client_id.clone(),
+        seq,
+        tool: "dig".into(),
+        tool_rev: "rev_1".into(),
+        effect: if seq.is_some() {
+            EffectClass::Effect
+        } else {
+            EffectClass::Read
+        },
+        args: json!({}),
+        args_hash: "arg_1".into(),
+        timeout_ms: 1000,
+    })
+}
+
+pub fn finished(call_id: &CallId, outcome: Outcome) -> TaskEvent {
+    TaskEvent::CallFinished {
+        call_id: call_id.clone(),
+        report: CallReport {
+            outcome,
+            result: None,
+            error: None,
+            code: None,
+            duration_ms: Some(7),
+            truncated: false,
+        },
+    }
+}
+
+pub fn computer(name: &str) -> ComputerRecord {
+    ComputerRecord {
+        client_id: client(name),
+        boot_id: Some("boot-1".into()),
+        secret_hash: Some("hash".into()),
+        owner: "local".into(),
+        registration: json!({"label": "the digger", "tools": [{"name": "dig"}]}),
+        last_seen_ms: 1000,
+    }
+}
+
+/// Writes the journal of one task as its actor would: each append knows the position after the last one.
+pub struct Author {
+    state: TaskState,
+    pub generation: Generation,
+    pub now_ms: i64,
+}
+
+impl Author {
+    /// An author of the task `tsk_<name>`; nothing is written yet.
+    pub fn new(name: &str) -> Self {
+        Author {
+            state: TaskState::new(task(name)),
+            generation: Generation(1),
+            now_ms: 1_700_000_000_000,
+        }
+    }
+
+    pub fn task_id(&self) -> TaskId {
+        self.state.task_id.clone()
+    }
+
+    /// The next append; the author takes it for written.
+    pub fn append(&mut self, events: Vec<TaskEvent>) -> Append {
+        let expected_seq = self.state.last_seq;
+        let first = expected_seq == 0;
+        for (seq, event) in (expected_seq + 1..).zip(&events) {
+            self.state.apply(&StoredEvent {
+                task_id: self.state.task_id.clone(),
+                seq,
+                at_ms: self.now_ms,
+                generation: self.generation,
+                event: event.clone(),
+            });
+        }
+        Append {
+            task_id: self.state.task_id.clone(),
+            generation: self.generation,
+            expected_seq,
+            at_ms: self.now_ms,
+            events,
+            blobs: if first {
+                vec![(BlobHash::of(PROFILE), PROFILE.to_owned())]
+            } else {
+                Vec::new()
+            },
+            summary: self.summary(),
+            idempotency_key: None,
+        }
+    }
+
+    /// The task as it stands after what was appended.
+    pub fn summary(&self) -> TaskSummary {
+        self.state.summary()
+    }
+
+    pub fn write(&mut self, events: Vec<TaskEvent>) -> Write {
+        Write::Append(Box::new(self.append(events)))
+    }
+}

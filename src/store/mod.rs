@@ -1,0 +1,82 @@
+//! Where the journal is kept. One writer appends in transactions; readers never wait for it.
+//!
+//! The traits are blocking on purpose: the journal actor calls them on a thread of its own. SQLite is the
+//! embedded store; another one only has to pass the same contract tests (`contract.rs`).
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+pub mod fixtures;
+pub mod sqlite;
+mod types;
+
+pub use types::*;
+
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{BlobHash, ClientId, TaskId};
+use crate::domain::task::TaskSummary;
+
+/// How long an idempotency key holds, in milliseconds (wire contract: 24 hours per owner).
+pub const IDEMPOTENCY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// A store that is open: one writer, one reader, and who it says it is.
+pub struct OpenStore {
+    pub identity: Identity,
+    pub writer: Box<dyn JournalStore>,
+    pub reads: Box<dyn JournalReads>,
+}
+
+/// The writing half. There is one at a time, which the lock on the data folder ensures.
+pub trait JournalStore: Send {
+    /// Carries out the batch in one transaction and answers each entry in order. A refused entry changes
+    /// nothing and does not undo the others; a storage error undoes all.
+    ///
+    /// # Errors
+    /// The store could not write. It stays usable: the next batch is a new attempt.
+    fn write(&mut self, batch: &[Write]) -> Result<Vec<Written>, StoreError>;
+}
+
+/// The reading half. What it sees is always the state after some committed batch.
+pub trait JournalReads: Send {
+    /// All events of a task with its pinned profile; none if there is no such task.
+    fn load_task(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError>;
+
+    /// Tasks that have not ended, or ended while a call of theirs had no outcome yet; oldest first.
+    fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError>;
+
+    fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError>;
+
+    /// Tasks, newest first.
+    fn tasks(&self, query: &TaskQuery) -> Result<TaskPage, StoreError>;
+
+    /// Up to `limit` events of a task with positions greater than `after`, oldest first; none if there is
+    /// no such task.
+    fn events(
+        &self,
+        task_id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<EventPage>, StoreError>;
+
+    fn blob(&self, hash: &BlobHash) -> Result<Option<String>, StoreError>;
+
+    /// Every computer that was ever saved, with its lane, by name.
+    fn computers(&self) -> Result<Vec<KnownComputer>, StoreError>;
+
+    fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError>;
+
+    /// Ended tasks of a computer that it was not told of, oldest first.
+    fn undelivered_notices(
+        &self,
+        client_id: &ClientId,
+        limit: usize,
+    ) -> Result<Vec<TaskSummary>, StoreError>;
+}
+
+/// The events of a task as one page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventPage {
+    pub events: Vec<StoredEvent>,
+    /// Whether there are more after the last one.
+    pub more: bool,
+}

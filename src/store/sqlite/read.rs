@@ -1,0 +1,325 @@
+//! The reading connection.
+
+use super::super::{
+    ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer, Lane, StoreError,
+    TaskPage, TaskQuery,
+};
+use super::{At, count, is_known, stored};
+use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
+use crate::domain::task::TaskSummary;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use serde_json::{Value, json};
+
+pub(super) struct Reader {
+    connection: Connection,
+    at: At,
+}
+
+impl Reader {
+    pub(super) fn new(connection: Connection, at: At) -> Self {
+        Reader { connection, at }
+    }
+
+    /// All rows of a query.
+    fn rows<T>(
+        &self,
+        attempt: &str,
+        sql: &str,
+        params: impl Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<T>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params, row)?.collect()
+        };
+        self.at.map(attempt, read())
+    }
+
+    fn one<T>(
+        &self,
+        attempt: &str,
+        sql: &str,
+        params: impl Params,
+        row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let read = || -> rusqlite::Result<Option<T>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_row(params, row).optional()
+        };
+        self.at.map(attempt, read())
+    }
+
+    fn summaries(&self, texts: Vec<String>) -> Result<Vec<TaskSummary>, StoreError> {
+        texts.iter().map(|text| self.summary(text)).collect()
+    }
+
+    fn summary(&self, text: &str) -> Result<TaskSummary, StoreError> {
+        serde_json::from_str(text)
+            .map_err(|error| self.at.damaged(format!("a task's short form: {error}")))
+    }
+
+    fn event(&self, task_id: &TaskId, row: EventRow) -> Result<StoredEvent, StoreError> {
+        if !is_known(&row.kind, row.version) {
+            return Err(StoreError::UnknownEvent {
+                kind: row.kind,
+                version: row.version,
+            });
+        }
+        let damaged = |error: serde_json::Error| {
+            self.at
+                .damaged(format!("event {} of task {task_id}: {error}", row.seq))
+        };
+        let data: Value = serde_json::from_str(&row.data).map_err(damaged)?;
+        let event: TaskEvent =
+            serde_json::from_value(json!({"type": row.kind, "data": data})).map_err(damaged)?;
+        Ok(StoredEvent {
+            task_id: task_id.clone(),
+            seq: row.seq,
+            at_ms: row.at_ms,
+            generation: Generation(row.generation),
+            event,
+        })
+    }
+
+    fn some_events(
+        &self,
+        task_id: &TaskId,
+        after: u64,
+        limit: i64,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let rows = self.rows(
+            "read a task's events",
+            "SELECT seq, at_ms, generation, type, version, data FROM events
+             WHERE task_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+            params![task_id.as_str(), stored(after), limit],
+            EventRow::read,
+        )?;
+        rows.into_iter()
+            .map(|row| self.event(task_id, row))
+            .collect()
+    }
+
+    fn exists(&self, task_id: &TaskId) -> Result<bool, StoreError> {
+        let found = self.one(
+            "find a task",
+            "SELECT 1 FROM tasks WHERE task_id = ?1",
+            [task_id.as_str()],
+            |_| Ok(()),
+        )?;
+        Ok(found.is_some())
+    }
+
+    fn computer(&self, row: ComputerRow) -> Result<KnownComputer, StoreError> {
+        let damaged = |what: &str, reason: String| {
+            self.at
+                .damaged(format!("{what} of computer {}: {reason}", row.client_id))
+        };
+        Ok(KnownComputer {
+            record: ComputerRecord {
+                client_id: ClientId::parse(&row.client_id)
+                    .map_err(|error| damaged("the id", error.to_string()))?,
+                boot_id: row.boot_id,
+                secret_hash: row.secret_hash,
+                owner: row.owner,
+                registration: serde_json::from_str(&row.registration)
+                    .map_err(|error| damaged("the registration", error.to_string()))?,
+                last_seen_ms: row.last_seen_ms,
+            },
+            lane: row.lane,
+        })
+    }
+}
+
+struct EventRow {
+    seq: u64,
+    at_ms: i64,
+    generation: u64,
+    kind: String,
+    version: u32,
+    data: String,
+}
+
+impl EventRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(EventRow {
+            seq: count(row, 0)?,
+            at_ms: row.get(1)?,
+            generation: count(row, 2)?,
+            kind: row.get(3)?,
+            version: row.get(4)?,
+            data: row.get(5)?,
+        })
+    }
+}
+
+struct ComputerRow {
+    client_id: String,
+    boot_id: Option<String>,
+    secret_hash: Option<String>,
+    owner: String,
+    registration: String,
+    last_seen_ms: i64,
+    lane: Lane,
+}
+
+impl ComputerRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(ComputerRow {
+            client_id: row.get(0)?,
+            boot_id: row.get(1)?,
+            secret_hash: row.get(2)?,
+            owner: row.get(3)?,
+            registration: row.get(4)?,
+            last_seen_ms: row.get(5)?,
+            lane: Lane {
+                high_seq: count(row, 6)?,
+                stored_seq: count(row, 7)?,
+            },
+        })
+    }
+}
+
+impl JournalReads for Reader {
+    fn load_task(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError> {
+        let profile: Option<Option<String>> = self.one(
+            "read a task's profile",
+            "SELECT blobs.content FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile
+             WHERE task_id = ?1",
+            [task_id.as_str()],
+            |row| row.get(0),
+        )?;
+        let Some(profile) = profile else {
+            return Ok(None);
+        };
+        // A negative limit is none.
+        let events = self.some_events(task_id, 0, -1)?;
+        Ok(Some(Journalled { events, profile }))
+    }
+
+    fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError> {
+        let ids = self.rows(
+            "list the unfinished tasks",
+            "SELECT task_id FROM (
+                 SELECT task_id, created_at_ms FROM tasks WHERE final = 0
+                 UNION
+                 SELECT tasks.task_id, tasks.created_at_ms FROM calls JOIN tasks USING (task_id)
+                 WHERE calls.open = 1
+             ) ORDER BY created_at_ms, task_id",
+            [],
+            |row| row.get::<_, String>(0),
+        )?;
+        ids.iter()
+            .map(|id| TaskId::parse(id).map_err(|error| self.at.damaged(error.to_string())))
+            .collect()
+    }
+
+    fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError> {
+        let text: Option<String> = self.one(
+            "read a task",
+            "SELECT summary FROM tasks WHERE task_id = ?1",
+            [task_id.as_str()],
+            |row| row.get(0),
+        )?;
+        text.map(|text| self.summary(&text)).transpose()
+    }
+
+    fn tasks(&self, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        let limit = query.limit.max(1);
+        let before = query.before.as_ref();
+        // One more than asked tells whether there is a next page.
+        let texts = self.rows(
+            "list tasks",
+            "SELECT summary FROM tasks
+             WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR kind = ?2)
+               AND (?3 IS NULL OR client_id = ?3) AND (?4 IS NULL OR owner = ?4)
+               AND (?5 IS NULL OR (created_at_ms, task_id) < (?5, ?6))
+             ORDER BY created_at_ms DESC, task_id DESC LIMIT ?7",
+            params![
+                query.status.map(|status| status.as_str()),
+                query.kind,
+                query.client_id.as_ref().map(|id| id.as_str()),
+                query.owner,
+                before.map(|cursor| cursor.created_at_ms),
+                before.map(|cursor| cursor.task_id.as_str()),
+                stored(limit as u64).saturating_add(1),
+            ],
+            |row| row.get(0),
+        )?;
+        let mut tasks = self.summaries(texts)?;
+        let more = tasks.len() > limit;
+        tasks.truncate(limit);
+        let next = tasks.last().filter(|_| more).map(|task| Cursor {
+            created_at_ms: task.created_at_ms,
+            task_id: task.task_id.clone(),
+        });
+        Ok(TaskPage { tasks, next })
+    }
+
+    fn events(
+        &self,
+        task_id: &TaskId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<EventPage>, StoreError> {
+        if !self.exists(task_id)? {
+            return Ok(None);
+        }
+        let one_more = stored(limit as u64).saturating_add(1);
+        let mut events = self.some_events(task_id, after, one_more)?;
+        let more = events.len() > limit;
+        events.truncate(limit);
+        Ok(Some(EventPage { events, more }))
+    }
+
+    fn blob(&self, hash: &BlobHash) -> Result<Option<String>, StoreError> {
+        self.one(
+            "read a blob",
+            "SELECT content FROM blobs WHERE hash = ?1",
+            [&hash.0],
+            |row| row.get(0),
+        )
+    }
+
+    fn computers(&self) -> Result<Vec<KnownComputer>, StoreError> {
+        let rows = self.rows(
+            "list the known computers",
+            "SELECT client_id, boot_id, secret_hash, owner, registration, last_seen_ms,
+                    coalesce(high_seq, 0), coalesce(stored_seq, 0)
+             FROM computers LEFT JOIN lanes USING (client_id) ORDER BY client_id",
+            [],
+            ComputerRow::read,
+        )?;
+        rows.into_iter().map(|row| self.computer(row)).collect()
+    }
+
+    fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError> {
+        let lane = self.one(
+            "read a computer's lane",
+            "SELECT high_seq, stored_seq FROM lanes WHERE client_id = ?1",
+            [client_id.as_str()],
+            |row| {
+                Ok(Lane {
+                    high_seq: count(row, 0)?,
+                    stored_seq: count(row, 1)?,
+                })
+            },
+        )?;
+        Ok(lane.unwrap_or_default())
+    }
+
+    fn undelivered_notices(
+        &self,
+        client_id: &ClientId,
+        limit: usize,
+    ) -> Result<Vec<TaskSummary>, StoreError> {
+        let texts = self.rows(
+            "list what a computer was not told",
+            "SELECT summary FROM tasks WHERE client_id = ?1 AND notice = 1
+             ORDER BY updated_at_ms, task_id LIMIT ?2",
+            params![client_id.as_str(), stored(limit as u64)],
+            |row| row.get(0),
+        )?;
+        self.summaries(texts)
+    }
+}

@@ -1,0 +1,234 @@
+//! What is special about the SQLite store: its files.
+
+use super::super::fixtures::*;
+use super::super::{Append, OpenStore, StoreError, Write};
+use super::{FILE_NAME, open};
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+
+fn open_here(folder: &Path) -> OpenStore {
+    open(folder).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn tamper(folder: &Path, sql: &str) {
+    let connection = Connection::open(folder.join(FILE_NAME)).unwrap();
+    connection.execute_batch(sql).unwrap();
+}
+
+fn refused(folder: &Path) -> StoreError {
+    match open(folder) {
+        Ok(_) => panic!("the journal was opened"),
+        Err(error) => error,
+    }
+}
+
+/// A journal with some committed appends, and its files as a crash would leave them.
+fn crashed(appends: usize) -> (tempfile::TempDir, OpenStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open_here(folder.path());
+    let mut author = Author::new("A");
+    for index in 0..appends {
+        let events = if index == 0 {
+            vec![created("dig")]
+        } else {
+            vec![noted("one"), noted("two")]
+        };
+        store.writer.write(&[author.write(events)]).unwrap();
+    }
+    (folder, store)
+}
+
+fn copy_files(from: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        // The shared-memory index does not survive a crash of the machine.
+        if !entry.file_name().to_string_lossy().ends_with("-shm") {
+            fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+        }
+    }
+    copy
+}
+
+#[test]
+fn a_server_that_was_killed_finds_every_answered_append_again() {
+    let (folder, _still_open) = crashed(5);
+    let copy = copy_files(folder.path());
+    let read = open_here(copy.path()).reads.load_task(&task("A")).unwrap();
+    assert_eq!(read.unwrap().events.len(), 9);
+}
+
+#[test]
+fn a_torn_write_ahead_log_yields_whole_appends_from_the_beginning_and_can_be_continued() {
+    let (folder, _still_open) = crashed(5);
+    let wal = fs::read(folder.path().join(format!("{FILE_NAME}-wal"))).unwrap();
+    let mut lengths = std::collections::BTreeSet::new();
+    for tenth in 1..=10 {
+        let copy = copy_files(folder.path());
+        let cut = wal.len() * tenth / 10;
+        fs::write(copy.path().join(format!("{FILE_NAME}-wal")), &wal[..cut]).unwrap();
+        let mut store = open_here(copy.path());
+        let events = match store.reads.load_task(&task("A")).unwrap() {
+            Some(read) => read.events.len(),
+            None => 0,
+        };
+        assert!([0, 1, 3, 5, 7, 9].contains(&events), "{events} at {cut}");
+        lengths.insert(events);
+        let append = Append {
+            expected_seq: events as u64,
+            ..Author::new("A").append(vec![created("again")])
+        };
+        assert!(
+            store
+                .writer
+                .write(&[Write::Append(Box::new(append))])
+                .unwrap()[0]
+                .is_ok()
+        );
+    }
+    assert_eq!(lengths.last(), Some(&9));
+    assert!(
+        lengths.len() > 2,
+        "the cuts met different appends: {lengths:?}"
+    );
+}
+
+#[test]
+fn an_unknown_or_newer_event_stops_the_start_and_says_which() {
+    for (change, expected) in [
+        (
+            "INSERT INTO event_kinds VALUES ('task_teleported', 1)",
+            "task_teleported, version 1",
+        ),
+        (
+            "INSERT INTO event_kinds VALUES ('noted', 2)",
+            "noted, version 2",
+        ),
+    ] {
+        let (folder, store) = crashed(2);
+        drop(store);
+        tamper(folder.path(), change);
+        let error = refused(folder.path());
+        assert_eq!(error.code(), "journal_unknown_event");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_event_that_comes_up_while_reading_is_told_as_such() {
+    let (folder, store) = crashed(2);
+    tamper(
+        folder.path(),
+        "UPDATE events SET type = 'task_teleported' WHERE seq = 2",
+    );
+    let error = store.reads.load_task(&task("A")).unwrap_err();
+    assert_eq!(error.code(), "journal_unknown_event");
+}
+
+#[test]
+fn every_type_of_event_that_was_written_is_on_record_for_the_next_start() {
+    let (folder, store) = crashed(2);
+    drop(store);
+    let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    let missing: u64 = connection
+        .query_row(
+            "SELECT count(*) FROM events LEFT JOIN event_kinds USING (type, version)
+             WHERE event_kinds.type IS NULL",
+            [],
+            |row| row.get::<_, i64>(0),
+        )
+        .unwrap()
+        .unsigned_abs();
+    assert_eq!(missing, 0);
+}
+
+#[test]
+fn a_newer_foreign_or_damaged_file_is_refused_with_what_to_do() {
+    let newer = crashed(1).0;
+    tamper(newer.path(), "PRAGMA user_version = 99");
+    let foreign = tempfile::tempdir().unwrap();
+    tamper(
+        foreign.path(),
+        "PRAGMA user_version = 3; CREATE TABLE recipes (name TEXT)",
+    );
+    let noise = tempfile::tempdir().unwrap();
+    fs::write(
+        noise.path().join(FILE_NAME),
+        "not a database at all ".repeat(999),
+    )
+    .unwrap();
+    for (folder, code, hint) in [
+        (
+            newer.path(),
+            "journal_newer_schema",
+            "start that version again",
+        ),
+        (
+            foreign.path(),
+            "journal_damaged",
+            "belongs to another program",
+        ),
+        (noise.path(), "journal_damaged", "put back a backup"),
+    ] {
+        let error = refused(folder);
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.to_string().contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn an_event_whose_data_is_damaged_is_named_by_task_and_position() {
+    let (folder, store) = crashed(2);
+    tamper(folder.path(), "UPDATE events SET data = '{}' WHERE seq = 2");
+    let error = store.reads.load_task(&task("A")).unwrap_err();
+    assert_eq!(error.code(), "journal_damaged");
+    assert!(
+        error.to_string().contains("event 2 of task tsk_A"),
+        "{error}"
+    );
+}
+
+#[test]
+fn commits_are_durable_and_readers_do_not_wait_for_a_writer() {
+    let (folder, store) = crashed(1);
+    let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    let mode: String = connection
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
+    connection
+        .execute_batch("BEGIN IMMEDIATE; DELETE FROM meta")
+        .unwrap();
+    assert_eq!(
+        store
+            .reads
+            .load_task(&task("A"))
+            .unwrap()
+            .unwrap()
+            .events
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_store_that_could_not_write_can_when_the_obstacle_is_gone() {
+    let (folder, mut store) = crashed(1);
+    tamper(
+        folder.path(),
+        "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'disk full'); END",
+    );
+    let mut author = Author::new("B");
+    let entry = author.write(vec![created("dig")]);
+    let batch = [Write::SaveComputer(computer("x")), entry.clone()];
+    let error = store.writer.write(&batch).unwrap_err();
+    assert_eq!(error.code(), "journal_storage");
+    assert!(error.to_string().contains("disk full"), "{error}");
+    assert!(
+        store.reads.computers().unwrap().is_empty(),
+        "all of the batch is undone"
+    );
+    tamper(folder.path(), "DROP TRIGGER full");
+    assert!(store.writer.write(&[entry]).unwrap()[0].is_ok());
+}

@@ -1,0 +1,322 @@
+//! The writing connection.
+
+use super::super::{
+    Append, ComputerRecord, IDEMPOTENCY_MS, JournalStore, Refusal, StoreError, Write, Written,
+};
+use super::{At, count, stored};
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
+use crate::domain::ids::{CallId, TaskId};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use std::collections::HashSet;
+
+pub(super) struct Writer {
+    connection: Connection,
+    at: At,
+    /// What `event_kinds` holds for sure, so that most events need no write there.
+    kinds: HashSet<&'static str>,
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection, at: At) -> Self {
+        Writer {
+            connection,
+            at,
+            kinds: HashSet::new(),
+        }
+    }
+
+    fn write_all(&mut self, batch: &[Write]) -> rusqlite::Result<Vec<Written>> {
+        let transaction = self.connection.transaction()?;
+        let mut answers = Vec::with_capacity(batch.len());
+        for entry in batch {
+            answers.push(match entry {
+                Write::Append(append) => write_append(&transaction, append, &self.kinds)?,
+                Write::SaveComputer(record) => {
+                    save_computer(&transaction, record)?;
+                    Ok(Vec::new())
+                }
+                Write::NoticeDelivered(task_id) => {
+                    notice_delivered(&transaction, task_id)?;
+                    Ok(Vec::new())
+                }
+                Write::Probe => {
+                    probe(&transaction)?;
+                    Ok(Vec::new())
+                }
+            });
+        }
+        transaction.commit()?;
+        for event in answers.iter().flatten().flatten() {
+            self.kinds.insert(event.event.name());
+        }
+        Ok(answers)
+    }
+}
+
+impl JournalStore for Writer {
+    fn write(&mut self, batch: &[Write]) -> Result<Vec<Written>, StoreError> {
+        let result = self.write_all(batch);
+        self.at.map("write to the journal", result)
+    }
+}
+
+/// All refusals come before the first change, so a refused entry leaves nothing behind.
+fn write_append(
+    transaction: &Transaction<'_>,
+    append: &Append,
+    known_kinds: &HashSet<&'static str>,
+) -> rusqlite::Result<Written> {
+    if let Some(refusal) = refusal(transaction, append)? {
+        return Ok(Err(refusal));
+    }
+    if append.events.is_empty() {
+        return Ok(Ok(Vec::new()));
+    }
+    let written: Vec<StoredEvent> = (append.expected_seq + 1..)
+        .zip(&append.events)
+        .map(|(seq, event)| StoredEvent {
+            task_id: append.task_id.clone(),
+            seq,
+            at_ms: append.at_ms,
+            generation: append.generation,
+            event: event.clone(),
+        })
+        .collect();
+    save_task(transaction, append, written.len() as u64)?;
+    for (hash, content) in &append.blobs {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO blobs (hash, content) VALUES (?1, ?2)")?
+            .execute(params![hash.0, content])?;
+    }
+    for event in &written {
+        insert_event(transaction, event, known_kinds)?;
+        match &event.event {
+            TaskEvent::CallIntended(intended) => call_intended(transaction, event, intended)?,
+            TaskEvent::CallFinished { call_id, report } => {
+                call_finished(transaction, call_id, report)?;
+            }
+            _ => {}
+        }
+    }
+    if let Some(key) = &append.idempotency_key {
+        transaction
+            .prepare_cached(
+                "REPLACE INTO idempotency (owner, key, task_id, at_ms) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![
+                append.summary.owner,
+                key,
+                append.task_id.as_str(),
+                append.at_ms
+            ])?;
+        transaction
+            .prepare_cached("DELETE FROM idempotency WHERE at_ms <= ?1")?
+            .execute([append.at_ms - IDEMPOTENCY_MS])?;
+    }
+    Ok(Ok(written))
+}
+
+fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<Option<Refusal>> {
+    let head: Option<(u64, u64)> = transaction
+        .prepare_cached("SELECT generation, last_seq FROM tasks WHERE task_id = ?1")?
+        .query_row([append.task_id.as_str()], |row| {
+            Ok((count(row, 0)?, count(row, 1)?))
+        })
+        .optional()?;
+    let (generation, last_seq) = head.unwrap_or_default();
+    if append.generation.0 < generation {
+        return Ok(Some(Refusal::Fenced {
+            ours: append.generation.0,
+            found: generation,
+        }));
+    }
+    if append.expected_seq != last_seq {
+        return Ok(Some(Refusal::Sequence {
+            expected: append.expected_seq,
+            found: last_seq,
+        }));
+    }
+    let Some(key) = &append.idempotency_key else {
+        return Ok(None);
+    };
+    let existing: Option<String> = transaction
+        .prepare_cached(
+            "SELECT task_id FROM idempotency WHERE owner = ?1 AND key = ?2 AND at_ms > ?3",
+        )?
+        .query_row(
+            params![append.summary.owner, key, append.at_ms - IDEMPOTENCY_MS],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(existing
+        .and_then(|id| TaskId::parse(&id).ok())
+        .map(|existing| Refusal::Duplicate { existing }))
+}
+
+fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusqlite::Result<()> {
+    let summary = &append.summary;
+    let profile = append.events.iter().find_map(|event| match event {
+        TaskEvent::TaskCreated(created) => Some(created.profile.0.as_str()),
+        _ => None,
+    });
+    let due = summary.status.is_final() && summary.client_id.is_some();
+    transaction
+        .prepare_cached(
+            "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, client_id,
+                                owner, generation, last_seq, profile, summary, notice)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+             ON CONFLICT (task_id) DO UPDATE SET
+                 updated_at_ms = excluded.updated_at_ms, status = excluded.status,
+                 final = excluded.final, kind = excluded.kind, client_id = excluded.client_id,
+                 owner = excluded.owner, generation = excluded.generation,
+                 last_seq = excluded.last_seq, profile = coalesce(tasks.profile, excluded.profile),
+                 summary = excluded.summary, notice = max(tasks.notice, excluded.notice)",
+        )?
+        .execute(params![
+            append.task_id.as_str(),
+            summary.created_at_ms,
+            summary.updated_at_ms,
+            summary.status.as_str(),
+            summary.status.is_final(),
+            summary.kind,
+            summary.client_id.as_ref().map(|id| id.as_str()),
+            summary.owner,
+            stored(append.generation.0),
+            stored(append.expected_seq.saturating_add(added)),
+            profile,
+            json(summary)?,
+            due,
+        ])?;
+    Ok(())
+}
+
+fn insert_event(
+    transaction: &Transaction<'_>,
+    event: &StoredEvent,
+    known_kinds: &HashSet<&'static str>,
+) -> rusqlite::Result<()> {
+    let name = event.event.name();
+    if !known_kinds.contains(name) {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO event_kinds (type, version) VALUES (?1, ?2)")?
+            .execute(params![name, EVENT_VERSION])?;
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute(params![
+            event.task_id.as_str(),
+            stored(event.seq),
+            event.at_ms,
+            stored(event.generation.0),
+            name,
+            EVENT_VERSION,
+            event.event.data().map_err(unwritable)?.to_string(),
+        ])?;
+    Ok(())
+}
+
+fn call_intended(
+    transaction: &Transaction<'_>,
+    event: &StoredEvent,
+    intended: &CallIntended,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO calls (call_id, task_id, client_id, seq, open) VALUES (?1, ?2, ?3, ?4, 1)
+             ON CONFLICT (call_id) DO NOTHING",
+        )?
+        .execute(params![
+            intended.call_id.as_str(),
+            event.task_id.as_str(),
+            intended.client_id.as_str(),
+            intended.seq.map(stored),
+        ])?;
+    let Some(seq) = intended.seq else {
+        return Ok(());
+    };
+    raise_lane(transaction, intended.client_id.as_str(), stored(seq), 0)
+}
+
+/// Closes the call. A result of an `effect` call proves that the computer came as far as its number;
+/// `unknown` and `not_started` prove nothing.
+fn call_finished(
+    transaction: &Transaction<'_>,
+    call_id: &CallId,
+    report: &CallReport,
+) -> rusqlite::Result<()> {
+    let lane: Option<(String, Option<i64>)> = transaction
+        .prepare_cached("UPDATE calls SET open = 0 WHERE call_id = ?1 RETURNING client_id, seq")?
+        .query_row([call_id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match lane {
+        Some((client_id, Some(seq)))
+            if matches!(report.outcome, Outcome::Done | Outcome::Failed) =>
+        {
+            raise_lane(transaction, &client_id, seq, seq)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn raise_lane(
+    transaction: &Transaction<'_>,
+    client_id: &str,
+    high_seq: i64,
+    stored_seq: i64,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO lanes (client_id, high_seq, stored_seq) VALUES (?1, ?2, ?3)
+             ON CONFLICT (client_id) DO UPDATE SET
+                 high_seq = max(high_seq, excluded.high_seq),
+                 stored_seq = max(stored_seq, excluded.stored_seq)",
+        )?
+        .execute(params![client_id, high_seq, stored_seq])?;
+    Ok(())
+}
+
+fn save_computer(transaction: &Transaction<'_>, record: &ComputerRecord) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "REPLACE INTO computers (client_id, boot_id, secret_hash, owner, registration, last_seen_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            record.client_id.as_str(),
+            record.boot_id,
+            record.secret_hash,
+            record.owner,
+            record.registration.to_string(),
+            record.last_seen_ms,
+        ])?;
+    Ok(())
+}
+
+fn notice_delivered(transaction: &Transaction<'_>, task_id: &TaskId) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET notice = 2 WHERE task_id = ?1 AND notice = 1")?
+        .execute([task_id.as_str()])?;
+    Ok(())
+}
+
+fn probe(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO meta (key, value) VALUES ('probe', '0')
+             ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        )?
+        .execute([])?;
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(unwritable)
+}
+
+fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}

@@ -1,0 +1,184 @@
+//! What goes into the store and what comes out.
+
+use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
+use crate::domain::task::{TaskStatus, TaskSummary};
+use serde_json::Value;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Who this journal is. `welcome` tells computers, so that they notice an older or foreign journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// `srv_` and 32 hexadecimal digits, made when the journal was.
+    pub server_id: String,
+    /// Raised when an operator resumes after a backup was put back.
+    pub journal_epoch: u64,
+}
+
+/// One entry of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    Append(Box<Append>),
+    SaveComputer(ComputerRecord),
+    /// A computer was told how this task ended.
+    NoticeDelivered(TaskId),
+    /// Changes nothing that anybody sees; tells whether writing works again.
+    Probe,
+}
+
+/// Events of one task with everything that becomes durable together with them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Append {
+    pub task_id: TaskId,
+    pub generation: Generation,
+    /// The last position that the writer knows of; 0 for a new task.
+    pub expected_seq: u64,
+    pub at_ms: i64,
+    pub events: Vec<TaskEvent>,
+    pub blobs: Vec<(BlobHash, String)>,
+    pub summary: TaskSummary,
+    pub idempotency_key: Option<String>,
+}
+
+/// How one entry of a batch fared: the events with their positions (none unless it was an append), or
+/// why it was refused.
+pub type Written = Result<Vec<StoredEvent>, Refusal>;
+
+/// Why an entry was refused although the store works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The journal of the task ends at another position.
+    Sequence { expected: u64, found: u64 },
+    /// A newer generation has written.
+    Fenced { ours: u64, found: u64 },
+    /// The owner used this idempotency key within 24 hours, for this task.
+    Duplicate { existing: TaskId },
+}
+
+/// A task's journal as read back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Journalled {
+    pub events: Vec<StoredEvent>,
+    /// The pinned profile as JSON; none if its blob is gone.
+    pub profile: Option<String>,
+}
+
+/// Which tasks a list shows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TaskQuery {
+    pub status: Option<TaskStatus>,
+    pub kind: Option<String>,
+    pub client_id: Option<ClientId>,
+    pub owner: Option<String>,
+    /// Only tasks older than the one this cursor names.
+    pub before: Option<Cursor>,
+    /// 0 is taken as 1.
+    pub limit: usize,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskPage {
+    pub tasks: Vec<TaskSummary>,
+    /// Where the next page begins; none on the last one.
+    pub next: Option<Cursor>,
+}
+
+/// A place in the list of tasks. Its text is opaque to clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    pub created_at_ms: i64,
+    pub task_id: TaskId,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}.{}", self.created_at_ms, self.task_id)
+    }
+}
+
+/// A text that no list gave out as a cursor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is no cursor that a list gave out")]
+pub struct BadCursor;
+
+impl std::str::FromStr for Cursor {
+    type Err = BadCursor;
+    fn from_str(text: &str) -> Result<Self, BadCursor> {
+        let (time, task) = text.split_once('.').ok_or(BadCursor)?;
+        Ok(Cursor {
+            created_at_ms: i64::from_str_radix(time, 16).map_err(|_| BadCursor)?,
+            task_id: TaskId::parse(task).map_err(|_| BadCursor)?,
+        })
+    }
+}
+
+/// What is kept of a computer between connections and runs of the server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComputerRecord {
+    pub client_id: ClientId,
+    /// The start of its host program that registered last.
+    pub boot_id: Option<String>,
+    /// A hash of the secret that `welcome` gave it; the secret itself is not kept.
+    pub secret_hash: Option<String>,
+    pub owner: String,
+    /// Label, kind, groups, tools: whatever the registry wants back, as JSON.
+    pub registration: Value,
+    /// When it was last heard of, milliseconds since the Unix epoch.
+    pub last_seen_ms: i64,
+}
+
+/// A computer and how far its lane is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownComputer {
+    pub record: ComputerRecord,
+    pub lane: Lane,
+}
+
+/// The numbers of a computer's lane (design section 8, "Backups and clones"). 0 = none yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lane {
+    /// The highest number ever granted to an `effect` call.
+    pub high_seq: u64,
+    /// The highest number whose result is stored: the computer itself must have come that far.
+    pub stored_seq: u64,
+}
+
+/// Why the store did not do as asked. `code` is stable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error(
+        "{path} is no journal of ccfleet, or it is damaged ({reason}); put back a backup of the data \
+         folder, or move it away to begin anew"
+    )]
+    Damaged { path: PathBuf, reason: String },
+    #[error(
+        "{path} was written by a newer ccfleet (schema {found}, this one knows up to {known}); start that \
+         version again, or choose another data folder"
+    )]
+    NewerSchema {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    #[error(
+        "the journal holds an event that this ccfleet does not know ({kind}, version {version}): a newer \
+         one wrote it; start that version again, or choose another data folder"
+    )]
+    UnknownEvent { kind: String, version: u32 },
+    #[error("{attempt}: {reason}")]
+    Storage { attempt: String, reason: String },
+}
+
+impl StoreError {
+    /// The stable code that goes with the text.
+    pub fn code(&self) -> &'static str {
+        match self {
+            StoreError::Damaged { .. } => "journal_damaged",
+            StoreError::NewerSchema { .. } => "journal_newer_schema",
+            StoreError::UnknownEvent { .. } => "journal_unknown_event",
+            StoreError::Storage { .. } => "journal_storage",
+        }
+    }
+}

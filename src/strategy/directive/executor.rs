@@ -1,0 +1,311 @@
+//! The executor's side: the one directive that it sees, the shape that its answer must have, and the reading
+//! of that answer.
+
+use super::block;
+use crate::domain::chat::{Message, OutputFormat};
+use crate::domain::decision::Inputs;
+use crate::domain::directive::{ASK_USER_TOOL, Reading, StrictRequest};
+use crate::domain::profile::Profile;
+use crate::domain::task::TaskState;
+use crate::prompts::{PromptError, render};
+use crate::strategy::fleet::{ToolLookup, is_allowed};
+use crate::strategy::validate::invented;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// All that an executor is given: one directive, and no history by construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecutorInput<'a> {
+    text: Cow<'a, str>,
+}
+
+impl<'a> ExecutorInput<'a> {
+    /// The directive that was read, in its canonical form; an unclear one as it stands.
+    pub fn of(reading: &'a Reading) -> Self {
+        let text = match reading {
+            Reading::Clear { directive, .. } => Cow::Owned(super::printer::print(directive)),
+            Reading::Unclear { text, .. } => Cow::Borrowed(text.as_str()),
+            Reading::Nothing { .. } => Cow::Borrowed(""),
+        };
+        ExecutorInput { text }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The directive's keyword, as far as one can be read.
+    fn keyword(&self) -> String {
+        let first = self.text.lines().next().unwrap_or_default();
+        let word = block::field_of(first).map_or(first.trim(), |(_, value)| value);
+        word.trim_matches(|c: char| !c.is_ascii_alphanumeric())
+            .to_ascii_uppercase()
+            .replace([' ', '-'], "_")
+    }
+
+    /// The tools that this directive can mean; none for `DONE`. `TOOL` may mean any.
+    fn possible_tools(&self) -> Option<&'static [&'static str]> {
+        match self.keyword().as_str() {
+            "ASK_USER" => Some(&[ASK_USER_TOOL]),
+            "WRITE_FILE" => Some(&["fs_write", "write_and_run"]),
+            "RUN" => Some(&["run_program"]),
+            "SHELL" => Some(&["shell_exec"]),
+            "DONE" => Some(&[]),
+            _ => None,
+        }
+    }
+}
+
+/// The executor's prompt; with `repair`, what was wrong with its former answer and that answer.
+pub fn prompt(
+    state: &TaskState,
+    profile: &Profile,
+    tools: &ToolLookup<'_>,
+    input: &ExecutorInput<'_>,
+    repair: Option<(&[String], &str)>,
+) -> Result<Vec<Message>, PromptError> {
+    let listed: Vec<Value> = tools
+        .all()
+        .into_iter()
+        .filter(|tool| is_allowed(state, profile, &tool.name))
+        .map(|tool| {
+            let args = tool.args_schema.as_ref().map(super::memory::brief_schema);
+            json!({"name": tool.name, "args": args.or_else(|| tool.args.clone()).unwrap_or_default()})
+        })
+        .collect();
+    let mut messages = vec![
+        Message::system(render(
+            &profile.prompts,
+            "directive/executor",
+            json!({"tools": listed}),
+        )?),
+        Message::user(render(
+            &profile.prompts,
+            "directive/executor_input",
+            json!({"directive": input.text()}),
+        )?),
+    ];
+    if let Some((problems, answer)) = repair {
+        messages.push(Message::assistant(answer));
+        let problems = json!({"problems": problems});
+        messages.push(Message::user(render(
+            &profile.prompts,
+            "directive/executor_repair",
+            problems,
+        )?));
+    }
+    Ok(messages)
+}
+
+/// The schema of the executor's answer, compiled from the tools and computers that are there now: a model that
+/// is held to it cannot name one that does not exist.
+pub fn format(
+    state: &TaskState,
+    profile: &Profile,
+    tools: &ToolLookup<'_>,
+    inputs: &Inputs,
+    input: &ExecutorInput<'_>,
+) -> OutputFormat {
+    let possible = input.possible_tools();
+    let computers: Vec<&str> = inputs
+        .fleet
+        .computers
+        .iter()
+        .map(|c| c.client_id.as_str())
+        .collect();
+    let mut shapes: Vec<Value> = tools
+        .all()
+        .into_iter()
+        .filter(|tool| is_allowed(state, profile, &tool.name))
+        .filter(|tool| possible.is_none_or(|names| names.contains(&tool.name.as_str())))
+        .map(|tool| {
+            let schema = tool
+                .args_schema
+                .as_ref()
+                .map_or(json!({"type": "object"}), simple_schema);
+            tool_shape(&tool.name, schema, &computers)
+        })
+        .collect();
+    if possible.is_none_or(|names| names.contains(&ASK_USER_TOOL)) {
+        let question = json!({"type": "object", "required": ["question", "why"], "additionalProperties": false,
+            "properties": {"question": text(400), "why": text(400), "next": text(400)}});
+        shapes.push(tool_shape(ASK_USER_TOOL, question, &[]));
+    }
+    if possible.is_none_or(|names| names.is_empty()) {
+        shapes.push(json!({"type": "object", "required": ["kind", "explanation", "result"], "additionalProperties": false,
+            "properties": {"kind": {"const": "final"}, "explanation": text(200), "result": {
+                "type": "object", "required": ["success", "message"], "additionalProperties": false,
+                "properties": {"success": {"type": "boolean"}, "message": text(400)}}}}));
+    }
+    shapes.push(
+        json!({"type": "object", "required": ["kind", "missing"], "additionalProperties": false,
+        "properties": {"kind": {"const": "unclear"},
+            "missing": {"type": "array", "items": text(200), "minItems": 1, "maxItems": 5}}}),
+    );
+    OutputFormat::Schema(json!({"anyOf": shapes}))
+}
+
+fn text(max: u32) -> Value {
+    json!({"type": "string", "maxLength": max})
+}
+
+fn tool_shape(name: &str, parameters: Value, computers: &[&str]) -> Value {
+    let mut shape = json!({"type": "object", "required": ["kind", "explanation", "tool", "parameters"],
+        "additionalProperties": false,
+        "properties": {"kind": {"const": "tool"}, "explanation": text(200), "tool": {"const": name},
+            "parameters": parameters}});
+    if !computers.is_empty() {
+        shape["properties"]["on"] = json!({"enum": computers});
+    }
+    shape
+}
+
+/// The part of a schema that constrained decoders understand; the whole schema is checked afterwards.
+fn simple_schema(schema: &Value) -> Value {
+    const KEPT: [&str; 8] = [
+        "type",
+        "required",
+        "enum",
+        "const",
+        "maxLength",
+        "maxItems",
+        "minItems",
+        "additionalProperties",
+    ];
+    let Some(fields) = schema.as_object() else {
+        return json!({});
+    };
+    let mut simple: Map<String, Value> = fields
+        .iter()
+        .filter(|(name, value)| KEPT.contains(&name.as_str()) && !value.is_object())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if let Some(properties) = fields.get("properties").and_then(Value::as_object) {
+        let properties = properties
+            .iter()
+            .map(|(name, schema)| (name.clone(), simple_schema(schema)));
+        simple.insert("properties".to_owned(), Value::Object(properties.collect()));
+    }
+    if let Some(items) = fields.get("items") {
+        simple.insert("items".to_owned(), simple_schema(items));
+    }
+    Value::Object(simple)
+}
+
+/// Reads an executor's answer: one strict request, or why it is none.
+pub fn read(answer: &str) -> Result<StrictRequest, Vec<String>> {
+    let text = block::without_thinking(answer);
+    let Some(json) = first_object(text) else {
+        return Err(vec!["the answer holds no JSON object".to_owned()]);
+    };
+    let request: StrictRequest = serde_json::from_str(json)
+        .map_err(|error| vec![format!("the JSON is not a strict request: {error}")])?;
+    match &request {
+        StrictRequest::Tool { parameters, .. } if !parameters.is_object() => {
+            Err(vec!["parameters is no JSON object".to_owned()])
+        }
+        _ => Ok(request),
+    }
+}
+
+/// The first `{…}` whose braces match, braces in strings left aside.
+fn first_object(text: &str) -> Option<&str> {
+    let start = text.find('{')?;
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (at, byte) in text[start..].bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(&text[start..=start + at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where a request says something else than the directive did: another tool, or words that do not stand in it.
+pub fn disagreements(input: &ExecutorInput<'_>, request: &StrictRequest) -> Vec<String> {
+    let possible = input.possible_tools();
+    match request {
+        StrictRequest::Tool {
+            tool, parameters, ..
+        } => {
+            let mut problems = Vec::new();
+            let allowed = match possible {
+                Some(names) => names.contains(&tool.as_str()),
+                None => input.text().contains(tool.as_str()),
+            };
+            if !allowed {
+                problems.push(format!(
+                    "the directive {} does not mean the tool {tool}",
+                    input.keyword()
+                ));
+            }
+            for text in invented(parameters, input.text()) {
+                problems.push(format!("\"{text}\" does not stand in the directive"));
+            }
+            problems
+        }
+        StrictRequest::Final { .. } if possible.is_some_and(|names| !names.is_empty()) => {
+            vec![format!(
+                "the directive {} does not end the task",
+                input.keyword()
+            )]
+        }
+        StrictRequest::Final { .. } | StrictRequest::Unclear { .. } => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_request_is_read_out_of_chatter_and_fences() {
+        let answer = "Sure:\n```json\n{\"kind\":\"tool\",\"explanation\":\"a } b\",\"tool\":\"x\",\"parameters\":{}}\n```";
+        assert!(matches!(read(answer), Ok(StrictRequest::Tool { .. })));
+        assert!(read("{\"kind\":\"tool\",\"tool\":\"x\"}").unwrap_err()[0].contains("explanation"));
+        assert!(read("{\"kind\":\"tool\"").is_err());
+    }
+
+    #[test]
+    fn an_executor_may_not_choose_another_tool_or_invent_a_path() {
+        let reading = super::super::parser::read("DIRECTIVE: RUN\nPATH: /a.lua\nARGS: [\"x\"]");
+        let input = ExecutorInput::of(&reading);
+        let request = |tool: &str, path: &str| StrictRequest::Tool {
+            explanation: String::new(),
+            tool: tool.into(),
+            parameters: json!({"path": path, "args": ["x"]}),
+            on: None,
+        };
+        assert!(disagreements(&input, &request("run_program", "a.lua")).is_empty());
+        assert_eq!(
+            disagreements(&input, &request("fs_delete", "/a.lua")).len(),
+            1
+        );
+        assert_eq!(
+            disagreements(&input, &request("run_program", "/b.lua")).len(),
+            1
+        );
+        let done = StrictRequest::Final {
+            explanation: String::new(),
+            result: Default::default(),
+        };
+        assert_eq!(disagreements(&input, &done).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn reading_noise_never_panics(text in "(\\{|\\}|\"|\\\\|kind|:|\\PC){0,40}") {
+            let _ = read(&text);
+        }
+    }
+}

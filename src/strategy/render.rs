@@ -1,0 +1,132 @@
+//! How a call's end is told to a planner: what it said stands in fences, what it means in plain lines.
+
+use super::text::{fenced, head_and_tail};
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::task::{CallEnd, CallRecord};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// Fields of a result that hold text for people; everything else is shown as JSON.
+const TEXT_FIELDS: [&str; 4] = ["output", "content", "error", "traceback"];
+
+/// The order in which a reader follows what happened.
+const SHOWN_FIRST: [&str; 4] = ["write", "run", "output", "content"];
+
+/// A call and its end, for a prompt. `max_bytes` bounds each text.
+pub fn call(call: &CallRecord, expect: Option<&str>, max_bytes: usize) -> String {
+    let place = match &call.intended {
+        Some(intended) => format!(" on {}", intended.client_id),
+        None => String::new(),
+    };
+    let mut out = format!("## {}{place}: ", super::directive::call_title(call));
+    match &call.end {
+        CallEnd::Open => out.push_str("still running\n"),
+        CallEnd::NotPlaced(no_route) => {
+            let _ = writeln!(out, "not carried out\n{}", no_route.message);
+        }
+        CallEnd::Finished(report) => finished(&mut out, report, max_bytes),
+    }
+    if let Some(text) = expect.and_then(quoted_part) {
+        let seen = if output_of(call).contains(text) {
+            "was found"
+        } else {
+            "was NOT found"
+        };
+        let _ = writeln!(out, "EXPECT: \"{text}\" {seen} in the output");
+    }
+    out.trim_end().to_owned()
+}
+
+fn finished(out: &mut String, report: &CallReport, max_bytes: usize) {
+    let line = match report.outcome {
+        Outcome::Done if report.succeeded() => "done",
+        Outcome::Done => "done, and it reports a FAILURE",
+        Outcome::Failed => "FAILED",
+        Outcome::NotStarted => "not carried out (nothing happened)",
+        Outcome::Unknown => "outcome UNKNOWN: it may or may not have happened",
+    };
+    out.push_str(line);
+    out.push('\n');
+    if let Some(error) = &report.error {
+        let _ = writeln!(out, "error: {}", head_and_tail(error, max_bytes));
+    }
+    match &report.result {
+        Some(Value::Object(fields)) => object(out, fields, max_bytes),
+        Some(Value::Null) | None => {}
+        Some(other) => {
+            let _ = writeln!(
+                out,
+                "{}",
+                fenced(&head_and_tail(&other.to_string(), max_bytes), "json")
+            );
+        }
+    }
+    if report.truncated {
+        out.push_str("(the result was too large and was cut on the computer)\n");
+    }
+}
+
+fn object(out: &mut String, fields: &Map<String, Value>, max_bytes: usize) {
+    let mut rest = Map::new();
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_by_key(|(name, _)| {
+        SHOWN_FIRST
+            .iter()
+            .position(|first| first == name)
+            .unwrap_or(SHOWN_FIRST.len())
+    });
+    for (name, value) in fields {
+        match value {
+            // `write_and_run` reports the two parts apart.
+            Value::Object(part) if name == "write" || name == "run" => {
+                let success = part.get("success") == Some(&Value::Bool(true));
+                let _ = writeln!(out, "{name}: {}", if success { "ok" } else { "FAILED" });
+                object(out, part, max_bytes);
+            }
+            Value::String(text) if TEXT_FIELDS.contains(&name.as_str()) => {
+                let shown = if text.is_empty() {
+                    "(nothing)".to_owned()
+                } else {
+                    format!("\n{}", fenced(&head_and_tail(text, max_bytes), ""))
+                };
+                let _ = writeln!(out, "{name}: {shown}");
+            }
+            // Said already, or of no use to a planner.
+            _ if matches!(name.as_str(), "success" | "duration_ms") => {}
+            Value::Null => {}
+            _ => {
+                rest.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    if !rest.is_empty() {
+        let _ = writeln!(
+            out,
+            "{}",
+            head_and_tail(&Value::Object(rest).to_string(), max_bytes)
+        );
+    }
+}
+
+/// The part of an expectation between the first two quotes: only that is matched.
+pub fn quoted_part(expect: &str) -> Option<&str> {
+    let (_, rest) = expect.split_once('"')?;
+    let (text, _) = rest.split_once('"')?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// What a program printed, wherever the tool reports it.
+pub fn output_of(call: &CallRecord) -> String {
+    let CallEnd::Finished(report) = &call.end else {
+        return String::new();
+    };
+    let Some(result) = &report.result else {
+        return String::new();
+    };
+    let said = |at: &str| result.pointer(at).and_then(Value::as_str);
+    said("/output")
+        .or(said("/run/output"))
+        .or(said("/content"))
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,136 @@
+//! Validation of a strict request: the tool exists and is allowed, the arguments match its schema, and
+//! nothing in them was invented. Validation only bounces; it never repairs.
+
+use super::fleet::{Found, ToolLookup, is_allowed};
+use crate::domain::profile::Profile;
+use crate::domain::task::TaskState;
+use serde_json::Value;
+
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    NotAllowed(String),
+    UnknownTool(String),
+    /// The computer that would know the tool has not been seen yet: wait, do not refuse.
+    CannotTell,
+    Arguments(Vec<String>),
+}
+
+/// How deep arguments may nest (the depth that the JSON library on computers reads safely is 250).
+const MAX_DEPTH: usize = 64;
+
+/// Checks a tool call against what is online and allowed.
+pub fn check_call(
+    state: &TaskState,
+    profile: &Profile,
+    tools: &ToolLookup<'_>,
+    tool: &str,
+    args: &Value,
+) -> Result<(), Refusal> {
+    if !is_allowed(state, profile, tool) {
+        return Err(Refusal::NotAllowed(tool.to_owned()));
+    }
+    let spec = match tools.find(tool) {
+        Found::Tool(spec) => spec,
+        Found::Unknown => return Err(Refusal::UnknownTool(tool.to_owned())),
+        Found::CannotTell => return Err(Refusal::CannotTell),
+    };
+    if !args.is_object() {
+        return Err(Refusal::Arguments(vec![
+            "the arguments are no JSON object".to_owned(),
+        ]));
+    }
+    if depth(args) > MAX_DEPTH {
+        return Err(Refusal::Arguments(vec![format!(
+            "the arguments nest deeper than {MAX_DEPTH}"
+        )]));
+    }
+    match &spec.args_schema {
+        Some(schema) => check_schema(schema, args).map_err(Refusal::Arguments),
+        None => Ok(()),
+    }
+}
+
+/// Each way in which `args` break `schema`, at most five. A schema that is itself broken refuses nothing: its
+/// tool was accepted at registration, so this cannot be the caller's fault.
+pub fn check_schema(schema: &Value, args: &Value) -> Result<(), Vec<String>> {
+    let Ok(validator) = jsonschema::validator_for(schema) else {
+        return Ok(());
+    };
+    let problems: Vec<String> = validator
+        .iter_errors(args)
+        .take(5)
+        .map(|error| match error.instance_path().to_string() {
+            path if path.is_empty() => error.to_string(),
+            path => format!("{path}: {error}"),
+        })
+        .collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// The texts in `args` that do not stand in `source`: a translator that adds any has invented it. A leading
+/// slash and the end of lines may differ.
+pub fn invented(args: &Value, source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    collect_invented(args, &source.replace("\r\n", "\n"), &mut found);
+    found
+}
+
+fn collect_invented(value: &Value, source: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            let text = text.replace("\r\n", "\n");
+            let core = text.trim().trim_start_matches('/');
+            let as_json = serde_json::json!(core).to_string();
+            let escaped = as_json.trim_matches('"');
+            if !core.is_empty() && !source.contains(core) && !source.contains(escaped) {
+                found.push(text.chars().take(60).collect());
+            }
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_invented(item, source, found)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| collect_invented(field, source, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_error_names_the_field() {
+        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
+            "additionalProperties": false});
+        assert_eq!(check_schema(&schema, &json!({"path": "/a"})), Ok(()));
+        let wrong = check_schema(&schema, &json!({"path": 3})).unwrap_err();
+        assert!(wrong[0].starts_with("/path: "), "{wrong:?}");
+        assert!(check_schema(&schema, &json!({})).unwrap_err()[0].contains("path"));
+    }
+
+    #[test]
+    fn what_the_directive_does_not_say_is_invented() {
+        let source = "run TODO.lua with \"buy milk\"\nprint(\"a\\nb\")";
+        assert!(invented(&json!({"path": "/TODO.lua", "args": ["buy milk"]}), source).is_empty());
+        assert_eq!(
+            invented(&json!({"path": "/other.lua"}), source),
+            ["/other.lua"]
+        );
+    }
+}
