@@ -212,7 +212,7 @@ fn suggestion(path: &str) -> Option<String> {
         let likeness = strsim::jaro_winkler(name, known_name) - elsewhere;
         (likeness, known.path.as_str())
     };
-    let is_in_section = reference::is_section(section);
+    let is_in_section = reference::sections().iter().any(|s| s.name == section);
     let sections = reference::sections().iter().filter(|_| !is_in_section);
     let likeness_of_section = |known: &'static reference::Section| {
         let likeness = strsim::jaro_winkler(path, &known.name);

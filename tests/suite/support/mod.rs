@@ -1,7 +1,10 @@
 //! What several tests need: the program as a process, and its HTTP API as a client.
 
 pub mod api;
+pub mod ollama_translator;
 pub mod process;
+pub mod python;
+pub mod real_model;
 
 use std::time::{Duration, Instant};
 
