@@ -4,6 +4,7 @@
 //! the last run → ready. Stop: no new work → tasks halt → connections close → HTTP → journal → lock.
 //! Nothing else in the house starts an actor that lives as long as the server.
 
+mod fleet;
 mod folder;
 mod parts;
 #[cfg(test)]
@@ -15,7 +16,7 @@ pub use parts::{Leaves, Upper};
 use crate::actors::feed::Feed;
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::gateway::Gateway;
-use crate::actors::journal::messages::CloseJournal;
+use crate::actors::journal::messages::{CloseJournal, JournalError};
 use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, OpenQuestions, Shutdown, StartTask,
@@ -69,6 +70,8 @@ pub enum AppError {
     Prompts(#[from] PromptError),
     #[error(transparent)]
     Kinds(#[from] KindError),
+    #[error("the known computers cannot be read: {0}")]
+    Computers(JournalError),
     #[error("tasks of the last run were not taken up: {0}")]
     Restore(String),
 }
@@ -104,7 +107,7 @@ impl App {
     async fn start_with(
         settings: Settings,
         options: Options,
-        upper: impl FnOnce(&Leaves) -> Result<Upper, AppError>,
+        upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
         let bind = settings.server.bind;
         let loopback = bind.ip().is_loopback();
@@ -140,9 +143,9 @@ impl App {
         folder: DataFolder,
         listener: TcpListener,
         loopback: bool,
-        upper: impl FnOnce(&Leaves) -> Result<Upper, AppError>,
+        upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
-        let upper = upper(&leaves)?;
+        let upper = upper(&leaves).await?;
         let stage = StageCell::default();
         let api = Api {
             start_task: upper.start_task.clone(),

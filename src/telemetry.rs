@@ -3,13 +3,23 @@
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
+/// Others' crates that tell of their own workings as `info`; heard below `warn` only when they are named.
+const QUIET: &[&str] = &["actix_server"];
+
+fn with_quiet_guests(filter: &str) -> String {
+    let unnamed = QUIET.iter().filter(|guest| !filter.contains(**guest));
+    unnamed.fold(filter.to_owned(), |all, guest| {
+        format!("{guest}=warn,{all}")
+    })
+}
+
 /// Starts logging with a filter such as `info` or `ccfleet=debug,actix_web=warn`. A second call changes nothing.
 ///
 /// # Errors
 /// The filter cannot be read; the text says why.
 pub fn init(filter: &str) -> Result<(), String> {
     let filter = EnvFilter::builder()
-        .parse(filter)
+        .parse(with_quiet_guests(filter))
         .map_err(|error| format!("the log filter \"{filter}\" cannot be read: {error}"))?;
     // Fails only if logging was started before, for example by a test.
     let _ = tracing_subscriber::fmt()

@@ -1,6 +1,7 @@
 //! The two storeys of the server: leaves that ask nobody, and what stands on them.
 
 use super::AppError;
+use super::fleet::Fleet;
 use crate::actors::consult::Consulting;
 use crate::actors::executor::Executor;
 use crate::actors::feed::Feed;
@@ -62,9 +63,10 @@ pub(super) fn status(leaves: &Leaves) -> Vec<(&'static str, Source<Value>)> {
 }
 
 /// Builds the upper storey. This is the one place where the supervisor and the registry are plugged in.
-pub(super) fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
-    let fleet = fleet(leaves);
-    let supervisor = supervisor(leaves, fleet.router)?;
+pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
+    let fleet = Fleet::start(leaves).await?;
+    let supervisor = supervisor(leaves, fleet.router.clone())?;
+    fleet.meet(&supervisor);
     let restore = supervisor.clone();
     Ok(Upper {
         start_task: supervisor.clone().recipient(),
@@ -79,32 +81,15 @@ pub(super) fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
                 Some(restored.map(taken_up).map_err(|error| error.to_string()))
             })
         }),
-        computers: fleet.computers,
-        routes: fleet.routes,
-        close: fleet.close,
+        computers: fleet.computers(),
+        routes: fleet.routes(),
+        close: fleet.close(),
     })
 }
 
 fn taken_up(count: usize) {
     if count > 0 {
         tracing::info!(count, "tasks of the last run were taken up");
-    }
-}
-
-/// Computers and how they are found.
-struct Fleet {
-    router: Router,
-    computers: Source<Vec<ComputerBody>>,
-    routes: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
-    close: Source<()>,
-}
-
-fn fleet(_leaves: &Leaves) -> Fleet {
-    Fleet {
-        router: Router,
-        computers: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
-        routes: Arc::new(|_| {}),
-        close: Arc::new(|| Box::pin(async { Some(()) })),
     }
 }
 

@@ -12,8 +12,13 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 it went wrong while running, 2 wrong use or settings, 3 the address cannot be listened on,
-4 the data folder or its journal cannot be used, 130 stopped at once by a second Ctrl-C.";
+Exit codes:
+  0    done
+  1    it went wrong while running
+  2    wrong use or settings
+  3    the address cannot be listened on
+  4    the data folder or its journal cannot be used
+  130  stopped at once by a second Ctrl-C";
 
 /// Local language models run fleets of ComputerCraft computers.
 #[derive(Debug, Parser)]

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ccfleet serve                                    models from Ollama on this machine, data in ./ccfleet-data
+  ccfleet serve
+      models from Ollama on this machine, data in ./ccfleet-data
   ccfleet serve --bind 127.0.0.1:9000 --data /srv/ccfleet
   ccfleet serve --config fleet.toml --log ccfleet=debug
   CCFLEET__MODELS__PLANNER__MODEL=qwen3:8b ccfleet serve
@@ -19,8 +20,13 @@ A computer connects to ws://HOST:PORT/ws; to try it without Minecraft:
 
 Ctrl-C or SIGTERM stops in order (tasks go on at the next start); a second Ctrl-C stops at once.
 
-Exit codes: 0 stopped in order, 1 it went wrong while running, 2 wrong use or settings, 3 the address cannot be
-listened on, 4 the data folder or its journal cannot be used, 130 stopped at once.";
+Exit codes:
+  0    stopped in order
+  1    it went wrong while running
+  2    wrong use or settings
+  3    the address cannot be listened on
+  4    the data folder or its journal cannot be used
+  130  stopped at once by a second Ctrl-C";
 
 /// Run the server: computers connect to it, tasks are given to it.
 #[derive(Debug, clap::Args)]
@@ -94,7 +100,7 @@ pub(super) fn exit_of(error: &AppError) -> Exit {
         | AppError::Prompts(_)
         | AppError::Kinds(_) => Exit::Usage,
         AppError::Bind { .. } => Exit::Address,
-        AppError::Folder(_) | AppError::Store(_) => Exit::Data,
+        AppError::Folder(_) | AppError::Store(_) | AppError::Computers(_) => Exit::Data,
         AppError::Restore(_) => Exit::Failed,
     }
 }

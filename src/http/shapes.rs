@@ -1,5 +1,6 @@
 //! The JSON shapes of the API (wire contract, "HTTP").
 
+use crate::actors::computer::view::ComputerStatus;
 use crate::domain::event::{EVENT_VERSION, StoredEvent};
 use crate::domain::ids::ClientId;
 use crate::domain::task::TaskSummary;
@@ -77,7 +78,7 @@ pub struct ComputerBody {
     pub groups: Vec<String>,
     pub online: bool,
     /// `ready`, `busy`, `unresponsive`, `offline` or `stopped`.
-    pub state: String,
+    pub state: &'static str,
     /// Since when it is in that state, RFC 3339.
     pub since: String,
     pub library_version: Option<String>,
@@ -87,6 +88,25 @@ pub struct ComputerBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_call: Option<String>,
     pub owner: String,
+}
+
+impl From<ComputerStatus> for ComputerBody {
+    fn from(status: ComputerStatus) -> Self {
+        ComputerBody {
+            client_id: status.client_id,
+            label: status.label,
+            kind: status.kind,
+            groups: status.groups,
+            online: status.online,
+            state: status.state.as_str(),
+            since: time(status.since_ms),
+            library_version: status.library_version,
+            tools: status.tools,
+            queue: status.queue,
+            current_call: status.current_call,
+            owner: status.owner,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -260,7 +260,7 @@ fn turtle() -> ComputerBody {
         kind: Some("turtle".into()),
         groups: vec!["mine".into()],
         online: true,
-        state: "ready".into(),
+        state: "ready",
         since: time(1_700_000_000_000),
         library_version: None,
         tools: Vec::new(),

@@ -238,6 +238,12 @@ fn a_lane_remembers_the_highest_number_granted_and_the_highest_with_a_result() {
             }
         );
 
+        let known = |store: &OpenStore| -> Vec<bool> {
+            let ids = calls.iter();
+            ids.map(|id| store.reads.has_result(id).unwrap()).collect()
+        };
+        assert_eq!(known(&store), [true, false, false, true]);
+
         // An unknown outcome that turns out later counts then.
         write_one(
             &mut store,
@@ -251,6 +257,7 @@ fn a_lane_remembers_the_highest_number_granted_and_the_highest_with_a_result() {
                 stored_seq: 2
             }
         );
+        assert_eq!(known(&store), [true, true, false, true]);
     });
 }
 

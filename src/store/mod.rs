@@ -13,7 +13,7 @@ mod types;
 pub use types::*;
 
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::{BlobHash, ClientId, TaskId};
+use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
 
 /// How long an idempotency key holds, in milliseconds (wire contract: 24 hours per owner).
@@ -64,6 +64,9 @@ pub trait JournalReads: Send {
     fn computers(&self) -> Result<Vec<KnownComputer>, StoreError>;
 
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError>;
+
+    /// Whether a call's result is stored: it is journalled as done or failed, not only as unknown.
+    fn has_result(&self, call_id: &CallId) -> Result<bool, StoreError>;
 
     /// Ended tasks of a computer that it was not told of, oldest first.
     fn undelivered_notices(

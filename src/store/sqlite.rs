@@ -34,6 +34,10 @@ const STATEMENT_CACHE: usize = 64;
 pub fn open(folder: &Path) -> Result<OpenStore, StoreError> {
     let path = folder.join(FILE_NAME);
     let at = At(path.clone());
+    make_private(&path).map_err(|error| StoreError::Storage {
+        attempt: format!("make the journal ({})", path.display()),
+        reason: error.to_string(),
+    })?;
     let mut writer = at.map(
         "open the journal",
         connect(
@@ -53,6 +57,16 @@ pub fn open(folder: &Path) -> Result<OpenStore, StoreError> {
         writer: Box::new(write::Writer::new(writer, at.clone())),
         reads: Box::new(read::Reader::new(reader, at)),
     })
+}
+
+/// Makes the file before SQLite would, readable by its owner alone: it holds prompts and what tools said.
+/// SQLite gives the files beside it the same rights.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(|_| ())
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {

@@ -2,7 +2,7 @@
 
 use super::batch::refused;
 use super::messages::{JournalError, LoadedTask};
-use crate::domain::ids::{BlobHash, ClientId, TaskId};
+use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
 use crate::store::{
     EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
@@ -105,6 +105,11 @@ impl JournalReader {
 
     pub async fn lane(&self, client_id: ClientId) -> Result<Lane, JournalError> {
         self.read(move |reads| reads.lane(&client_id)).await
+    }
+
+    /// Whether a call's result is stored, so that its computer may forget the receipt.
+    pub async fn has_result(&self, call_id: CallId) -> Result<bool, JournalError> {
+        self.read(move |reads| reads.has_result(&call_id)).await
     }
 
     /// As [`super::messages::UndeliveredNotices`].

@@ -51,13 +51,15 @@ CREATE TABLE blobs (
     content TEXT NOT NULL
 ) STRICT;
 
--- Calls that were intended; open until an outcome is journalled. seq only for effect calls.
+-- Calls that were intended; open until an outcome is journalled, result once it is done or failed (and not
+-- only unknown). seq only for effect calls.
 CREATE TABLE calls (
     call_id   TEXT    NOT NULL PRIMARY KEY,
     task_id   TEXT    NOT NULL REFERENCES tasks (task_id),
     client_id TEXT    NOT NULL,
     seq       INTEGER,
-    open      INTEGER NOT NULL
+    open      INTEGER NOT NULL,
+    result    INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX calls_open ON calls (task_id) WHERE open = 1;
 

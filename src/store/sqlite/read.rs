@@ -6,7 +6,7 @@ use super::super::{
 };
 use super::{At, count, is_known, stored};
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
+use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::task::TaskSummary;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::{Value, json};
@@ -306,6 +306,16 @@ impl JournalReads for Reader {
             },
         )?;
         Ok(lane.unwrap_or_default())
+    }
+
+    fn has_result(&self, call_id: &CallId) -> Result<bool, StoreError> {
+        let result: Option<bool> = self.one(
+            "look a call up",
+            "SELECT result FROM calls WHERE call_id = ?1",
+            [call_id.as_str()],
+            |row| row.get(0),
+        )?;
+        Ok(result.unwrap_or(false))
     }
 
     fn undelivered_notices(

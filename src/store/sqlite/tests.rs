@@ -232,3 +232,15 @@ fn a_store_that_could_not_write_can_when_the_obstacle_is_gone() {
     tamper(folder.path(), "DROP TRIGGER full");
     assert!(store.writer.write(&[entry]).unwrap()[0].is_ok());
 }
+
+#[cfg(unix)]
+#[test]
+fn the_journal_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, _store) = crashed(1);
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", entry.file_name());
+    }
+}

@@ -248,16 +248,18 @@ fn call_finished(
     call_id: &CallId,
     report: &CallReport,
 ) -> rusqlite::Result<()> {
+    let has_result = matches!(report.outcome, Outcome::Done | Outcome::Failed);
     let lane: Option<(String, Option<i64>)> = transaction
-        .prepare_cached("UPDATE calls SET open = 0 WHERE call_id = ?1 RETURNING client_id, seq")?
-        .query_row([call_id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached(
+            "UPDATE calls SET open = 0, result = max(result, ?2) WHERE call_id = ?1
+             RETURNING client_id, seq",
+        )?
+        .query_row(params![call_id.as_str(), has_result], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .optional()?;
     match lane {
-        Some((client_id, Some(seq)))
-            if matches!(report.outcome, Outcome::Done | Outcome::Failed) =>
-        {
-            raise_lane(transaction, &client_id, seq, seq)
-        }
+        Some((client_id, Some(seq))) if has_result => raise_lane(transaction, &client_id, seq, seq),
         _ => Ok(()),
     }
 }

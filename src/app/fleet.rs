@@ -1,0 +1,148 @@
+//! The computers' side: registry, router and the route by which computers connect.
+
+use super::{AppError, Leaves};
+use crate::actors::computer::CallLookup;
+use crate::actors::computer::lane::LaneLimits;
+use crate::actors::connection::{ConnectionDeps, ConnectionSettings, TaskDesk, TaskLookup};
+use crate::actors::journal::JournalReader;
+use crate::actors::registry::messages::{CloseConnections, SetListener};
+use crate::actors::registry::router::Router;
+use crate::actors::registry::{Registry, RegistryLinks};
+use crate::actors::supervisor::Supervisor;
+use crate::config::Settings;
+use crate::http::ws::WsGate;
+use crate::http::{ComputerBody, Source};
+use crate::wire::frames::outgoing::Library;
+use actix::{Actor, Addr};
+use actix_web::web::ServiceConfig;
+use std::sync::{Arc, OnceLock};
+
+/// Computers and how they are found.
+pub(super) struct Fleet {
+    pub(super) router: Router,
+    registry: Addr<Registry>,
+    gate: WsGate,
+    /// Filled once the supervisor runs, before the server listens.
+    desk: Arc<OnceLock<TaskDesk>>,
+}
+
+impl Fleet {
+    /// Starts the registry with every computer that the journal knows.
+    pub(super) async fn start(leaves: &Leaves) -> Result<Self, AppError> {
+        let known = leaves.reader.computers().await;
+        let known = known.map_err(AppError::Computers)?;
+        let router = Router::default();
+        let links = RegistryLinks {
+            save: Some(leaves.journal.clone().recipient()),
+            undelivered: Some(leaves.journal.clone().recipient()),
+            delivered: Some(leaves.journal.clone().recipient()),
+            find_call: Some(find_call(&leaves.reader)),
+        };
+        let limits = lane_limits(&leaves.settings);
+        let registry = Registry::new(router.clone(), known, limits, links, Vec::new()).start();
+        let desk = Arc::default();
+        let gate = WsGate::new(ConnectionDeps {
+            settings: Arc::new(connection_settings(leaves)),
+            register: registry.clone().recipient(),
+            gone: registry.clone().recipient(),
+            tasks: Arc::clone(&desk),
+            find_task: Some(find_task(&leaves.reader)),
+        });
+        Ok(Fleet {
+            router,
+            registry,
+            gate,
+            desk,
+        })
+    }
+
+    /// Closes the one cycle in the house: tasks find computers, and computers tell of themselves and create
+    /// tasks.
+    pub(super) fn meet(&self, supervisor: &Addr<Supervisor>) {
+        let listener = SetListener(supervisor.clone().recipient());
+        self.registry.do_send(listener);
+        let desk = TaskDesk {
+            start: supervisor.clone().recipient(),
+            cancel: supervisor.clone().recipient(),
+            answer: supervisor.clone().recipient(),
+        };
+        // A fleet meets one supervisor in its life.
+        let _ = self.desk.set(desk);
+    }
+
+    pub(super) fn computers(&self) -> Source<Vec<ComputerBody>> {
+        let router = self.router.clone();
+        Arc::new(move || {
+            let computers = router.computers().into_iter().map(ComputerBody::from);
+            let computers = computers.collect();
+            Box::pin(async { Some(computers) })
+        })
+    }
+
+    pub(super) fn routes(&self) -> Arc<dyn Fn(&mut ServiceConfig) + Send + Sync> {
+        let gate = self.gate.clone();
+        Arc::new(move |config| gate.configure(config))
+    }
+
+    pub(super) fn close(&self) -> Source<()> {
+        let registry = self.registry.clone();
+        Arc::new(move || {
+            let closed = registry.send(CloseConnections);
+            Box::pin(async move { closed.await.ok() })
+        })
+    }
+}
+
+fn lane_limits(settings: &Settings) -> LaneLimits {
+    LaneLimits {
+        queue: settings.calls.queue_per_computer,
+        default_timeout: settings.calls.timeout,
+        cancel_grace: settings.calls.cancel_grace,
+        ..LaneLimits::default()
+    }
+}
+
+fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
+    let identity = leaves.reader.identity();
+    let library = Library {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        // Relative to the address that the computer itself used: the server cannot know that one.
+        url: "/install.lua".to_owned(),
+    };
+    let server = &leaves.settings.server;
+    ConnectionSettings {
+        heartbeat: server.heartbeat,
+        program_ping: server.program_ping,
+        window: server.window as usize,
+        max_frame_bytes: server.max_frame_bytes,
+        ..ConnectionSettings::new(identity.server_id.clone(), identity.journal_epoch, library)
+    }
+}
+
+/// A journal that cannot be read knows nothing: the computer keeps its receipt and repeats its result.
+fn find_call(reader: &JournalReader) -> CallLookup {
+    let reader = reader.clone();
+    Arc::new(move |_task_id, call_id| {
+        let reader = reader.clone();
+        Box::pin(async move { reader.has_result(call_id).await.unwrap_or(false) })
+    })
+}
+
+fn find_task(reader: &JournalReader) -> TaskLookup {
+    let reader = reader.clone();
+    Arc::new(move |task_id| {
+        let reader = reader.clone();
+        Box::pin(async move { reader.task(task_id).await.ok()?.client_id })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_library_that_is_announced_is_the_one_that_lies_in_the_program() {
+        let version = crate::lua_files::LuaFiles::get("ccfleet/version.lua").unwrap();
+        let text = String::from_utf8(version.data.into_owned()).unwrap();
+        let line = format!("LIBRARY = \"{}\"", env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&line), "{text}");
+    }
+}
