@@ -230,23 +230,20 @@ fn a_real_model_ends_the_demo_task_inside_its_budgets_in_both_dialects() {
         let place = dir.path().to_str().expect("path");
         let small = [
             ("CCFLEET__MODELS__PLANNER__NUM_CTX", "4096"),
-            ("CCFLEET__MODELS__PLANNER__MAX_TOKENS", "192"),
-            ("CCFLEET__MODELS__EXECUTOR__MAX_TOKENS", "192"),
+            ("CCFLEET__MODELS__PLANNER__MAX_TOKENS", "96"),
+            ("CCFLEET__MODELS__EXECUTOR__MAX_TOKENS", "96"),
         ];
         #[rustfmt::skip]
         let args = ["demo", "--json", "--dir", place, "--model", &real.model, "--model-server", url,
-            "--dialect", dialect, "--steps", "5", "--seconds", "100"];
+            "--dialect", dialect, "--steps", "3", "--seconds", "60"];
         let mut demo = Program::start(&args, &small);
-        let status = demo.wait_for_end(Duration::from_secs(140));
+        let status = demo.wait_for_end(Duration::from_secs(100));
         let said = demo.said.join("\n");
         assert!(matches!(status.code(), Some(0 | 1)), "{dialect}: {said}");
         let last = demo.said.iter().rev().find(|line| line.starts_with('{'));
         let object: Value = serde_json::from_str(last.expect("an object")).expect("JSON");
-        assert!(object["steps"].as_u64() <= Some(5), "{dialect}: {object:#}");
-        assert!(
-            object["model_calls"].as_u64() >= Some(1),
-            "{dialect}: {object:#}"
-        );
+        assert!(object["steps"].as_u64() <= Some(3), "{dialect}: {object:#}");
+        assert!(object["steps"].as_u64() >= Some(1), "{dialect}: {object:#}");
         assert_eq!(object["duplicate_effects"], 0);
         if object["status"] != "completed" {
             assert!(
