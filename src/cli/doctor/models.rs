@@ -30,7 +30,7 @@ pub(super) async fn role(role: Role, settings: &Settings, report: &mut Report) -
     let provider = match set::build(chosen, connect) {
         Ok(provider) => provider,
         Err(error) => {
-            report.fail(name, &error.to_string(), &error.hint());
+            report.fail(name, &error.to_string(), &mend(&error, role));
             return false;
         }
     };
@@ -52,11 +52,17 @@ pub(super) async fn role(role: Role, settings: &Settings, report: &mut Report) -
     if chosen.provider == ProviderKind::Ollama {
         match set::ollama(chosen, connect) {
             Ok(ollama) => check.context_is_applied(&ollama, report).await,
-            Err(error) => report.fail(name, &error.to_string(), &error.hint()),
+            Err(error) => report.fail(name, &error.to_string(), &mend(&error, role)),
         }
     }
     check.calls_tools(report).await;
     true
+}
+
+/// Hints speak of the planner's keys, from which the executor inherits.
+fn mend(error: &LlmError, role: Role) -> String {
+    let section = format!("models.{}", role.as_str());
+    error.hint().replace("models.planner", &section)
 }
 
 struct ModelCheck<'a> {
@@ -78,7 +84,7 @@ impl ModelCheck<'_> {
         let models = match listed {
             Ok(models) => models,
             Err(error) => {
-                report.fail(&what, &error.to_string(), &error.hint());
+                report.fail(&what, &error.to_string(), &mend(&error, self.role));
                 return false;
             }
         };
@@ -129,7 +135,7 @@ impl ModelCheck<'_> {
         let answer = match self.ask(request).await {
             Ok(answer) => answer,
             Err(error) => {
-                report.fail(&what, &error.to_string(), &error.hint());
+                report.fail(&what, &error.to_string(), &mend(&error, self.role));
                 return false;
             }
         };
@@ -169,7 +175,7 @@ impl ModelCheck<'_> {
                 "the server does not say what is loaded",
                 "a newer Ollama tells it in /api/ps",
             ),
-            Err(error) => report.fail(&what, &error.to_string(), &error.hint()),
+            Err(error) => report.fail(&what, &error.to_string(), &mend(&error, self.role)),
         }
     }
 
@@ -201,7 +207,7 @@ impl ModelCheck<'_> {
                 &text,
                 "nothing for kinds with the `directive` strategy, which needs no tool calling",
             ),
-            Err(error) => report.fail(&what, &error.to_string(), &error.hint()),
+            Err(error) => report.fail(&what, &error.to_string(), &mend(&error, self.role)),
         }
     }
 
