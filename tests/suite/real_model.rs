@@ -13,6 +13,7 @@ use ccfleet::llm::{
 };
 use serde_json::{Value, json};
 
+use crate::support::process::Program;
 use crate::support::python::{Environment, skipped};
 use crate::support::real_model::{CONTEXT, RealModel};
 
@@ -212,4 +213,80 @@ except ollama.ResponseError as error:
         .expect("python runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
+}
+
+/// What a model this small does with the task does not matter. That every answer is handled, that the task ends
+/// inside its budgets with a reason, and that the journal tells all of it, does.
+#[test]
+fn a_real_model_ends_the_demo_task_inside_its_budgets_in_both_dialects() {
+    let Some(real) = RealModel::start() else {
+        return;
+    };
+    for (dialect, url) in [
+        ("openai", &real.base_url_openai),
+        ("ollama", &real.base_url_ollama),
+    ] {
+        let dir = tempfile::tempdir().expect("folder");
+        let place = dir.path().to_str().expect("path");
+        let small = [
+            ("CCFLEET__MODELS__PLANNER__NUM_CTX", "4096"),
+            ("CCFLEET__MODELS__PLANNER__MAX_TOKENS", "192"),
+            ("CCFLEET__MODELS__EXECUTOR__MAX_TOKENS", "192"),
+        ];
+        #[rustfmt::skip]
+        let args = ["demo", "--json", "--dir", place, "--model", &real.model, "--model-server", url,
+            "--dialect", dialect, "--steps", "5", "--seconds", "100"];
+        let mut demo = Program::start(&args, &small);
+        let status = demo.wait_for_end(Duration::from_secs(140));
+        let said = demo.said.join("\n");
+        assert!(matches!(status.code(), Some(0 | 1)), "{dialect}: {said}");
+        let last = demo.said.iter().rev().find(|line| line.starts_with('{'));
+        let object: Value = serde_json::from_str(last.expect("an object")).expect("JSON");
+        assert!(object["steps"].as_u64() <= Some(5), "{dialect}: {object:#}");
+        assert!(
+            object["model_calls"].as_u64() >= Some(1),
+            "{dialect}: {object:#}"
+        );
+        assert_eq!(object["duplicate_effects"], 0);
+        if object["status"] != "completed" {
+            assert!(
+                object["error"].as_str().is_some_and(|e| !e.is_empty()),
+                "{dialect}: {object:#}"
+            );
+        }
+        eprintln!(
+            "{dialect}: {} after {} steps: {}",
+            object["status"], object["steps"], object["error"]
+        );
+        assert_journal_is_whole(&dir.path().join("data"), dialect);
+    }
+}
+
+/// Every question to the model has its answer or failure in the journal, and the end is there.
+fn assert_journal_is_whole(data: &std::path::Path, dialect: &str) {
+    let file = std::fs::read_dir(data)
+        .expect("data folder")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| {
+            path.extension()
+                .is_some_and(|e| e == "db" || e == "sqlite" || e == "sqlite3")
+        })
+        .expect("a journal");
+    let journal = rusqlite::Connection::open(file).expect("journal");
+    let count = |what: &str| -> i64 {
+        let sql = format!("SELECT count(*) FROM events WHERE {what}");
+        journal
+            .query_row(&sql, [], |row| row.get(0))
+            .expect("count")
+    };
+    let asked = count("type = 'decided' AND data LIKE '%\"decision\":\"consult\"%'");
+    let answered = count("type IN ('model_answered', 'model_failed')");
+    assert!(
+        asked >= 1 && (asked == answered || asked == answered + 1),
+        "{dialect}: {asked} asked, {answered} answered"
+    );
+    assert!(
+        count("type IN ('task_completed', 'task_failed')") >= 1,
+        "{dialect}: no end"
+    );
 }

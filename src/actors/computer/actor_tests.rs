@@ -6,7 +6,7 @@ use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{ClientId, Generation, QuestionId};
 use crate::domain::tool::ToolSpec;
 use lane::Receipt;
-use messages::CallNews;
+use messages::{CallNews, Dispatch, PlaceCall, QuestionNotice};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -157,7 +157,7 @@ impl Connection {
                     ctx,
                 );
             }
-            message if self.identity().is_none() => self.from_nobody(message, ctx),
+            message if self.identity().is_none() => self.introduce(message, ctx),
             M::RegisterCommands(register) => {
                 let (tools, refused) = read_tools(register.commands);
                 let answer = registered(tools.values(), refused);
@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// A client that says no `hello` is one of document 001, and has to show who it is.
-    fn from_nobody(&mut self, message: ClientMessage, ctx: &mut Context<Self>) {
+    fn introduce(&mut self, message: ClientMessage, ctx: &mut Context<Self>) {
         let known = self.handshake.client_id.clone();
         match (known, message) {
             (

@@ -20,9 +20,14 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 const MAX_CREATING: u32 = 16;
 
 impl Connection {
-    fn desk(&self) -> Result<TaskDesk, ErrorMessage> {
-        let desk = self.deps.tasks.get().cloned();
-        desk.ok_or_else(|| ErrorMessage::new(ErrorCode::Stopping, "no tasks are taken yet"))
+    /// None before the supervisor has started.
+    fn desk(&self) -> Option<TaskDesk> {
+        self.deps.tasks.get().cloned()
+    }
+
+    fn not_yet(&mut self, ctx: &mut Context<Self>) {
+        let error = ErrorMessage::new(ErrorCode::Stopping, "no tasks are served now");
+        self.send(ServerMessage::Error(error), ctx);
     }
 
     pub(super) fn create_task(&mut self, create: CreateTask, ctx: &mut Context<Self>) {
@@ -32,26 +37,28 @@ impl Connection {
             Err(error) => error,
         };
         self.send(
-            ServerMessage::Error(refused.to_request(Some(request_id))),
+            ServerMessage::Error((*refused).to_request(Some(request_id))),
             ctx,
         );
     }
 
-    fn may_create(&self, create: &CreateTask) -> Result<(Identity, TaskDesk), ErrorMessage> {
-        let who = || ErrorMessage::new(ErrorCode::WhoAreYou, "who are you?");
-        let identity = self.identity().cloned().ok_or_else(who)?;
+    fn may_create(&self, create: &CreateTask) -> Result<(Identity, TaskDesk), Box<ErrorMessage>> {
+        let refuse = |code, words: &str| Box::new(ErrorMessage::new(code, words));
+        let identity = self.identity().cloned();
+        let identity = identity.ok_or_else(|| refuse(ErrorCode::WhoAreYou, "who are you?"))?;
         if identity.client_id != create.client_id {
             let words = format!("this connection speaks for \"{}\"", identity.client_id);
-            return Err(ErrorMessage {
-                field: Some("client_id".into()),
-                ..ErrorMessage::new(ErrorCode::IdentityMismatch, words)
-            });
+            let mut refused = refuse(ErrorCode::IdentityMismatch, &words);
+            refused.field = Some("client_id".into());
+            return Err(refused);
         }
         if self.creating >= MAX_CREATING {
             let words = format!("{MAX_CREATING} requests wait for their answer");
-            return Err(ErrorMessage::new(ErrorCode::TooManyTasks, words));
+            return Err(refuse(ErrorCode::TooManyTasks, &words));
         }
-        Ok((identity, self.desk()?))
+        let desk = self.desk();
+        let desk = desk.ok_or_else(|| refuse(ErrorCode::Stopping, "no tasks are taken now"))?;
+        Ok((identity, desk))
     }
 
     fn start_task(
@@ -126,8 +133,8 @@ impl Connection {
 
     /// A computer may cancel its own tasks only.
     pub(super) fn cancel_task(&mut self, task_id: TaskId, ctx: &mut Context<Self>) {
-        let (Some(identity), Ok(desk)) = (self.identity().cloned(), self.desk()) else {
-            return;
+        let (Some(identity), Some(desk)) = (self.identity().cloned(), self.desk()) else {
+            return self.not_yet(ctx);
         };
         let Some(find) = self.deps.find_task.clone() else {
             return self.no_such_task(&task_id, ctx);
@@ -165,8 +172,8 @@ impl Connection {
 
     /// Somebody at the computer answered. Nobody proved who they are.
     pub(super) fn user_answer(&mut self, answer: UserAnswer, ctx: &mut Context<Self>) {
-        let (Some(identity), Ok(desk)) = (self.identity().cloned(), self.desk()) else {
-            return;
+        let (Some(identity), Some(desk)) = (self.identity().cloned(), self.desk()) else {
+            return self.not_yet(ctx);
         };
         let given = AnswerQuestion {
             question_id: answer.question_id,

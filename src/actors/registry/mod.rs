@@ -3,25 +3,25 @@
 //! Nothing of a call passes through here: tasks find a computer's lane in the router. Asks come from connections;
 //! the registry itself waits only for the probe of an earlier connection, for two seconds.
 
+mod computers;
 pub mod messages;
 pub mod router;
 
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::link::{Attach, ComputerPort, Detach};
-use crate::actors::computer::messages::TaskNotice;
 use crate::actors::computer::view::ComputerCell;
-use crate::actors::computer::{CallLookup, Computer, ComputerLinks, now_ms};
+use crate::actors::computer::{CallLookup, Computer};
 use crate::actors::connection::messages::{CloseConnection, ConnectionLink, Probe};
 use crate::actors::journal::messages::{NoticeDelivered, SaveComputer, UndeliveredNotices};
 use crate::domain::ids::ClientId;
-use crate::store::{ComputerRecord, KnownComputer};
+use crate::store::KnownComputer;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use actix::prelude::*;
 use messages::{
-    ClientGone, CloseConnections, FleetChanged, Refusal, RegisterComputer, Registered,
-    Registration, SetListener, ToolsChanged,
+    ClientGone, CloseConnections, FleetChanged, Refusal, RegisterComputer, Registered, SetListener,
+    ToolsChanged,
 };
-use router::{Lane, LaneParts, Router};
+use router::Router;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,95 +98,6 @@ impl Registry {
         }
     }
 
-    fn start_computer(
-        &mut self,
-        cell: Arc<ComputerCell>,
-        stored_seq: u64,
-        last_boot: Option<String>,
-        ctx: &mut Context<Self>,
-    ) -> Addr<Computer> {
-        let links = ComputerLinks {
-            tools_changed: ctx.address().recipient(),
-            notice_delivered: self.links.delivered.clone(),
-            find_call: self.links.find_call.clone(),
-        };
-        let limits = self.limits;
-        let view = cell.clone();
-        let make = move || Computer::new(cell, stored_seq, last_boot, limits, links);
-        let addr = if self.arbiters.is_empty() {
-            make().start()
-        } else {
-            self.next_arbiter = (self.next_arbiter + 1) % self.arbiters.len();
-            let arbiter = &self.arbiters[self.next_arbiter];
-            Computer::start_in_arbiter(arbiter, move |_| make())
-        };
-        self.router.insert(Lane::new(LaneParts {
-            client_id: view.client_id().clone(),
-            place: addr.clone().recipient(),
-            adopt: addr.clone().recipient(),
-            dispatch: addr.clone().recipient(),
-            stored: addr.clone().recipient(),
-            cancel: addr.clone().recipient(),
-            notice: addr.clone().recipient(),
-            question: addr.clone().recipient(),
-            view,
-        }));
-        addr
-    }
-
-    fn start_known(&mut self, known: KnownComputer, ctx: &mut Context<Self>) {
-        let record = known.record;
-        let registration = serde_json::from_value(record.registration).unwrap_or_else(|error| {
-            tracing::warn!(computer = %record.client_id, %error, "what is kept of a computer cannot be read");
-            Registration::default()
-        });
-        let client_id = record.client_id;
-        let high_seq = known.lane.high_seq;
-        let cell = ComputerCell::new(client_id.clone(), record.owner, registration, high_seq);
-        let cell = Arc::new(cell);
-        let last_boot = record.boot_id;
-        let addr = self.start_computer(cell.clone(), known.lane.stored_seq, last_boot.clone(), ctx);
-        self.entries.insert(
-            client_id,
-            Entry {
-                addr,
-                cell,
-                secret_hash: record.secret_hash,
-                last_boot,
-                current: None,
-            },
-        );
-    }
-
-    /// The computer's entry, with a lane that lives.
-    fn ensure_computer(&mut self, client_id: &ClientId, ctx: &mut Context<Self>) {
-        match self.entries.get(client_id) {
-            Some(entry) if entry.addr.connected() => {}
-            Some(entry) => {
-                tracing::error!(computer = %client_id, "the lane failed and is started again");
-                let (cell, boot) = (entry.cell.clone(), entry.last_boot.clone());
-                let addr = self.start_computer(cell, 0, boot, ctx);
-                if let Some(entry) = self.entries.get_mut(client_id) {
-                    entry.addr = addr;
-                }
-            }
-            None => {
-                let owner = LOCAL_OWNER.to_owned();
-                let cell = ComputerCell::new(client_id.clone(), owner, Registration::default(), 0);
-                let cell = Arc::new(cell);
-                let addr = self.start_computer(cell.clone(), 0, None, ctx);
-                let entry = Entry {
-                    addr,
-                    cell,
-                    secret_hash: None,
-                    last_boot: None,
-                    current: None,
-                };
-                self.entries.insert(client_id.clone(), entry);
-            }
-        }
-    }
-
     /// Whether a connection may speak for its computer (wire contract, "Identity").
     fn judge(&self, register: &RegisterComputer) -> Verdict {
         let entry = self.entries.get(&register.client_id);
@@ -259,48 +170,6 @@ impl Registry {
 
     fn refuse(&self, refusal: Refusal) -> Answer {
         Box::pin(async { Err(refusal) }.into_actor(self))
-    }
-
-    /// Fetches the ends of tasks that the computer was not told of.
-    fn bring_notices(&self, client_id: &ClientId, addr: Addr<Computer>, ctx: &mut Context<Self>) {
-        let Some(undelivered) = self.links.undelivered.clone() else {
-            return;
-        };
-        let ask = UndeliveredNotices {
-            client_id: client_id.clone(),
-        };
-        let fetch = async move {
-            match undelivered.send(ask).await {
-                Ok(Ok(notices)) => notices
-                    .into_iter()
-                    .for_each(|summary| addr.do_send(TaskNotice { summary })),
-                Ok(Err(error)) => tracing::warn!(%error, "undelivered notices cannot be read"),
-                Err(_) => {}
-            }
-        };
-        ctx.spawn(fetch.into_actor(self));
-    }
-
-    fn save(&self, client_id: &ClientId, ctx: &mut Context<Self>) {
-        let (Some(save), Some(entry)) = (&self.links.save, self.entries.get(client_id)) else {
-            return;
-        };
-        let registration = serde_json::to_value(&*entry.cell.registration()).unwrap_or_default();
-        let record = ComputerRecord {
-            client_id: client_id.clone(),
-            boot_id: entry.last_boot.clone(),
-            secret_hash: entry.secret_hash.clone(),
-            owner: entry.cell.owner().to_owned(),
-            registration,
-            last_seen_ms: now_ms(),
-        };
-        let saved = save.send(SaveComputer { record });
-        let saved = async move {
-            if let Ok(Err(error)) = saved.await {
-                tracing::warn!(%error, "a computer could not be written down");
-            }
-        };
-        ctx.spawn(saved.into_actor(self));
     }
 
     fn tell(&self, client_id: &ClientId, online: bool) {

@@ -12,6 +12,7 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{QuestionId, TaskId};
 use crate::domain::task::{TaskState, TaskSummary};
 use crate::strategy::directive::call_title;
+use crate::strategy::directive::printer::title;
 use crate::strategy::step_log::prompt_text;
 use std::io::{BufRead, IsTerminal, Write};
 use std::time::Duration;
@@ -120,7 +121,7 @@ impl Watch {
                 );
             }
             TaskEvent::DirectiveRead { reading, .. } => match reading {
-                Reading::Clear { directive, .. } => self.say("planner", directive.action.keyword()),
+                Reading::Clear { directive, .. } => self.say("planner", &title(directive)),
                 Reading::Unclear { problems, .. } => {
                     self.say(
                         "planner",

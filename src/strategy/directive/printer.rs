@@ -77,6 +77,42 @@ pub fn print(directive: &Directive) -> String {
     out
 }
 
+/// The directive in one line, for people.
+pub fn title(directive: &Directive) -> String {
+    let what = match &directive.action {
+        Action::AskUser { question, .. } => question.clone(),
+        Action::WriteFile {
+            path,
+            content,
+            then,
+            ..
+        } => {
+            let then: Vec<String> = then.iter().map(then_line).collect();
+            let after = if then.is_empty() {
+                String::new()
+            } else {
+                format!(", then {}", then.join(", "))
+            };
+            format!("{path} ({} bytes){after}", content.len())
+        }
+        Action::Run { path, args, .. } => then_line(&ThenItem::Run {
+            path: path.clone(),
+            args: args.clone(),
+        })
+        .trim_start_matches("RUN ")
+        .to_owned(),
+        Action::Shell { command, .. } => command.clone(),
+        Action::Tool { name, args } => format!("{name} {args}"),
+        Action::Done { summary, .. } => summary.clone(),
+    };
+    let on = directive
+        .on
+        .as_ref()
+        .map(|id| format!(" on {id}"))
+        .unwrap_or_default();
+    format!("{} {what}{on}", directive.action.keyword())
+}
+
 /// One THEN item as it is written in a directive.
 pub fn then_line(item: &ThenItem) -> String {
     match item {

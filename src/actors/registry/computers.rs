@@ -1,0 +1,151 @@
+//! Starting computers, and what the journal keeps of them.
+
+use super::messages::Registration;
+use super::router::{Lane, LaneParts};
+use super::{Entry, LOCAL_OWNER, Registry};
+use crate::actors::computer::messages::TaskNotice;
+use crate::actors::computer::view::ComputerCell;
+use crate::actors::computer::{Computer, ComputerLinks, now_ms};
+use crate::actors::journal::messages::{SaveComputer, UndeliveredNotices};
+use crate::domain::ids::ClientId;
+use crate::store::{ComputerRecord, KnownComputer};
+use actix::prelude::*;
+use std::sync::Arc;
+
+impl Registry {
+    fn start_computer(
+        &mut self,
+        cell: Arc<ComputerCell>,
+        stored_seq: u64,
+        last_boot: Option<String>,
+        ctx: &mut Context<Self>,
+    ) -> Addr<Computer> {
+        let links = ComputerLinks {
+            tools_changed: ctx.address().recipient(),
+            notice_delivered: self.links.delivered.clone(),
+            find_call: self.links.find_call.clone(),
+        };
+        let limits = self.limits;
+        let view = cell.clone();
+        let make = move || Computer::new(cell, stored_seq, last_boot, limits, links);
+        let addr = if self.arbiters.is_empty() {
+            make().start()
+        } else {
+            self.next_arbiter = (self.next_arbiter + 1) % self.arbiters.len();
+            let arbiter = &self.arbiters[self.next_arbiter];
+            Computer::start_in_arbiter(arbiter, move |_| make())
+        };
+        self.router.insert(Lane::new(LaneParts {
+            client_id: view.client_id().clone(),
+            place: addr.clone().recipient(),
+            adopt: addr.clone().recipient(),
+            dispatch: addr.clone().recipient(),
+            stored: addr.clone().recipient(),
+            cancel: addr.clone().recipient(),
+            notice: addr.clone().recipient(),
+            question: addr.clone().recipient(),
+            view,
+        }));
+        addr
+    }
+
+    pub(super) fn start_known(&mut self, known: KnownComputer, ctx: &mut Context<Self>) {
+        let record = known.record;
+        let registration = serde_json::from_value(record.registration).unwrap_or_else(|error| {
+            tracing::warn!(computer = %record.client_id, %error, "what is kept of a computer cannot be read");
+            Registration::default()
+        });
+        let client_id = record.client_id;
+        let high_seq = known.lane.high_seq;
+        let cell = ComputerCell::new(client_id.clone(), record.owner, registration, high_seq);
+        let cell = Arc::new(cell);
+        let last_boot = record.boot_id;
+        let addr = self.start_computer(cell.clone(), known.lane.stored_seq, last_boot.clone(), ctx);
+        self.entries.insert(
+            client_id,
+            Entry {
+                addr,
+                cell,
+                secret_hash: record.secret_hash,
+                last_boot,
+                current: None,
+            },
+        );
+    }
+
+    /// The computer's entry, with a lane that lives.
+    pub(super) fn ensure_computer(&mut self, client_id: &ClientId, ctx: &mut Context<Self>) {
+        match self.entries.get(client_id) {
+            Some(entry) if entry.addr.connected() => {}
+            Some(entry) => {
+                tracing::error!(computer = %client_id, "the lane failed and is started again");
+                let (cell, boot) = (entry.cell.clone(), entry.last_boot.clone());
+                let addr = self.start_computer(cell, 0, boot, ctx);
+                if let Some(entry) = self.entries.get_mut(client_id) {
+                    entry.addr = addr;
+                }
+            }
+            None => {
+                let owner = LOCAL_OWNER.to_owned();
+                let cell = ComputerCell::new(client_id.clone(), owner, Registration::default(), 0);
+                let cell = Arc::new(cell);
+                let addr = self.start_computer(cell.clone(), 0, None, ctx);
+                let entry = Entry {
+                    addr,
+                    cell,
+                    secret_hash: None,
+                    last_boot: None,
+                    current: None,
+                };
+                self.entries.insert(client_id.clone(), entry);
+            }
+        }
+    }
+
+    /// Fetches the ends of tasks that the computer was not told of.
+    pub(super) fn bring_notices(
+        &self,
+        client_id: &ClientId,
+        addr: Addr<Computer>,
+        ctx: &mut Context<Self>,
+    ) {
+        let Some(undelivered) = self.links.undelivered.clone() else {
+            return;
+        };
+        let ask = UndeliveredNotices {
+            client_id: client_id.clone(),
+        };
+        let fetch = async move {
+            match undelivered.send(ask).await {
+                Ok(Ok(notices)) => notices
+                    .into_iter()
+                    .for_each(|summary| addr.do_send(TaskNotice { summary })),
+                Ok(Err(error)) => tracing::warn!(%error, "undelivered notices cannot be read"),
+                Err(_) => {}
+            }
+        };
+        ctx.spawn(fetch.into_actor(self));
+    }
+
+    pub(super) fn save(&self, client_id: &ClientId, ctx: &mut Context<Self>) {
+        let (Some(save), Some(entry)) = (&self.links.save, self.entries.get(client_id)) else {
+            return;
+        };
+        let registration = serde_json::to_value(&*entry.cell.registration()).unwrap_or_default();
+        let record = ComputerRecord {
+            client_id: client_id.clone(),
+            boot_id: entry.last_boot.clone(),
+            secret_hash: entry.secret_hash.clone(),
+            owner: entry.cell.owner().to_owned(),
+            registration,
+            last_seen_ms: now_ms(),
+        };
+        let saved = save.send(SaveComputer { record });
+        let saved = async move {
+            if let Ok(Err(error)) = saved.await {
+                tracing::warn!(%error, "a computer could not be written down");
+            }
+        };
+        ctx.spawn(saved.into_actor(self));
+    }
+}
