@@ -4,6 +4,7 @@
 //! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
 
 pub mod demo;
+pub mod doctor;
 pub mod serve;
 mod signals;
 pub mod sim;
@@ -31,6 +32,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Doctor(doctor::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
 }
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Demo(args) => in_system(demo::run(args)),
+        Command::Doctor(args) => in_system(doctor::run(args)),
         Command::Serve(args) => in_system(serve::run(args)),
         Command::Sim(args) => match sim::run(args) {
             Ok(exit) => return exit,

@@ -172,15 +172,15 @@ impl Check<'_> {
         if raw.max_tokens == Some(0) {
             return Err(self.invalid(&key("max_tokens"), "must be at least 1"));
         }
-        if let Some(text) = raw.keep_alive.as_deref() {
-            if !is_keep_alive(text) {
-                return Err(self.invalid(
-                    &key("keep_alive"),
-                    format!(
-                        "must be a duration with a unit such as \"10m\" or \"-1m\", not \"{text}\""
-                    ),
-                ));
-            }
+        if let Some(text) = raw.keep_alive.as_deref()
+            && !is_keep_alive(text)
+        {
+            return Err(self.invalid(
+                &key("keep_alive"),
+                format!(
+                    "must be a duration with a unit such as \"10m\" or \"-1m\", not \"{text}\""
+                ),
+            ));
         }
         let think = match raw.think.as_deref() {
             None => None,

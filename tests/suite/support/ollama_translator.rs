@@ -129,11 +129,11 @@ async fn ps(upstream: Data<Upstream>) -> HttpResponse {
 async fn show(upstream: Data<Upstream>, body: Bytes) -> HttpResponse {
     let request: Value = match serde_json::from_slice(&body) {
         Ok(request) => request,
-        Err(error) => return refusal(400, &error.to_string()),
+        Err(error) => return refusal(400, &error.to_string()).into(),
     };
     let name = request["model"].as_str().unwrap_or_default();
     if !upstream.has(name) {
-        return refusal(404, &format!("model '{name}' not found"));
+        return refusal(404, &format!("model '{name}' not found")).into();
     }
     HttpResponse::Ok().json(json!({"modelfile": "", "parameters": "", "template": "",
         "details": upstream.entry()["details"], "capabilities": ["completion"],
@@ -141,9 +141,23 @@ async fn show(upstream: Data<Upstream>, body: Bytes) -> HttpResponse {
         "modified_at": now()}))
 }
 
-fn refusal(status: u16, text: &str) -> HttpResponse {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    HttpResponse::build(status).json(json!({ "error": text }))
+/// Why a request is not answered.
+struct Refused {
+    status: u16,
+    text: String,
+}
+
+fn refusal(status: u16, text: &str) -> Refused {
+    let text = text.to_owned();
+    Refused { status, text }
+}
+
+impl From<Refused> for HttpResponse {
+    fn from(refused: Refused) -> Self {
+        let status = StatusCode::from_u16(refused.status);
+        HttpResponse::build(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
+            .json(json!({ "error": refused.text }))
+    }
 }
 
 fn now() -> String {
@@ -153,7 +167,7 @@ fn now() -> String {
 async fn chat(upstream: Data<Upstream>, body: Bytes) -> HttpResponse {
     let request = match checked(&upstream, &body) {
         Ok(request) => request,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into(),
     };
     let name = request["model"].as_str().unwrap_or_default().to_owned();
     let is_empty = request["messages"].as_array().is_none_or(Vec::is_empty);
@@ -167,7 +181,7 @@ async fn chat(upstream: Data<Upstream>, body: Bytes) -> HttpResponse {
     let started = Instant::now();
     let response = match sent(&upstream, &request).await {
         Ok(response) => response,
-        Err(refused) => return refused,
+        Err(refused) => return refused.into(),
     };
     let lines = translated(response, name, started);
     if request["stream"].as_bool().unwrap_or(true) {
@@ -181,7 +195,7 @@ async fn chat(upstream: Data<Upstream>, body: Bytes) -> HttpResponse {
 }
 
 /// The checks that Ollama makes before it does anything.
-fn checked(upstream: &Upstream, body: &[u8]) -> Result<Value, HttpResponse> {
+fn checked(upstream: &Upstream, body: &[u8]) -> Result<Value, Refused> {
     if body.is_empty() {
         return Err(refusal(400, "missing request body"));
     }
@@ -220,7 +234,7 @@ fn checked(upstream: &Upstream, body: &[u8]) -> Result<Value, HttpResponse> {
 
 /// Sends the request on. With `truncate` (the default) a prompt that is too long loses its oldest
 /// message that is no system message, silently, as in Ollama.
-async fn sent(upstream: &Upstream, request: &Value) -> Result<reqwest::Response, HttpResponse> {
+async fn sent(upstream: &Upstream, request: &Value) -> Result<reqwest::Response, Refused> {
     let mut messages = request["messages"].as_array().cloned().unwrap_or_default();
     loop {
         let body = upstream_body(request, &messages)?;
@@ -249,10 +263,10 @@ async fn sent(upstream: &Upstream, request: &Value) -> Result<reqwest::Response,
     }
 }
 
-fn upstream_body(request: &Value, messages: &[Value]) -> Result<Value, HttpResponse> {
+fn upstream_body(request: &Value, messages: &[Value]) -> Result<Value, Refused> {
     let mut body = Map::new();
     let messages = messages.iter().map(upstream_message);
-    let messages: Result<Vec<Value>, HttpResponse> = messages.collect();
+    let messages: Result<Vec<Value>, Refused> = messages.collect();
     body.insert("messages".into(), json!(messages?));
     body.insert("stream".into(), json!(true));
     body.insert("stream_options".into(), json!({"include_usage": true}));
@@ -291,7 +305,7 @@ fn upstream_body(request: &Value, messages: &[Value]) -> Result<Value, HttpRespo
 }
 
 /// Arguments are an object here and a text there.
-fn upstream_message(message: &Value) -> Result<Value, HttpResponse> {
+fn upstream_message(message: &Value) -> Result<Value, Refused> {
     let mut out = message.clone();
     if let Some(calls) = out["tool_calls"].as_array_mut() {
         for (at, call) in calls.iter_mut().enumerate() {
