@@ -83,8 +83,13 @@ impl PromptLibrary {
         Ok(library)
     }
 
+    /// The embedded prompts, with those of the user's folder, if there is one.
+    pub fn load(folder: Option<&Path>) -> Result<Self, PromptError> {
+        folder.map_or_else(Self::embedded, Self::with_overrides)
+    }
+
     /// The embedded prompts, with those in `folder` (any `*.md` below it) in place of those with the same id.
-    pub fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
+    fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
         let mut library = Self::embedded()?;
         for (file, text) in read_folder(folder)? {
             let mut prompt = parse(&file, &text)?;

@@ -94,8 +94,8 @@ fn taken_up(count: usize) {
 }
 
 fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppError> {
-    let prompts = PromptLibrary::embedded()?;
-    let kinds = Kinds::load(&leaves.settings, &prompts, strategy::version_of, None)?;
+    let prompts = PromptLibrary::load(leaves.settings.tasks.prompts_dir.as_deref())?;
+    let kinds = Kinds::load(&leaves.settings, &prompts, strategy::version_of)?;
     let consulting = Consulting {
         gateway: leaves.gateway.clone().recipient(),
         models: Arc::new(leaves.settings.models.clone()),

@@ -60,12 +60,11 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The embedded kinds, with those in `folder` beside or in place of them.
+    /// The embedded kinds, with those of the user's folder (`tasks.kinds_dir`) beside or in place of them.
     pub fn load(
         settings: &Settings,
         prompts: &PromptLibrary,
         strategies: Strategies,
-        folder: Option<&Path>,
     ) -> Result<Self, KindError> {
         let mut profiles = BTreeMap::new();
         let embedded = Embedded::iter().filter_map(|file| {
@@ -75,6 +74,7 @@ impl Kinds {
                 String::from_utf8_lossy(&content.data).into_owned(),
             ))
         });
+        let folder = settings.tasks.kinds_dir.as_deref();
         let own = folder.map(read_folder).transpose()?.unwrap_or_default();
         for (file, text) in embedded.chain(own) {
             let kind: KindFile = toml::from_str(&text).map_err(|e| KindError::File {
@@ -175,13 +175,8 @@ mod tests {
 
     #[test]
     fn the_embedded_kinds_resolve_and_an_unknown_one_runs_as_the_default() {
-        let kinds = Kinds::load(
-            &settings(),
-            &PromptLibrary::embedded().unwrap(),
-            known,
-            None,
-        )
-        .unwrap();
+        let prompts = PromptLibrary::embedded().unwrap();
+        let kinds = Kinds::load(&settings(), &prompts, known).unwrap();
         assert_eq!(kinds.resolve(None).0.kind, "code_job");
         assert_eq!(kinds.resolve(Some("inspect")).0.budgets.steps, 20);
         let (profile, known) = kinds.resolve(Some("gardening"));
@@ -191,6 +186,9 @@ mod tests {
     #[test]
     fn a_kind_with_an_unknown_strategy_or_key_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
+        let prompts = PromptLibrary::embedded().unwrap();
+        let mut settings = settings();
+        settings.tasks.kinds_dir = Some(folder.path().to_owned());
         let own = "kind = \"x\"\ndescription = \"\"\nallowed_tools = []\ndemand_proof = false\ninstructions = \"\"\n";
         for (text, expected) in [
             (
@@ -200,8 +198,7 @@ mod tests {
             (format!("{own}strategy = \"directive\"\nfoo = 1"), "foo"),
         ] {
             std::fs::write(folder.path().join("x.toml"), text).unwrap();
-            let prompts = PromptLibrary::embedded().unwrap();
-            let error = Kinds::load(&settings(), &prompts, known, Some(folder.path()))
+            let error = Kinds::load(&settings, &prompts, known)
                 .unwrap_err()
                 .to_string();
             assert!(error.contains(expected), "{error}");

@@ -126,6 +126,8 @@ pub(super) struct RawTasks {
     pub default_kind: String,
     pub max_live: u32,
     pub question_timeout_s: u64,
+    pub prompts_dir: Option<String>,
+    pub kinds_dir: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

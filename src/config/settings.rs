@@ -169,6 +169,10 @@ pub struct TaskSettings {
     pub max_live: usize,
     /// From when a question was first shown.
     pub question_timeout: Duration,
+    /// The user's own prompts, in place of built-in ones.
+    pub prompts_dir: Option<PathBuf>,
+    /// The user's own kinds.
+    pub kinds_dir: Option<PathBuf>,
 }
 
 /// `[log]`

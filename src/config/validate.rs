@@ -63,6 +63,8 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             default_kind: check.filled("tasks.default_kind", &raw.tasks.default_kind)?,
             max_live: check.at_least_one("tasks.max_live", raw.tasks.max_live)? as usize,
             question_timeout: seconds(raw.tasks.question_timeout_s),
+            prompts_dir: raw.tasks.prompts_dir.map(Into::into),
+            kinds_dir: raw.tasks.kinds_dir.map(Into::into),
         },
         log: LogSettings {
             filter: raw.log.filter,

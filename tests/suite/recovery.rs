@@ -10,20 +10,60 @@ use std::time::Duration;
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Scripted answers instead of a model.
-const SCRIPTED: [(&str, &str); 2] = [
-    ("CCFLEET__MODELS__PLANNER__PROVIDER", "scripted"),
-    ("CCFLEET__MODELS__PLANNER__SCRIPT", "todo"),
-];
-
-fn serve(bind: &str, data: &Path) -> (Program, String) {
+/// A server that answers with a scenario: a built-in one, or a file.
+fn serve(bind: &str, data: &Path, script: &str) -> (Program, String) {
+    let scripted = [
+        ("CCFLEET__MODELS__PLANNER__PROVIDER", "scripted"),
+        ("CCFLEET__MODELS__PLANNER__SCRIPT", script),
+    ];
     let mut server = Program::start(
         &["serve", "--bind", bind, "--data", data.to_str().unwrap()],
-        &SCRIPTED,
+        &scripted,
     );
     let line = server.wait_for_line("listens on http://", WITHIN);
     let address = line.rsplit("http://").next().unwrap().trim().to_owned();
     (server, address)
+}
+
+/// One simulated computer, `sim-1`, in a process of its own.
+fn computer(address: &str, disks: &Path) -> Program {
+    let url = format!("ws://{address}/ws");
+    Program::start(
+        &[
+            "sim",
+            "--server",
+            &url,
+            "--count",
+            "1",
+            "--dir",
+            disks.to_str().unwrap(),
+        ],
+        &[],
+    )
+}
+
+fn wait_for_computer(api: &Api) {
+    wait_until("the computer", WITHIN, || {
+        let computers = api.get("/api/v1/computers")?;
+        let first = computers["items"].get(0)?;
+        (first["online"] == true && !first["tools"].as_array()?.is_empty()).then_some(())
+    });
+}
+
+fn start_task(api: &Api, prompt: &str) -> String {
+    let (status, task) = api.post(
+        "/api/v1/tasks",
+        &json!({"prompt": prompt, "client_id": "sim-1"}),
+    );
+    assert_eq!(status, 201, "{task}");
+    task["task_id"].as_str().unwrap().to_owned()
+}
+
+fn wait_for_end(api: &Api, task: &str) -> Value {
+    wait_until("the end of the task", WITHIN, || {
+        let task = api.get(&format!("/api/v1/tasks/{task}"))?;
+        matches!(task["status"].as_str()?, "completed" | "failed").then_some(task)
+    })
 }
 
 fn events(api: &Api, task: &str) -> Vec<Value> {
@@ -51,37 +91,15 @@ fn entries(disk: &Path) -> HashMap<String, usize> {
 fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twice() {
     let dir = tempfile::tempdir().unwrap();
     let (data, disks) = (dir.path().join("data"), dir.path().join("computers"));
-    let (mut server, address) = serve("127.0.0.1:0", &data);
+    let (mut server, address) = serve("127.0.0.1:0", &data, "todo");
     let disk = disks.join("sim-1");
     std::fs::create_dir_all(&disk).unwrap();
     let broken = include_str!("../../src/cli/demo/broken_todo.lua");
     std::fs::write(disk.join("TODO.lua"), broken).unwrap();
-    let url = format!("ws://{address}/ws");
-    let _sim = Program::start(
-        &[
-            "sim",
-            "--server",
-            &url,
-            "--count",
-            "1",
-            "--dir",
-            disks.to_str().unwrap(),
-        ],
-        &[],
-    );
-
+    let _sim = computer(&address, &disks);
     let api = Api::new(&address);
-    wait_until("the computer", WITHIN, || {
-        let computers = api.get("/api/v1/computers")?;
-        let first = computers["items"].get(0)?;
-        (first["online"] == true && !first["tools"].as_array()?.is_empty()).then_some(())
-    });
-    let (status, task) = api.post(
-        "/api/v1/tasks",
-        &json!({"prompt": "Fix /TODO.lua", "client_id": "sim-1"}),
-    );
-    assert_eq!(status, 201, "{task}");
-    let task = task["task_id"].as_str().unwrap().to_owned();
+    wait_for_computer(&api);
+    let task = start_task(&api, "Fix /TODO.lua");
 
     // Each time another call has just been committed, so it is on its way, running, or answered.
     for calls in [1, 3, 5, 8] {
@@ -93,12 +111,9 @@ fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twic
             (intended >= calls).then_some(())
         });
         server.kill();
-        (server, _) = serve(&address, &data);
+        (server, _) = serve(&address, &data, "todo");
     }
-    let ended = wait_until("the end of the task", WITHIN, || {
-        let task = api.get(&format!("/api/v1/tasks/{task}"))?;
-        matches!(task["status"].as_str()?, "completed" | "failed").then_some(task)
-    });
+    let ended = wait_for_end(&api, &task);
     assert_eq!(ended["status"], "completed", "{ended:#}");
     let restarts = events(&api, &task)
         .iter()
@@ -125,5 +140,127 @@ fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twic
     assert!(
         ran.clone().any(|call| call["stdout"].is_string())
             && ran.clone().any(|call| call["stderr"].is_string())
+    );
+}
+
+/// A program that takes its time, and writes down that it came to its end.
+const SLOW: &str = "sleep(1.5)\nlocal file = fs.open('/ran.txt', 'a')\nfile.writeLine('ran')\nfile.close()\nprint('ran')\n";
+
+const RUN_SLOW: &str = r#"
+[[interlude]]
+when = { outcome = "unknown" }
+repeat = true
+
+[[planner]]
+text = """
+DIRECTIVE: RUN
+PATH: /slow.lua
+"""
+
+[[planner]]
+text = """
+DIRECTIVE: DONE
+SUMMARY: it ran
+"""
+"#;
+
+/// A server, a computer with the slow program, and a task that runs it; returned while the program runs.
+struct SlowRun {
+    dir: tempfile::TempDir,
+    server: Option<Program>,
+    sim: Option<Program>,
+    api: Api,
+    address: String,
+    task: String,
+}
+
+impl SlowRun {
+    fn begin() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = dir.path().join("computers/sim-1");
+        std::fs::create_dir_all(&disk).unwrap();
+        std::fs::write(disk.join("slow.lua"), SLOW).unwrap();
+        std::fs::write(dir.path().join("slow.toml"), RUN_SLOW).unwrap();
+        let script = dir.path().join("slow.toml");
+        let (server, address) = serve(
+            "127.0.0.1:0",
+            &dir.path().join("data"),
+            script.to_str().unwrap(),
+        );
+        let sim = computer(&address, &dir.path().join("computers"));
+        let api = Api::new(&address);
+        wait_for_computer(&api);
+        let task = start_task(&api, "Run /slow.lua");
+        wait_until("the handler", WITHIN, || {
+            disk.join("entries.log").exists().then_some(())
+        });
+        assert!(
+            !disk.join("ran.txt").exists(),
+            "the program must still be running"
+        );
+        SlowRun {
+            dir,
+            server: Some(server),
+            sim: Some(sim),
+            api,
+            address,
+            task,
+        }
+    }
+
+    fn disk(&self) -> std::path::PathBuf {
+        self.dir.path().join("computers/sim-1")
+    }
+
+    fn serve_again(&self) -> Program {
+        let script = self.dir.path().join("slow.toml");
+        serve(
+            &self.address,
+            &self.dir.path().join("data"),
+            script.to_str().unwrap(),
+        )
+        .0
+    }
+
+    fn outcomes(&self) -> Vec<String> {
+        let finished = |e: &Value| e["type"] == "call_finished";
+        let outcome = |e: &Value| e["data"]["report"]["outcome"].as_str().unwrap().to_owned();
+        events(&self.api, &self.task)
+            .iter()
+            .filter(|e| finished(e))
+            .map(outcome)
+            .collect()
+    }
+}
+
+#[test]
+fn a_program_that_runs_on_while_the_server_is_dead_is_not_run_again() {
+    let mut run = SlowRun::begin();
+    run.server.take().unwrap().kill();
+    run.server = Some(run.serve_again());
+    assert_eq!(wait_for_end(&run.api, &run.task)["status"], "completed");
+    assert_eq!(run.outcomes(), ["done"]);
+    assert_eq!(
+        std::fs::read_to_string(run.disk().join("ran.txt")).unwrap(),
+        "ran\n"
+    );
+    assert_eq!(entries(&run.disk()).into_values().collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn a_program_that_died_with_its_computer_is_unknown_and_never_repeated_by_the_server() {
+    let mut run = SlowRun::begin();
+    run.sim.take().unwrap().kill();
+    assert!(!run.disk().join("ran.txt").exists());
+    run.sim = Some(computer(&run.address, &run.dir.path().join("computers")));
+    assert_eq!(wait_for_end(&run.api, &run.task)["status"], "completed");
+    // The planner was told, and decided to do it again: that is another call.
+    assert_eq!(run.outcomes(), ["unknown", "done"]);
+    let entries = entries(&run.disk());
+    assert_eq!(entries.len(), 2);
+    assert!(entries.values().all(|count| *count == 1), "{entries:?}");
+    assert_eq!(
+        std::fs::read_to_string(run.disk().join("ran.txt")).unwrap(),
+        "ran\n"
     );
 }
