@@ -361,3 +361,6 @@ impl Handler<Shutdown> for Supervisor {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
