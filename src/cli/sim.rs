@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::signals::Signals;
 use crate::sim::{Computer, ComputerConfig, SimError, SimFleet, host_computer};
 
 /// How often the computers are looked at.
@@ -63,7 +64,7 @@ pub enum SimCommandError {
     Io(#[from] std::io::Error),
 }
 
-/// Runs the computers until Ctrl-C; then they are switched off and it returns success.
+/// Runs the computers until Ctrl-C or SIGTERM; then they are switched off and it returns success.
 ///
 /// # Errors
 /// Arguments that make no sense, disks that cannot be used.
@@ -75,6 +76,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
         .build()?;
     runtime.block_on(async {
         warn_of_open_files(u64::from(args.count));
+        let mut signals = Signals::new()?;
         let fleet = SimFleet::start(configs)?;
         println!(
             "{} simulated computers, disks in {}; Ctrl-C ends them",
@@ -83,7 +85,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
         );
         tokio::select! {
             never = watch(&fleet, &url) => never?,
-            signal = tokio::signal::ctrl_c() => signal?,
+            () = signals.next() => {}
         }
         println!("switching off");
         fleet.shutdown().await;

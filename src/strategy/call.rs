@@ -56,6 +56,12 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
                 format!("no computer that is meant has a tool {tool}"),
             );
         }
+        Err(Refusal::UnknownComputer(name)) => {
+            return fail(
+                "unknown_computer",
+                format!("no computer \"{name}\" was ever connected"),
+            );
+        }
         Err(Refusal::CannotTell) => {
             let who = on.or(state.home()).map_or("no computer", |id| id.as_str());
             return fail(

@@ -18,7 +18,9 @@ pub enum Found<'a> {
     Tool(&'a ToolSpec),
     /// No computer that is meant has it.
     Unknown,
-    /// The computer that is meant was never seen, or shows no tools while it is away: nobody can tell yet.
+    /// The computer that the directive names was never connected: most likely its name is wrong.
+    NoComputer(&'a ClientId),
+    /// The task's own computer was never seen, or shows no tools while it is away: nobody can tell yet.
     CannotTell,
 }
 
@@ -41,6 +43,12 @@ impl<'a> ToolLookup<'a> {
     }
 
     pub fn find(&self, name: &str) -> Found<'a> {
+        if let Some(on) = self
+            .on
+            .filter(|on| self.fleet.computer(on).is_none() && self.home != Some(on))
+        {
+            return Found::NoComputer(on);
+        }
         let mut seen = false;
         for computer in self.candidates() {
             if let Some(tool) = computer.tool(name).filter(|t| t.state == ToolState::Active) {
@@ -53,6 +61,12 @@ impl<'a> ToolLookup<'a> {
         } else {
             Found::CannotTell
         }
+    }
+
+    /// Whether the task's own computer has never been seen.
+    pub fn home_is_unseen(&self) -> bool {
+        self.home
+            .is_some_and(|home| self.fleet.computer(home).is_none())
     }
 
     pub fn has(&self, name: &str) -> bool {

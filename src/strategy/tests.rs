@@ -623,10 +623,9 @@ fn each_prompt_but_its_tail_is_a_prefix_of_the_next() {
 }
 
 #[test]
-fn a_tool_of_a_computer_that_was_never_seen_is_waited_for() {
+fn a_task_waits_for_its_own_computer_and_gives_up_after_the_configured_time() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
-    bench.advance();
-    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nON: faraway");
+    bench.state.created.as_mut().unwrap().client_id = ClientId::parse("faraway").ok();
     assert!(matches!(
         bench.advance(),
         Decision::Wait {
@@ -639,6 +638,16 @@ fn a_tool_of_a_computer_that_was_never_seen_is_waited_for() {
     });
     bench.now_ms += 61_000;
     assert!(matches!(bench.advance(), Decision::Fail { code, .. } if code == "computer_offline"));
+    assert_eq!(bench.state.usage.model_calls, 0);
+}
+
+#[test]
+fn a_directive_on_a_computer_that_nobody_knows_is_sent_back() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nON: faraway");
+    assert!(matches!(bench.advance(), Decision::Consult(_)));
+    assert_eq!(bench.guard(), Some(Guard::Tool));
 }
 
 fn any_answer() -> impl Strategy<Value = String> {

@@ -11,6 +11,7 @@ use serde_json::Value;
 pub enum Refusal {
     NotAllowed(String),
     UnknownTool(String),
+    UnknownComputer(String),
     /// The computer that would know the tool has not been seen yet: wait, do not refuse.
     CannotTell,
     Arguments(Vec<String>),
@@ -33,6 +34,7 @@ pub fn check_call(
     let spec = match tools.find(tool) {
         Found::Tool(spec) => spec,
         Found::Unknown => return Err(Refusal::UnknownTool(tool.to_owned())),
+        Found::NoComputer(on) => return Err(Refusal::UnknownComputer(on.to_string())),
         Found::CannotTell => return Err(Refusal::CannotTell),
     };
     if !args.is_object() {

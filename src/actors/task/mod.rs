@@ -183,7 +183,10 @@ impl Task {
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
         Inputs {
             now_ms: (self.deps.clock)(),
-            fleet: self.deps.router.fleet_view(self.state.home()),
+            fleet: self
+                .deps
+                .router
+                .fleet_view_with(self.state.home(), &self.state.named_computers()),
             roles: roles.into(),
             offline_timeout_ms: self.deps.settings.calls.offline_timeout.as_millis() as i64,
         }

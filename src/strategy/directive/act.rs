@@ -171,7 +171,7 @@ impl Turn<'_> {
     }
 
     /// Nobody has seen the computer that would know the tool.
-    fn wait_for_computer(&self) -> Decision {
+    pub(super) fn wait_for_computer(&self) -> Decision {
         let now = self.inputs.now_ms;
         let since = self.state.offline_since_ms.unwrap_or(now);
         let until = since.saturating_add(self.inputs.offline_timeout_ms);
@@ -192,6 +192,11 @@ impl Turn<'_> {
         let (name, why) = match refusal {
             Refusal::NotAllowed(name) => (name, "this task may not use it"),
             Refusal::UnknownTool(name) => (name, "no computer that is meant has such a tool"),
+            Refusal::UnknownComputer(name) => {
+                return format!(
+                    "no computer \"{name}\" was ever connected here: leave ON out, or name one that was"
+                );
+            }
             Refusal::CannotTell | Refusal::Arguments(_) => return String::new(),
         };
         let names: Vec<&str> = tools

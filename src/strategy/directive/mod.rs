@@ -118,6 +118,10 @@ impl Turn<'_> {
         if self.state.usage.steps >= budgets.steps {
             return guards::fail_over(self.state, "steps", u64::from(budgets.steps));
         }
+        // Without its computer a planner would not even know the tools.
+        if self.tools(None).home_is_unseen() {
+            return self.wait_for_computer();
+        }
         self.consult_planner()
     }
 
