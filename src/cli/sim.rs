@@ -76,7 +76,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
     runtime.block_on(async {
         warn_of_open_files(u64::from(args.count));
         let fleet = SimFleet::start(configs)?;
-        println!(
+        say!(
             "{} simulated computers, disks in {}; Ctrl-C ends them",
             args.count,
             args.dir.display()
@@ -85,7 +85,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
             never = watch(&fleet, &url) => never?,
             signal = tokio::signal::ctrl_c() => signal?,
         }
-        println!("switching off");
+        say!("switching off");
         fleet.shutdown().await;
         Ok(ExitCode::SUCCESS)
     })
@@ -217,9 +217,7 @@ async fn watch(fleet: &SimFleet, url: &str) -> Result<(), std::io::Error> {
         if !hinted && begun.elapsed() > PATIENCE {
             hinted = true;
             if !seen.values().any(|s| *s == Seen::Connected) {
-                println!(
-                    "no computer has connected to {url} yet: is `ccfleet serve` running there?"
-                );
+                say!("no computer has connected to {url} yet: is `ccfleet serve` running there?");
             }
         }
         tokio::time::sleep(LOOK).await;
