@@ -18,7 +18,9 @@ pub enum Found<'a> {
     Tool(&'a ToolSpec),
     /// No computer that is meant has it.
     Unknown,
-    /// The computer that is meant was never seen, or shows no tools while it is away: nobody can tell yet.
+    /// The directive names a computer that was never seen.
+    NoComputer(&'a ClientId),
+    /// The task's own computer was never seen, or has shown no tools yet: nobody can tell.
     CannotTell,
 }
 
@@ -41,12 +43,16 @@ impl<'a> ToolLookup<'a> {
     }
 
     pub fn find(&self, name: &str) -> Found<'a> {
+        if let Some(on) = self.on.filter(|on| !self.fleet.has(on)) {
+            return Found::NoComputer(on);
+        }
         let mut seen = false;
         for computer in self.candidates() {
             if let Some(tool) = computer.tool(name).filter(|t| t.state == ToolState::Active) {
                 return Found::Tool(tool);
             }
-            seen |= computer.online || !computer.tools.is_empty();
+            // One that is connected may still be about to register its tools.
+            seen |= !computer.tools.is_empty();
         }
         if seen {
             Found::Unknown
