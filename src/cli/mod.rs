@@ -3,6 +3,11 @@
 //! Exit codes: 0 done · 1 it went wrong while running · 2 wrong use or settings · 3 the address cannot be
 //! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
 
+/// `println!` to somebody who may have stopped listening: `ccfleet demo | head` goes on to its end.
+macro_rules! say {
+    ($($words:tt)*) => { $crate::cli::say_line(format_args!($($words)*)) };
+}
+
 pub mod demo;
 pub mod doctor;
 pub mod serve;
@@ -69,6 +74,12 @@ impl Failure {
             text: error.to_string(),
         }
     }
+}
+
+fn say_line(words: std::fmt::Arguments<'_>) {
+    use std::io::Write;
+    // A pipe that was closed is the reader's choice, no failure of the command.
+    let _ = writeln!(std::io::stdout(), "{words}");
 }
 
 /// Reads the command line and does what it says.

@@ -100,8 +100,10 @@ pub(super) fn exit_of(error: &AppError) -> Exit {
         | AppError::Prompts(_)
         | AppError::Kinds(_) => Exit::Usage,
         AppError::Bind { .. } => Exit::Address,
-        AppError::Folder(_) | AppError::Store(_) | AppError::Computers(_) => Exit::Data,
-        AppError::Restore(_) => Exit::Failed,
+        AppError::Folder(_)
+        | AppError::Store(_)
+        | AppError::Computers(_)
+        | AppError::Restore(_) => Exit::Data,
     }
 }
 
@@ -109,15 +111,15 @@ pub(super) fn exit_of(error: &AppError) -> Exit {
 fn announce(app: &RunningApp) {
     let address = app.address();
     let url = app.websocket_url();
-    println!(
+    say!(
         "ccfleet {} listens on http://{address}",
         env!("CARGO_PKG_VERSION")
     );
-    println!("  data      {}", app.data_folder().display());
-    println!("  planner   {}", model(&app.settings().models.planner));
-    println!("  executor  {}", model(&app.settings().models.executor));
-    println!("  computers connect to {url}");
-    println!("  try one   ccfleet sim --server {url} --count 1");
+    say!("  data      {}", app.data_folder().display());
+    say!("  planner   {}", model(&app.settings().models.planner));
+    say!("  executor  {}", model(&app.settings().models.executor));
+    say!("  computers connect to {url}");
+    say!("  try one   ccfleet sim --server {url} --count 1");
     if !address.ip().is_loopback() {
         tracing::warn!(
             %address,

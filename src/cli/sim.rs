@@ -78,7 +78,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
         warn_of_open_files(u64::from(args.count));
         let mut signals = Signals::new()?;
         let fleet = SimFleet::start(configs)?;
-        println!(
+        say!(
             "{} simulated computers, disks in {}; Ctrl-C ends them",
             args.count,
             args.dir.display()
@@ -87,7 +87,7 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
             never = watch(&fleet, &url) => never?,
             () = signals.next() => {}
         }
-        println!("switching off");
+        say!("switching off");
         fleet.shutdown().await;
         Ok(ExitCode::SUCCESS)
     })
@@ -219,9 +219,7 @@ async fn watch(fleet: &SimFleet, url: &str) -> Result<(), std::io::Error> {
         if !hinted && begun.elapsed() > PATIENCE {
             hinted = true;
             if !seen.values().any(|s| *s == Seen::Connected) {
-                println!(
-                    "no computer has connected to {url} yet: is `ccfleet serve` running there?"
-                );
+                say!("no computer has connected to {url} yet: is `ccfleet serve` running there?");
             }
         }
         tokio::time::sleep(LOOK).await;

@@ -1,6 +1,6 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
-use super::call::{Address, CallReport, NoRoute, Outcome, Target};
+use super::call::{CallReport, NoRoute, Outcome, Target};
 use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role};
 use super::decision::{Contract, Guard, Question, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
@@ -355,31 +355,6 @@ impl TaskState {
     pub fn home(&self) -> Option<&ClientId> {
         let own = self.created.as_ref().and_then(|c| c.client_id.as_ref());
         own.or(self.sticky.as_ref())
-    }
-
-    /// The computers that the task names beside its own: in the current directive, in what was made of it, or
-    /// in its one call.
-    pub fn named_computers(&self) -> Vec<ClientId> {
-        let step = self.current_step();
-        let directive = step.and_then(|s| s.reading.as_ref()?.directive()?.on.clone());
-        let requests = step
-            .into_iter()
-            .flat_map(|s| &s.executor)
-            .filter_map(|t| t.request.as_ref());
-        let requested = requests.filter_map(|request| match request {
-            StrictRequest::Tool { on, .. } => on.clone(),
-            StrictRequest::Final { .. } | StrictRequest::Unclear { .. } => None,
-        });
-        let call = self.created.as_ref().and_then(|c| c.call.as_ref());
-        let called = call.and_then(|c| match Address::parse(&c.command).ok()?.target {
-            Target::Computer(id) => Some(id),
-            Target::Any | Target::Group(_) => None,
-        });
-        directive
-            .into_iter()
-            .chain(requested)
-            .chain(called)
-            .collect()
     }
 
     /// All calls, oldest first.

@@ -102,6 +102,10 @@ impl FleetView {
     pub fn computer(&self, client_id: &ClientId) -> Option<&ComputerView> {
         self.computers.iter().find(|c| &c.client_id == client_id)
     }
+
+    pub fn has(&self, client_id: &ClientId) -> bool {
+        self.computer(client_id).is_some()
+    }
 }
 
 impl ComputerView {

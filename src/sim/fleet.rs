@@ -35,11 +35,13 @@ impl SimFleet {
             .enable_all()
             .build()
             .map_err(SimError::Start)?;
+        let handle = runtime.handle().clone();
+        let mut runtime = OwnRuntime(Some(runtime));
         let workers = Arc::new(Workers::default());
         let core = Arc::new(Core {
             workers: workers.clone(),
             clock: Arc::new(Clock::default()),
-            net: Net::new(runtime.handle().clone()),
+            net: Net::new(handle),
         });
         let mut computers = BTreeMap::new();
         for config in configs {
@@ -55,7 +57,7 @@ impl SimFleet {
         let ticking = tick(core.clone(), stopped);
         let thread = std::thread::Builder::new()
             .name("sim-io".into())
-            .spawn(move || runtime.block_on(ticking))
+            .spawn(move || runtime.run(ticking))
             .map_err(SimError::Start)?;
         let fleet = SimFleet {
             computers,
@@ -105,6 +107,25 @@ impl SimFleet {
         }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+/// The fleet's runtime, which may also be dropped inside another one: when a disk cannot be used, for example.
+struct OwnRuntime(Option<tokio::runtime::Runtime>);
+
+impl OwnRuntime {
+    fn run(&mut self, what: impl Future<Output = ()>) {
+        if let Some(runtime) = &self.0 {
+            runtime.block_on(what);
+        }
+    }
+}
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
         }
     }
 }

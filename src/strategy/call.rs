@@ -7,7 +7,7 @@ use crate::domain::call::{Address, Target};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::event::DirectCall;
-use crate::domain::ids::CallId;
+use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
 use serde_json::{Value, json};
@@ -56,18 +56,14 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
                 format!("no computer that is meant has a tool {tool}"),
             );
         }
-        Err(Refusal::UnknownComputer(name)) => {
-            return fail(
-                "unknown_computer",
-                format!("no computer \"{name}\" was ever connected"),
-            );
-        }
+        Err(Refusal::UnknownComputer(id)) => return unknown_computer(&id),
         Err(Refusal::CannotTell) => {
-            let who = on.or(state.home()).map_or("no computer", |id| id.as_str());
-            return fail(
-                "offline",
-                format!("{who} is not connected and was never seen"),
-            );
+            let why = match on.or(state.home()) {
+                Some(id) if !inputs.fleet.has(id) => return unknown_computer(id),
+                Some(id) => format!("{id} has registered no tools yet"),
+                None => "no computer was ever connected".to_owned(),
+            };
+            return fail("offline", why);
         }
         Err(Refusal::Arguments(problems)) => return fail("bad_args", problems.join("; ")),
     }
@@ -121,6 +117,13 @@ fn ended(call: &CallRecord) -> Decision {
         translated_by: TranslatedBy::Rules,
         result,
     }
+}
+
+fn unknown_computer(id: &ClientId) -> Decision {
+    fail(
+        "unknown_computer",
+        format!("no computer \"{id}\" was ever connected"),
+    )
 }
 
 fn fail(code: &str, error: String) -> Decision {

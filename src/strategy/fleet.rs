@@ -18,9 +18,9 @@ pub enum Found<'a> {
     Tool(&'a ToolSpec),
     /// No computer that is meant has it.
     Unknown,
-    /// The computer that the directive names was never connected: most likely its name is wrong.
+    /// The directive names a computer that was never seen.
     NoComputer(&'a ClientId),
-    /// The task's own computer was never seen, or shows no tools while it is away: nobody can tell yet.
+    /// The task's own computer was never seen, or has shown no tools yet: nobody can tell.
     CannotTell,
 }
 
@@ -43,10 +43,7 @@ impl<'a> ToolLookup<'a> {
     }
 
     pub fn find(&self, name: &str) -> Found<'a> {
-        if let Some(on) = self
-            .on
-            .filter(|on| self.fleet.computer(on).is_none() && self.home != Some(on))
-        {
+        if let Some(on) = self.on.filter(|on| !self.fleet.has(on)) {
             return Found::NoComputer(on);
         }
         let mut seen = false;
@@ -54,7 +51,8 @@ impl<'a> ToolLookup<'a> {
             if let Some(tool) = computer.tool(name).filter(|t| t.state == ToolState::Active) {
                 return Found::Tool(tool);
             }
-            seen |= computer.online || !computer.tools.is_empty();
+            // One that is connected may still be about to register its tools.
+            seen |= !computer.tools.is_empty();
         }
         if seen {
             Found::Unknown
@@ -65,8 +63,7 @@ impl<'a> ToolLookup<'a> {
 
     /// Whether the task's own computer has never been seen.
     pub fn home_is_unseen(&self) -> bool {
-        self.home
-            .is_some_and(|home| self.fleet.computer(home).is_none())
+        self.home.is_some_and(|home| !self.fleet.has(home))
     }
 
     pub fn has(&self, name: &str) -> bool {

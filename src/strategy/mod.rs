@@ -11,9 +11,12 @@ pub mod step_log;
 pub mod text;
 pub mod validate;
 
+use crate::domain::call::{Address, Target};
 use crate::domain::chat::{ChatAnswer, Role};
 use crate::domain::decision::{Contract, Decision, Inputs, WaitReason};
+use crate::domain::directive::StrictRequest;
 use crate::domain::event::TaskEvent;
+use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
 
@@ -69,6 +72,24 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             }
         }
     }
+}
+
+/// The computers beside its own that a task's next move may name: a decision has to see them.
+pub fn named_computers(state: &TaskState) -> Vec<ClientId> {
+    let direct = state.created.as_ref().and_then(|c| c.call.as_ref());
+    let direct = direct.and_then(|call| match Address::parse(&call.command).ok()?.target {
+        Target::Computer(id) => Some(id),
+        Target::Any | Target::Group(_) => None,
+    });
+    let step = state.current_step();
+    let read = step.and_then(|step| directive::named_computer(step.reading.as_ref()?));
+    let asked = step.and_then(|step| step.executor.last()?.request.as_ref());
+    let asked = asked.and_then(|request| match request {
+        StrictRequest::Tool { on, .. } => on.clone(),
+        StrictRequest::Final { .. } | StrictRequest::Unclear { .. } => None,
+    });
+    let named = [direct, read, asked].into_iter().flatten();
+    named.filter(|id| Some(id) != state.home()).collect()
 }
 
 /// The role that answers under a contract.

@@ -154,6 +154,10 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub fn new(profile: Profile) -> Self {
+        Self::of_computer("base", profile)
+    }
+
+    pub fn of_computer(home: &str, profile: Profile) -> Self {
         let state = TaskState::new(TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M9").unwrap());
         let mut bench = Bench {
             state,
@@ -167,7 +171,7 @@ impl Bench {
             strategy: bench.profile.strategy.clone(),
             strategy_version: 1,
             profile: BlobHash::of(""),
-            client_id: Some(ClientId::parse("base").unwrap()),
+            client_id: Some(ClientId::parse(home).unwrap()),
             owner: "local".into(),
             context: Value::Null,
             allowed_commands: None,
@@ -624,8 +628,7 @@ fn each_prompt_but_its_tail_is_a_prefix_of_the_next() {
 
 #[test]
 fn a_task_waits_for_its_own_computer_and_gives_up_after_the_configured_time() {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
-    bench.state.created.as_mut().unwrap().client_id = ClientId::parse("faraway").ok();
+    let mut bench = Bench::of_computer("faraway", profile(ExecutorMode::Auto));
     assert!(matches!(
         bench.advance(),
         Decision::Wait {
@@ -638,16 +641,66 @@ fn a_task_waits_for_its_own_computer_and_gives_up_after_the_configured_time() {
     });
     bench.now_ms += 61_000;
     assert!(matches!(bench.advance(), Decision::Fail { code, .. } if code == "computer_offline"));
-    assert_eq!(bench.state.usage.model_calls, 0);
+    assert_eq!(
+        bench.state.usage.model_calls, 0,
+        "without its computer a planner would not know the tools"
+    );
 }
 
 #[test]
-fn a_directive_on_a_computer_that_nobody_knows_is_sent_back() {
+fn the_time_without_a_server_does_not_count_as_time_without_the_computer() {
+    let mut bench = Bench::of_computer("faraway", profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.now_ms += 600_000;
+    bench.push(TaskEvent::GenerationStarted {
+        generation: Generation(2),
+        reason: "the server was started".into(),
+    });
+    bench.push(TaskEvent::WaitEnded {
+        reason: WaitReason::ComputerOffline,
+    });
+    assert!(matches!(bench.advance(), Decision::Wait { .. }));
+}
+
+#[test]
+fn a_computer_that_connected_but_has_no_tools_yet_is_waited_for() {
+    let bench = {
+        let mut bench = Bench::new(profile(ExecutorMode::Auto));
+        bench.advance();
+        bench.answer("DIRECTIVE: RUN\nPATH: /a.lua");
+        bench
+    };
+    let mut inputs = inputs(bench.now_ms);
+    inputs.fleet.computers[0].tools.clear();
+    assert!(matches!(
+        decide(&bench.state, &bench.profile, &inputs),
+        Decision::Wait { .. }
+    ));
+}
+
+#[test]
+fn a_computer_that_is_named_and_was_never_seen_is_told_to_the_planner() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
     bench.advance();
-    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nON: faraway");
+    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nON: ghost");
     assert!(matches!(bench.advance(), Decision::Consult(_)));
     assert_eq!(bench.guard(), Some(Guard::Tool));
+}
+
+#[test]
+fn the_computer_of_an_on_line_is_named_also_when_the_directive_is_unclear() {
+    for text in [
+        "DIRECTIVE: RUN\nPATH: /a.lua\nON: other",
+        "DIRECTIVE: RUN\nPATH: /a.lua list\nON: other",
+    ] {
+        let mut bench = Bench::new(profile(ExecutorMode::Auto));
+        bench.advance();
+        bench.answer(text);
+        assert_eq!(
+            super::named_computers(&bench.state),
+            [ClientId::parse("other").unwrap()]
+        );
+    }
 }
 
 fn any_answer() -> impl Strategy<Value = String> {

@@ -2,6 +2,7 @@
 //! nothing in them was invented. Validation only bounces; it never repairs.
 
 use super::fleet::{Found, ToolLookup, is_allowed};
+use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use serde_json::Value;
@@ -11,8 +12,9 @@ use serde_json::Value;
 pub enum Refusal {
     NotAllowed(String),
     UnknownTool(String),
-    UnknownComputer(String),
-    /// The computer that would know the tool has not been seen yet: wait, do not refuse.
+    /// A computer that was never seen is named.
+    UnknownComputer(ClientId),
+    /// The computer that would know the tool has shown no tools yet: wait, do not refuse.
     CannotTell,
     Arguments(Vec<String>),
 }
@@ -34,7 +36,7 @@ pub fn check_call(
     let spec = match tools.find(tool) {
         Found::Tool(spec) => spec,
         Found::Unknown => return Err(Refusal::UnknownTool(tool.to_owned())),
-        Found::NoComputer(on) => return Err(Refusal::UnknownComputer(on.to_string())),
+        Found::NoComputer(name) => return Err(Refusal::UnknownComputer(name.clone())),
         Found::CannotTell => return Err(Refusal::CannotTell),
     };
     if !args.is_object() {

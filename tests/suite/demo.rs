@@ -109,3 +109,35 @@ fn a_demo_without_a_usable_model_server_says_so_and_what_mends_it() {
         "{said}"
     );
 }
+
+#[test]
+fn the_last_line_is_an_object_also_when_nothing_could_be_begun() {
+    let args = [
+        "demo",
+        "--json",
+        "--model",
+        "scripted",
+        "--model-server",
+        "http://127.0.0.1:1",
+    ];
+    let mut program = Program::start(&args, &[]);
+    let status = program.wait_for_end(WITHIN);
+    assert_eq!(status.code(), Some(2));
+    let object = last_object(&program);
+    assert_eq!(object["success"], false, "{object:#}");
+    assert!(object["error"].as_str().unwrap().contains("--model-server"));
+}
+
+#[test]
+fn a_demo_whose_reader_leaves_goes_on_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut demo = std::process::Command::new(env!("CARGO_BIN_EXE_ccfleet"))
+        .args(["demo", "--model", "scripted", "--dir"])
+        .arg(dir.path())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(demo.stdout.take());
+    assert!(demo.wait().unwrap().success());
+}

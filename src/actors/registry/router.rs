@@ -66,7 +66,7 @@ pub struct Router {
 
 impl Router {
     /// Only the registry writes.
-    pub(super) fn insert(&self, lane: Lane) {
+    pub(in crate::actors) fn insert(&self, lane: Lane) {
         self.lanes.insert(lane.client_id.clone(), lane);
     }
 

@@ -143,6 +143,13 @@ impl Supervisor {
     fn begin(&mut self, born: Born, events: &[StoredEvent]) -> StartedTask {
         let mut state = TaskState::new(born.append.task_id);
         state.apply_all(events);
+        if self.stopping {
+            // It was born while everything stopped: the next start takes it up.
+            return StartedTask {
+                summary: born.append.summary,
+                created: true,
+            };
+        }
         self.run(state, born.profile, born.append.generation, 0);
         StartedTask {
             summary: born.append.summary,

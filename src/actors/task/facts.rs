@@ -4,7 +4,7 @@ use super::messages::{Answer, Cancel, GetQuestion, Halt, Wake};
 use super::perform::may_settle;
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::{
-    CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, QuestionDelivered, QuestionNotice,
+    CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, QuestionDelivered,
 };
 use crate::actors::consult::Consulted;
 use crate::actors::supervisor::messages::{AnswerError, OpenQuestion};
@@ -58,6 +58,7 @@ impl Handler<CallFact> for Task {
             CallNews::Queued { offline: true, .. } if call.is_open() => {
                 self.wait_for_lane(&call, ctx)
             }
+            CallNews::Queued { offline: false, .. } if call.is_open() => self.lane_is_back(ctx),
             CallNews::Queued { .. } | CallNews::Progress { .. } => {}
             CallNews::TurnGranted { .. } if !call.is_open() || self.state.status.is_final() => {
                 // Cancelled while it waited: it never leaves.
@@ -112,6 +113,7 @@ impl Handler<CallFact> for Task {
 impl Task {
     /// Reserve → commit → dispatch: the call leaves only after its intent is durable.
     fn dispatch(&mut self, intended: CallIntended, ctx: &mut Context<Self>) {
+        self.stop_offline_timer(ctx);
         let call_id = intended.call_id.clone();
         let mut events = Vec::new();
         if let Some(reason @ WaitReason::ComputerOffline) = self.state.wait {
@@ -181,9 +183,9 @@ impl Handler<Answer> for Task {
             return AtomicResponse::new(Box::pin(async { refused }.into_actor(self)));
         }
         let event = TaskEvent::QuestionAnswered {
-            question_id: given.question_id.clone(),
-            answer: given.answer.clone(),
-            by: given.by.clone(),
+            question_id: given.question_id,
+            answer: given.answer,
+            by: given.by,
             authenticated: given.authenticated,
         };
         let append = self.prepare(vec![event], Vec::new());
@@ -193,26 +195,9 @@ impl Handler<Answer> for Task {
                 .as_ref()
                 .map(|_| ())
                 .map_err(|e| AnswerError::Journal(e.to_string()));
-            let then: Then = Box::new(move |task, ctx| {
-                task.close_question(given);
-                task.advance(ctx);
-            });
-            task.committed(stored, ctx, then);
+            task.committed(stored, ctx, Box::new(Task::advance));
             answer
         })))
-    }
-}
-
-impl Task {
-    fn close_question(&self, given: Answer) {
-        let lane = self.state.home().and_then(|id| self.deps.router.lane(id));
-        if let Some(lane) = lane {
-            lane.question.do_send(QuestionNotice::Closed {
-                question_id: given.question_id,
-                answer: Some(given.answer),
-                by: Some(given.by),
-            });
-        }
     }
 }
 
@@ -254,6 +239,9 @@ impl Handler<Wake> for Task {
     type Result = ();
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        if self.would_wait_again() {
+            return;
+        }
         self.end_wait(WaitReason::ComputerOffline, ctx);
     }
 }

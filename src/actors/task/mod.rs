@@ -4,8 +4,10 @@
 mod facts;
 pub mod messages;
 mod perform;
+#[cfg(test)]
+mod tests;
 
-use super::computer::messages::{CancelCall, TaskNotice};
+use super::computer::messages::{CancelCall, QuestionNotice, TaskNotice};
 use super::consult::ConsultModel;
 use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
@@ -14,9 +16,9 @@ use crate::config::Settings;
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, InputsRef, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, CallId, Generation};
+use crate::domain::ids::{BlobHash, CallId, Generation, QuestionId};
 use crate::domain::profile::Profile;
-use crate::domain::task::{CallRecord, TaskState};
+use crate::domain::task::{CallRecord, Open, TaskState};
 use crate::strategy;
 use actix::prelude::*;
 use messages::TaskStopped;
@@ -54,6 +56,8 @@ pub struct Task {
     /// The lanes that hold this task's open calls.
     lanes: HashMap<CallId, Lane>,
     timers: Vec<SpawnHandle>,
+    /// Runs while a call waits for a computer that is away.
+    offline: Option<SpawnHandle>,
     finished: bool,
 }
 
@@ -75,6 +79,7 @@ impl Task {
             generation,
             lanes: HashMap::new(),
             timers: Vec::new(),
+            offline: None,
             finished: false,
         }
     }
@@ -131,9 +136,15 @@ impl Task {
         match stored {
             Ok(events) => {
                 let before = self.state.status;
+                let asked = self.open_question();
                 self.state.apply_all(&events);
                 if self.state.status != before {
                     self.notify_computer();
+                }
+                if let Some(question_id) =
+                    asked.filter(|id| self.open_question().as_ref() != Some(id))
+                {
+                    self.take_question_back(question_id, &events);
                 }
                 then(self, ctx);
             }
@@ -186,7 +197,7 @@ impl Task {
             fleet: self
                 .deps
                 .router
-                .fleet_view_with(self.state.home(), &self.state.named_computers()),
+                .fleet_view_with(self.state.home(), &strategy::named_computers(&self.state)),
             roles: roles.into(),
             offline_timeout_ms: self.deps.settings.calls.offline_timeout.as_millis() as i64,
         }
@@ -208,13 +219,17 @@ impl Task {
             .cancel_model_calls
             .do_send(CancelModelCalls { task_id });
         for call in self.open_calls() {
-            match self.lanes.get(&call.call_id) {
-                Some(lane) => lane.cancel.do_send(CancelCall {
-                    call_id: call.call_id.clone(),
-                }),
+            if !self.lanes.contains_key(&call.call_id) {
                 // Never reserved and never sent: nothing to wait for.
-                None if call.intended.is_none() => {}
-                None => self.adopt(&call, ctx),
+                if call.intended.is_none() {
+                    continue;
+                }
+                self.adopt(&call, ctx);
+            }
+            // Also right after it was adopted: what had not started yet must not start now.
+            if let Some(lane) = self.lanes.get(&call.call_id) {
+                let call_id = call.call_id.clone();
+                lane.cancel.do_send(CancelCall { call_id });
             }
         }
         let sealed = self.open_calls().iter().all(|call| call.intended.is_none());
@@ -225,8 +240,31 @@ impl Task {
     }
 
     fn drop_timers(&mut self, ctx: &mut Context<Self>) {
-        for timer in self.timers.drain(..) {
+        for timer in self.timers.drain(..).chain(self.offline.take()) {
             ctx.cancel_future(timer);
+        }
+    }
+
+    fn open_question(&self) -> Option<QuestionId> {
+        match &self.state.open {
+            Open::Question { question, .. } => Some(question.question_id.clone()),
+            _ => None,
+        }
+    }
+
+    /// The question is open no longer: answered, expired, or its task has ended. Nobody shall be asked it now.
+    fn take_question_back(&self, question_id: QuestionId, events: &[StoredEvent]) {
+        let answered = events.iter().find_map(|stored| match &stored.event {
+            TaskEvent::QuestionAnswered { answer, by, .. } => Some((answer.clone(), by.clone())),
+            _ => None,
+        });
+        let (answer, by) = answered.unzip();
+        if let Some(lane) = self.state.home().and_then(|id| self.deps.router.lane(id)) {
+            lane.question.do_send(QuestionNotice::Closed {
+                question_id,
+                answer,
+                by,
+            });
         }
     }
 

@@ -10,7 +10,7 @@ use crate::domain::decision::{Contract, Decision, Question, WaitReason};
 use crate::domain::event::TaskEvent;
 use crate::domain::model_call::{LastResult, ScriptPosition};
 use crate::domain::task::{CallEnd, CallRecord, Open};
-use crate::strategy::render;
+use crate::strategy::{self, render};
 use actix::prelude::*;
 use std::time::Duration;
 
@@ -131,6 +131,8 @@ impl Task {
 
     /// Reserves a turn on the computer that the call is for.
     fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+        // That of an earlier call; this one's lane tells whether it has to wait.
+        self.stop_offline_timer(ctx);
         let lane = match self
             .deps
             .router
@@ -234,14 +236,45 @@ impl Task {
         }
     }
 
-    /// A call waits for a computer that is away. The task says so, and gives up after the configured time.
-    pub(super) fn wait_for_lane(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+    /// Whether another look at the fleet would lead to the same wait: a computer came that this task does not
+    /// need, and its journal shall not grow by that.
+    pub(super) fn would_wait_again(&self) -> bool {
+        if !matches!(self.state.open, Open::Wait { .. }) {
+            return false;
+        }
+        let mut looked = self.state.clone();
+        looked.open = Open::Nothing;
+        let next = strategy::decide(&looked, &self.profile, &self.inputs());
+        let reason = WaitReason::ComputerOffline;
+        matches!(next, Decision::Wait { reason: again, .. } if again == reason)
+    }
+
+    /// The computer that a call waits for is there again, though it may have other work before this call.
+    pub(super) fn lane_is_back(&mut self, ctx: &mut Context<Self>) {
+        self.stop_offline_timer(ctx);
         if self.state.wait == Some(WaitReason::ComputerOffline) {
+            let reason = WaitReason::ComputerOffline;
+            let then: Then = Box::new(|_, _| {});
+            self.append(ctx, vec![TaskEvent::WaitEnded { reason }], Vec::new(), then);
+        }
+    }
+
+    pub(super) fn stop_offline_timer(&mut self, ctx: &mut Context<Self>) {
+        if let Some(timer) = self.offline.take() {
+            ctx.cancel_future(timer);
+        }
+    }
+
+    /// A call waits for a computer that is away. The task says so, and gives up after the configured time, which
+    /// begins anew when the server is started again.
+    pub(super) fn wait_for_lane(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+        if self.offline.is_some() {
             return;
         }
         let timeout = self.deps.settings.calls.offline_timeout;
         let call_id = call.call_id.clone();
-        self.later(ctx, timeout, move |task, ctx| {
+        let timer = ctx.run_later(timeout, move |task, ctx| {
+            task.offline = None;
             let open = task
                 .state
                 .call(&call_id)
@@ -264,6 +297,10 @@ impl Task {
                 ctx,
             );
         });
+        self.offline = Some(timer);
+        if self.state.wait == Some(WaitReason::ComputerOffline) {
+            return;
+        }
         let waits = TaskEvent::WaitStarted {
             reason: WaitReason::ComputerOffline,
         };

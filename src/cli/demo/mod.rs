@@ -16,7 +16,7 @@ use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::sim::{SimFleet, host_computer};
 use crate::telemetry;
 use proof::Proof;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -88,14 +88,42 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 /// # Errors
 /// Something other than the model's work went wrong.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
+    let done = perform(&args).await;
+    if let (true, Err(failure)) = (args.json, &done) {
+        say!("{}", nothing_to_report(failure));
+    }
+    done
+}
+
+/// What programs read when there is no end of a task to report: the keys are always there.
+fn nothing_to_report(failure: &Failure) -> Value {
+    let keys = [
+        "strategy",
+        "model",
+        "steps",
+        "model_calls",
+        "executor_model_calls",
+        "tool_calls",
+        "questions",
+        "handler_entries",
+        "duplicate_effects",
+        "proof",
+    ];
+    let nothing = keys.map(|key| (key.to_owned(), Value::Null));
+    let mut object: Map<String, Value> = nothing.into_iter().collect();
+    object.insert("success".to_owned(), json!(false));
+    object.insert("error".to_owned(), json!(failure.text));
+    Value::Object(object)
+}
+
+async fn perform(args: &Args) -> Result<Exit, Failure> {
     telemetry::init(&args.log).map_err(|text| Failure::new(Exit::Usage, text))?;
     let mut signals = Signals::new().map_err(|error| Failure::new(Exit::Failed, error))?;
     let place = Place::new(args.dir.clone())?;
     tokio::select! {
-        done = play(&args, &place) => {
-            let exit = done?;
-            place.leave(exit == Exit::Done);
-            Ok(exit)
+        done = play(args, &place) => {
+            place.leave(matches!(done, Ok(Exit::Done)));
+            done
         }
         () = signals.next() => {
             let again = format!("stopped; nothing is lost: go on with `ccfleet demo --dir {}`", place.dir.display());
@@ -130,22 +158,27 @@ impl Place {
         if !self.temporary {
             return;
         }
-        if well {
-            // What cannot be removed is in the system's folder for such things.
+        // What cannot be removed is in the system's folder for such things.
+        let removed = if well {
             let _ = std::fs::remove_dir_all(&self.dir);
+            true
         } else {
-            println!("everything is kept in {}", self.dir.display());
+            // Only if it is empty: nothing was begun.
+            std::fs::remove_dir(&self.dir).is_ok()
+        };
+        if !removed {
+            say!("everything is kept in {}", self.dir.display());
         }
     }
 }
 
 async fn play(args: &Args, place: &Place) -> Result<Exit, Failure> {
     let chosen = model::choose(args).await?;
-    println!("model      {}", chosen.told);
+    say!("model      {}", chosen.told);
     let app = App::start(settings(args, place, &chosen)?, Options::default())
         .await
         .map_err(|error| Failure::new(super::serve::exit_of(&error), error))?;
-    println!(
+    say!(
         "server     http://{} (data in {})",
         app.address(),
         place.dir.join("data").display()
@@ -187,7 +220,7 @@ async fn with_server(
     }
     let computer = host_computer(1, place.disk(), &app.websocket_url(), COMPUTER);
     let sim = SimFleet::start(vec![computer]).map_err(|error| Failure::new(Exit::Failed, error))?;
-    println!(
+    say!(
         "computer   {COMPUTER}, simulated (disk in {})",
         place.disk().display()
     );
@@ -197,13 +230,13 @@ async fn with_server(
         let mut watch = progress::Watch::new(app, args.show_prompts).await?;
         let task_id = match unfinished {
             Some(task_id) => {
-                println!("task       {task_id} goes on where it stood");
+                say!("task       {task_id} goes on where it stood");
                 task_id
             }
             None => start(args, app).await?,
         };
         let ended = watch.follow(app, &task_id).await?;
-        println!();
+        say!("");
         tell_end(&ended);
         let proof = proof::take(&api, COMPUTER).await?;
         Ok::<_, Failure>((ended, proof))
@@ -253,18 +286,18 @@ async fn start(args: &Args, app: &RunningApp) -> Result<TaskId, Failure> {
         .map_err(|error| Failure::new(Exit::Failed, error))?
         .summary
         .task_id;
-    println!("task       {task_id}: {PROMPT}\n");
+    say!("task       {task_id}: {PROMPT}\n");
     Ok(task_id)
 }
 
 fn tell_end(ended: &TaskSummary) {
     match (ended.status, &ended.error) {
-        (TaskStatus::Completed, _) => println!(
+        (TaskStatus::Completed, _) => say!(
             "the model says: {}",
             ended.message.as_deref().unwrap_or("done")
         ),
-        (status, Some(error)) => println!("the task ended as {}: {error}", status.as_str()),
-        (status, None) => println!("the task ended as {}", status.as_str()),
+        (status, Some(error)) => say!("the task ended as {}: {error}", status.as_str()),
+        (status, None) => say!("the task ended as {}", status.as_str()),
     }
 }
 
@@ -280,7 +313,7 @@ fn report(
     proof.print();
     let holds = proof.holds() && witness.duplicate_effects == 0;
     let usage = &ended.usage;
-    println!(
+    say!(
         "\n{} steps, {} model calls ({} of them by the executor), {} tool calls, {} handler entries, {} of them twice",
         usage.steps,
         usage.model_calls,
@@ -289,7 +322,7 @@ fn report(
         witness.entries,
         witness.duplicate_effects
     );
-    println!(
+    say!(
         "{}",
         if holds {
             "The proof holds."
@@ -314,7 +347,7 @@ fn report(
             "status": ended.status,
             "error": ended.error,
         });
-        println!("{object}");
+        say!("{object}");
     }
     if holds { Exit::Done } else { Exit::Failed }
 }

@@ -218,13 +218,13 @@ impl Watch {
         if line.chars().count() > 160 {
             line = line.chars().take(159).chain(['…']).collect();
         }
-        println!("[{step:>2}] {who:<9} {line}");
+        say!("[{step:>2}] {who:<9} {line}");
         // A log or a pipe shall show each line when it happens.
         let _ = std::io::stdout().flush();
     }
 
     fn show(&self, title: &str, text: &str) {
-        println!("----- {title} -----\n{}\n-----", text.trim_end());
+        say!("----- {title} -----\n{}\n-----", text.trim_end());
     }
 
     /// At a terminal, the person there may answer.
@@ -236,7 +236,7 @@ impl Watch {
             return;
         };
         if std::io::stdin().is_terminal() {
-            println!("     Type your answer and press Enter:");
+            say!("     Type your answer and press Enter:");
             actix::spawn(answer_from_terminal(
                 question.question_id.clone(),
                 app.answer_question().clone(),

@@ -257,11 +257,11 @@ impl Proof {
     }
 
     pub fn print(&self) {
-        println!("\nProof, run on the computer after the task had ended:");
+        say!("\nProof, run on the computer after the task had ended:");
         for part in &self.parts {
-            println!("  {} {}", if part.ok { "ok  " } else { "FAIL" }, part.name);
+            say!("  {} {}", if part.ok { "ok  " } else { "FAIL" }, part.name);
             for line in part.output.lines() {
-                println!("       {line}");
+                say!("       {line}");
             }
         }
     }

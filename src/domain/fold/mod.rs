@@ -37,6 +37,10 @@ impl TaskState {
             }
             TaskEvent::GenerationStarted { generation, .. } => {
                 self.generation = self.generation.max(*generation);
+                // The time in which no server was there to be connected to does not count.
+                if self.offline_since_ms.is_some() {
+                    self.offline_since_ms = Some(stored.at_ms);
+                }
             }
             TaskEvent::Decided { decision, .. } => self.decided(stored, decision),
             TaskEvent::ModelAnswered {

@@ -161,3 +161,12 @@ async fn measure_idle_shells_and_connected_hosts() {
     }
     taken.abort();
 }
+
+#[tokio::test]
+async fn a_disk_that_cannot_be_used_is_an_error_and_no_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let started = SimFleet::start(vec![ComputerConfig::new(1, file.join("disk"))]);
+    assert!(started.is_err());
+}

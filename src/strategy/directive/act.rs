@@ -170,7 +170,7 @@ impl Turn<'_> {
         })
     }
 
-    /// Nobody has seen the computer that would know the tool.
+    /// The computer that would know the tool was never seen, or has no tools yet.
     pub(super) fn wait_for_computer(&self) -> Decision {
         let now = self.inputs.now_ms;
         let since = self.state.offline_since_ms.unwrap_or(now);
@@ -179,7 +179,7 @@ impl Turn<'_> {
             let who = self.state.home().map_or("any computer", |id| id.as_str());
             return self.fail(
                 "computer_offline",
-                format!("waited for {who}, which never came"),
+                format!("waited for {who}, which never came, or never with tools"),
             );
         }
         Decision::Wait {
@@ -189,15 +189,17 @@ impl Turn<'_> {
     }
 
     fn tool_refused(&self, refusal: &Refusal, tools: &ToolLookup<'_>) -> String {
+        if let Refusal::UnknownComputer(name) = refusal {
+            return format!(
+                "ON: no computer \"{name}\" was ever connected; leave ON out to use the task's own computer"
+            );
+        }
         let (name, why) = match refusal {
             Refusal::NotAllowed(name) => (name, "this task may not use it"),
             Refusal::UnknownTool(name) => (name, "no computer that is meant has such a tool"),
-            Refusal::UnknownComputer(name) => {
-                return format!(
-                    "no computer \"{name}\" was ever connected here: leave ON out, or name one that was"
-                );
+            Refusal::UnknownComputer(_) | Refusal::CannotTell | Refusal::Arguments(_) => {
+                return String::new();
             }
-            Refusal::CannotTell | Refusal::Arguments(_) => return String::new(),
         };
         let names: Vec<&str> = tools
             .all()

@@ -61,6 +61,19 @@ pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
         .map_or(profile.budgets, |created| created.budgets)
 }
 
+/// The computer that a directive names in its `ON` line, also where the rest of it is unclear.
+pub fn named_computer(reading: &Reading) -> Option<ClientId> {
+    match reading {
+        Reading::Clear { directive, .. } => directive.on.clone(),
+        Reading::Unclear { text, .. } => text
+            .lines()
+            .filter_map(block::field_of)
+            .find(|(name, _)| *name == "ON")
+            .and_then(|(_, value)| ClientId::parse(value).ok()),
+        Reading::Nothing { .. } => None,
+    }
+}
+
 /// What a call does, in a few words.
 pub fn call_title(call: &CallRecord) -> String {
     match call.tool.as_str() {
@@ -210,7 +223,12 @@ impl Turn<'_> {
         let answer = attempt
             .and_then(|t| t.answer.as_ref())
             .map(|a| a.content.as_str());
-        let tools = self.tools(None);
+        let on = self
+            .state
+            .current_step()
+            .and_then(|step| named_computer(step.reading.as_ref()?));
+        // A name that nobody has is told when the answer is carried out; until then the own tools are shown.
+        let tools = self.tools(on.as_ref().filter(|on| self.inputs.fleet.has(on)));
         let prompt = executor::prompt(
             self.state,
             self.profile,

@@ -1,0 +1,285 @@
+//! The shell alone: a journal in memory, computers that only write down what they are told.
+
+use super::messages::{Cancel, Wake};
+use super::*;
+use crate::actors::computer::messages::{
+    AdoptCall, CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall,
+};
+use crate::actors::computer::view::ComputerCell;
+use crate::actors::registry::messages::Registration;
+use crate::actors::registry::router::LaneParts;
+use crate::config::Loader;
+use crate::domain::event::CallIntended;
+use crate::domain::ids::ClientId;
+use crate::domain::profile::ExecutorMode;
+use crate::domain::tool::EffectClass;
+use crate::strategy::tests::{Bench, fleet, profile};
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+const WITHIN: Duration = Duration::from_secs(10);
+const RUN: &str = "DIRECTIVE: RUN\nPATH: /a.lua";
+
+/// Everything that the task tells somebody, in order.
+struct Others {
+    told: UnboundedSender<String>,
+}
+
+impl Actor for Others {
+    type Context = Context<Self>;
+}
+
+impl Others {
+    fn say(&self, what: impl Into<String>) {
+        // The test may have seen enough.
+        let _ = self.told.send(what.into());
+    }
+}
+
+impl Handler<AppendEvents> for Others {
+    type Result = Result<Vec<StoredEvent>, JournalError>;
+
+    fn handle(&mut self, append: AppendEvents, _: &mut Self::Context) -> Self::Result {
+        let stored = append.events.into_iter().enumerate().map(|(at, event)| {
+            self.say(event.name());
+            StoredEvent {
+                task_id: append.task_id.clone(),
+                seq: append.expected_seq + 1 + at as u64,
+                at_ms: append.at_ms,
+                generation: append.generation,
+                event,
+            }
+        });
+        Ok(stored.collect())
+    }
+}
+
+macro_rules! heard {
+    ($($message:ty => $what:expr),* $(,)?) => {$(
+        impl Handler<$message> for Others {
+            type Result = ();
+
+            fn handle(&mut self, _: $message, _: &mut Self::Context) {
+                self.say($what);
+            }
+        }
+    )*};
+}
+
+heard! {
+    ConsultModel => "consult",
+    CancelModelCalls => "cancel models",
+    TaskStopped => "stopped",
+}
+
+/// One computer that is away.
+struct Away {
+    name: String,
+    told: UnboundedSender<String>,
+}
+
+impl Actor for Away {
+    type Context = Context<Self>;
+}
+
+impl Away {
+    fn say(&self, what: &str) {
+        let _ = self.told.send(format!("{}: {what}", self.name));
+    }
+}
+
+impl Handler<PlaceCall> for Away {
+    type Result = ();
+
+    fn handle(&mut self, place: PlaceCall, _: &mut Self::Context) {
+        self.say("place");
+        place.reply_to.do_send(CallFact {
+            call_id: place.call_id,
+            generation: place.generation,
+            what: CallNews::Queued {
+                offline: true,
+                ahead: 0,
+            },
+        });
+    }
+}
+
+impl Handler<QuestionNotice> for Away {
+    type Result = ();
+
+    fn handle(&mut self, notice: QuestionNotice, _: &mut Self::Context) {
+        match notice {
+            QuestionNotice::Ask { .. } => self.say("ask"),
+            QuestionNotice::Closed { .. } => self.say("question closed"),
+        }
+    }
+}
+
+macro_rules! away {
+    ($($message:ty => $what:expr),* $(,)?) => {$(
+        impl Handler<$message> for Away {
+            type Result = ();
+
+            fn handle(&mut self, _: $message, _: &mut Self::Context) {
+                self.say($what);
+            }
+        }
+    )*};
+}
+
+away! {
+    AdoptCall => "adopt",
+    Dispatch => "dispatch",
+    OutcomeStored => "stored",
+    CancelCall => "cancel",
+    TaskNotice => "notice",
+}
+
+fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
+    let addr = Away {
+        name: name.into(),
+        told: told.clone(),
+    }
+    .start();
+    let tools = fleet().computers.remove(0).tools;
+    let registration = Registration {
+        once_owned: tools.iter().map(|t| t.name.clone()).collect(),
+        tools: tools.into_iter().map(|t| (t.name.clone(), t)).collect(),
+        ..Registration::default()
+    };
+    let client_id = ClientId::parse(name).unwrap();
+    let view = ComputerCell::new(client_id.clone(), "local".into(), registration, 0);
+    Lane::new(LaneParts {
+        client_id,
+        place: addr.clone().recipient(),
+        adopt: addr.clone().recipient(),
+        dispatch: addr.clone().recipient(),
+        stored: addr.clone().recipient(),
+        cancel: addr.clone().recipient(),
+        notice: addr.clone().recipient(),
+        question: addr.recipient(),
+        view: Arc::new(view),
+    })
+}
+
+struct Running {
+    task: Addr<Task>,
+    heard: UnboundedReceiver<String>,
+}
+
+impl Running {
+    /// The task goes on from where the bench stands, as after a start of the server. Computers: base and other.
+    fn from(bench: &Bench, offline_timeout: Duration) -> Self {
+        let (told, heard) = unbounded_channel();
+        let router = Router::default();
+        router.insert(computer("base", &told));
+        router.insert(computer("other", &told));
+        let others = Others { told }.start();
+        let mut settings = Loader::new().load().unwrap();
+        settings.calls.offline_timeout = offline_timeout;
+        let deps = TaskDeps {
+            journal: others.clone().recipient(),
+            planner: others.clone().recipient(),
+            executor: others.clone().recipient(),
+            cancel_model_calls: others.clone().recipient(),
+            router,
+            supervisor: others.recipient(),
+            settings: Arc::new(settings),
+            clock: || 1_000,
+        };
+        let profile = Arc::new(bench.profile.clone());
+        let task = Task::new(deps, bench.state.clone(), profile, Generation(2)).start();
+        Running { task, heard }
+    }
+
+    /// Everything up to and including `what`.
+    async fn until(&mut self, what: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        while all.last().is_none_or(|last| last != what) {
+            let next = tokio::time::timeout(WITHIN, self.heard.recv()).await;
+            let next = next.unwrap_or_else(|_| panic!("no {what:?} after {all:?}"));
+            all.push(next.unwrap());
+        }
+        all
+    }
+}
+
+/// A task whose planner has answered, and which has decided what that leads to.
+fn after(answer: &str) -> Bench {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer(answer);
+    bench.advance();
+    bench
+}
+
+fn cancel() -> Cancel {
+    Cancel {
+        reason: "enough".into(),
+        by: "test".into(),
+    }
+}
+
+#[actix::test]
+async fn a_call_goes_to_the_computer_that_the_directive_names() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nON: other");
+    let mut running = Running::from(&bench, WITHIN);
+    let heard = running.until("other: place").await;
+    assert!(!heard.contains(&"base: place".to_owned()), "{heard:?}");
+}
+
+#[actix::test]
+async fn a_task_that_was_cancelled_before_a_restart_never_starts_its_open_call_after_it() {
+    let mut bench = after(RUN);
+    let call = bench.state.calls().next().unwrap().clone();
+    bench.push(TaskEvent::CallIntended(CallIntended {
+        call_id: call.call_id,
+        client_id: ClientId::parse("base").unwrap(),
+        seq: Some(1),
+        tool: call.tool,
+        tool_rev: "rev_1".into(),
+        effect: EffectClass::Effect,
+        args: json!({}),
+        args_hash: String::new(),
+        timeout_ms: 1000,
+    }));
+    bench.push(TaskEvent::TaskCancelled {
+        reason: String::new(),
+        by: String::new(),
+    });
+    let mut running = Running::from(&bench, WITHIN);
+    let heard = running.until("base: cancel").await;
+    assert!(heard.contains(&"base: adopt".to_owned()), "{heard:?}");
+}
+
+#[actix::test]
+async fn a_call_that_waited_for_its_computer_before_a_restart_is_given_up_in_time_after_it() {
+    let mut bench = after(RUN);
+    bench.push(TaskEvent::WaitStarted {
+        reason: crate::domain::decision::WaitReason::ComputerOffline,
+    });
+    let mut running = Running::from(&bench, Duration::from_millis(1));
+    running.until("base: place").await;
+    running.until("call_not_placed").await;
+}
+
+#[actix::test]
+async fn a_question_is_taken_back_when_its_task_is_cancelled() {
+    let bench = after("DIRECTIVE: ASK_USER\nQUESTION: Which?\nWHY: Nobody said.\nNEXT: go on");
+    let mut running = Running::from(&bench, WITHIN);
+    running.until("base: ask").await;
+    assert!(running.task.send(cancel()).await.unwrap());
+    running.until("base: question closed").await;
+}
+
+#[actix::test]
+async fn a_computer_that_the_task_does_not_wait_for_leaves_its_journal_alone() {
+    let mut bench = Bench::of_computer("faraway", profile(ExecutorMode::Auto));
+    bench.advance();
+    let mut running = Running::from(&bench, WITHIN);
+    running.task.send(Wake).await.unwrap();
+    assert!(running.task.send(cancel()).await.unwrap());
+    assert_eq!(running.until("stopped").await[0], "task_cancelled");
+}
