@@ -231,15 +231,23 @@ impl Handler<TaskStopped> for Supervisor {
             return;
         }
         tracing::error!(task = %told.task_id, restarts = ended.restarts, "a task's actor ended early; it is restarted");
-        // A growing pause, so that a task that always fails does not take the machine with it.
-        let pause = Duration::from_millis(100u64 << ended.restarts.min(8));
-        ctx.run_later(pause, move |supervisor, ctx| {
-            supervisor.restart(told.task_id, ended, ctx)
-        });
+        self.restart_later(told.task_id, ended, ctx);
     }
 }
 
 impl Supervisor {
+    /// After a growing pause, so that a task that always fails does not take the machine with it.
+    fn restart_later(&mut self, task_id: TaskId, ended: Live, ctx: &mut Context<Self>) {
+        if ended.restarts > MOST_RESTARTS {
+            tracing::error!(task = %task_id, "a task fails at every start; it is left until the server starts again");
+            return;
+        }
+        let pause = Duration::from_millis(100u64 << ended.restarts.min(8));
+        ctx.run_later(pause, move |supervisor, ctx| {
+            supervisor.restart(task_id, ended, ctx)
+        });
+    }
+
     fn restart(&mut self, task_id: TaskId, ended: Live, ctx: &mut Context<Self>) {
         if self.stopping {
             return;
@@ -247,18 +255,24 @@ impl Supervisor {
         let revival = self
             .revive(task_id.clone(), "its actor ended early")
             .into_actor(self);
-        ctx.spawn(revival.map(move |revived, supervisor, _ctx| match revived {
+        ctx.spawn(revival.map(move |revived, supervisor, ctx| match revived {
             Ok(revived) => {
                 // One event is the restart itself; more mean that the task got on.
                 let got_on = revived.state.last_seq > ended.started_at_seq + 1;
                 let restarts = if got_on { 1 } else { ended.restarts + 1 };
-                if restarts > MOST_RESTARTS {
-                    tracing::error!(task = %task_id, "a task fails at every start; it is left until the server starts again");
-                    return;
-                }
                 supervisor.run(revived.state, revived.profile, revived.generation, restarts);
             }
-            Err(error) => tracing::error!(task = %task_id, %error, "a task could not be restarted"),
+            Err(error) => {
+                tracing::error!(task = %task_id, %error, "a task could not be restarted");
+                supervisor.restart_later(
+                    task_id,
+                    Live {
+                        restarts: ended.restarts + 1,
+                        ..ended
+                    },
+                    ctx,
+                );
+            }
         }));
     }
 }

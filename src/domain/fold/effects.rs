@@ -14,8 +14,8 @@ pub(super) struct Effects {
     pub test: Option<(String, bool)>,
 }
 
-/// Reads the effects of the core tools (source document 001 §7) out of a call. Other tools change nothing
-/// that the task keeps books on, but count as tests: they ran something.
+/// Reads the effects of the core tools (source document 001 §7) out of a call. A test is a program that ran; other
+/// tools change nothing that the task keeps books on, and prove nothing.
 pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
     let text = |key: &str| {
         call.args
@@ -66,7 +66,9 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             effects.changed = may_have_run;
             effects.gone.extend(text("path").or(text("from")));
         }
-        _ if ran => effects.test = Some((run_label(call), report.succeeded())),
+        "run_program" | "shell_exec" if ran => {
+            effects.test = Some((run_label(call), report.succeeded()));
+        }
         _ => {}
     }
     effects
