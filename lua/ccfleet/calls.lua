@@ -182,6 +182,10 @@ end
 function Calls:_context(call)
     local context = { call_id = call.call_id, task_id = call.task_id, command = call.command }
     local sent_at
+    --- Milliseconds until the call runs out of time; nil if it has no limit.
+    function context.remaining_ms()
+        return call.deadline and math.max(0, (call.deadline - self._platform.clock()) * 1000)
+    end
     --- Tell how far the call is. Calls in quick succession are dropped.
     function context.progress(_, fraction, message)
         local now = self._platform.clock()

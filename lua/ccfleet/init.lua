@@ -158,7 +158,8 @@ end
 -- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
 -- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
 -- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
--- `context:progress(fraction, message)` tells how far it is.
+-- `context:progress(fraction, message)` tells how far it is; `context:remaining_ms()` how long it may still take, nil
+-- if nobody has set a limit.
 -- @tparam[opt] table spec
 --
 --  - `description` (string): what the tool does, for the model;

@@ -14,6 +14,13 @@ local pack, unpack = varargs.pack, varargs.unpack
 local OUTPUT_LIMIT = 16 * 1024
 local TRACEBACK_LIMIT = 4 * 1024
 local DEFAULT_TIMEOUT_MS = 30000
+-- A program is stopped so much before its call runs out of time, or the answer with its output would be too late.
+local REPORT_MS, REPORT_SHARE = 1000, 0.25
+-- A timer that is so late means that the computer stood still (an emulator that was suspended), and a program is not to
+-- blame for that.
+local STOOD_STILL_SECONDS = 1
+-- What `terminate` is called on its way from a program to itself.
+local OWN_TERMINATE = "ccfleet_terminate"
 
 local programs = {}
 
@@ -34,11 +41,23 @@ local function shell_for(shell, path)
     }, { __index = shell })
 end
 
+-- Nobody can tell a queued `terminate` from Ctrl+T, so a program that queues one would end the host: it is kept for the
+-- program alone.
+local function os_for_program()
+    local own = {}
+    for name, value in pairs(os) do own[name] = value end
+    function own.queueEvent(name, ...)
+        return os.queueEvent(name == "terminate" and OWN_TERMINATE or name, ...)
+    end
+    return own
+end
+
 local function environment(shell, path, arguments, globals)
     local env = setmetatable({}, { __index = _G })
     env.shell = shell_for(shell, path)
     env.multishell = multishell
     env.arg = arguments
+    env.os = os_for_program()
     env.require, env.package = require("cc.require").make(env, fs.getDir(path))
     for name, value in pairs(globals or {}) do env[name] = value end
     return env
@@ -62,12 +81,30 @@ end
 
 -- Watching -----------------------------------------------------------------------------------------------------
 
+-- The time that a program has. Timers can be lost in a full event queue, so the clock counts, too.
+local function start_watch(seconds)
+    return { timer = os.startTimer(seconds), deadline = os.clock() + seconds }
+end
+
+-- Whether the time is over with this event. A wait in which the computer stood still does not count.
+local function is_over(watch, event, waited_since)
+    local now = os.clock()
+    if now - watch.deadline >= STOOD_STILL_SECONDS then
+        os.cancelTimer(watch.timer)
+        local left = math.max(0, watch.deadline - waited_since)
+        watch.timer, watch.deadline = os.startTimer(left), now + left
+        return left == 0
+    end
+    return event[1] == "timer" and event[2] == watch.timer or now >= watch.deadline
+end
+
 -- Wait for the next event the program may see. Returns it, or nil if the time is over.
-local function next_event(timer, deadline)
+local function next_event(watch)
     while true do
+        local waited_since = os.clock()
         local event = pack(coroutine.yield())
         if event[1] == "terminate" then return event end
-        if event[1] == "timer" and event[2] == timer or os.clock() >= deadline then return nil end
+        if is_over(watch, event, waited_since) then return nil end
         if not PERSONAL[event[1]] then return event end
     end
 end
@@ -82,17 +119,19 @@ end
 
 -- Drive the job to its end or to the deadline. Returns whether the time ran out.
 local function drive(job, typist, capture, timeout_ms)
-    local deadline = os.clock() + timeout_ms / 1000
-    local timer = os.startTimer(timeout_ms / 1000)
+    local watch = start_watch(timeout_ms / 1000)
     job:resume()
     type_ahead(job, typist, capture)
     while not job.ended do
-        local event = next_event(timer, deadline)
+        local event = next_event(watch)
         if not event then
             job:stop()
             return true
         end
-        if job:accepts(event[1]) then
+        if event[1] == OWN_TERMINATE then
+            job:resume("terminate")
+            type_ahead(job, typist, capture)
+        elseif job:accepts(event[1]) then
             job:resume(unpack(event, 1, event.n))
             if event[1] == "terminate" then
                 job:stop()
@@ -101,7 +140,7 @@ local function drive(job, typist, capture, timeout_ms)
             type_ahead(job, typist, capture)
         end
     end
-    os.cancelTimer(timer)
+    os.cancelTimer(watch.timer)
     return false
 end
 
@@ -112,15 +151,23 @@ local function error_of(job)
     return tostring(job.error)
 end
 
+-- The program's own limit, or a little less than what its call has left.
+local function limit_ms(asked_ms, context)
+    local remaining = context and context:remaining_ms()
+    if not remaining then return asked_ms end
+    return math.max(0, math.min(asked_ms, math.floor(remaining - math.min(REPORT_MS, remaining * REPORT_SHARE))))
+end
+
 --- Run a loaded program.
 --
 -- @tparam function body From @{programs.load}, or any function.
 -- @tparam table options `input` (lines to type), `timeout_ms`.
+-- @tparam[opt] table context Of the call; the program ends before the call's time does.
 -- @treturn table `success`, `output`, `truncated`, `duration_ms`, and as they apply `error`, `traceback`, `timed_out`.
-function programs.watch(body, options)
+function programs.watch(body, options, context)
     local capture = Capture.new()
     local typist = Typist.new(options.input or {})
-    local timeout_ms = options.timeout_ms or DEFAULT_TIMEOUT_MS
+    local timeout_ms = limit_ms(options.timeout_ms or DEFAULT_TIMEOUT_MS, context)
     local started_ms = os.epoch("utc")
     local job = Job.new(body, capture.terminal)
     local timed_out = drive(job, typist, capture, timeout_ms)

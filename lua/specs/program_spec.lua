@@ -117,6 +117,53 @@ specs["programs: a program that does not end is stopped, even if it will not"] =
     check.contains(report.error, "waiting for input")
 end
 
+specs["programs: a program is stopped before its call runs out of time, so that its output is not lost"] = function()
+    local function body()
+        print("begun")
+        sleep(60)
+    end
+    local function with(remaining) return { remaining_ms = function() return remaining end } end
+    local report = programs.watch(body, {}, with(400))
+    check.same({ report.timed_out, report.output }, { true, "begun" })
+    check.contains(report.error, "stopped after 300 ms")
+    -- More than enough time changes nothing, and neither does a call without a limit.
+    for _, remaining in ipairs({ 60000, false }) do
+        report = programs.watch(body, { timeout_ms = 100 }, with(remaining or nil))
+        check.contains(report.error, "stopped after 100 ms")
+    end
+end
+
+specs["programs: time in which the computer stood still does not count"] = function()
+    local clock, offset = os.clock, 0
+    rawset(os, "clock", function() return clock() + offset end)
+    local function body()
+        sleep(0.4)
+        print("woken")
+    end
+    local report
+    local ok, err = pcall(parallel.waitForAll, function()
+        report = programs.watch(body, { timeout_ms = 2000 })
+    end, function()
+        sleep(0.1)
+        offset = 40
+    end)
+    rawset(os, "clock", clock)
+    check.same(ok, true, err)
+    check.same({ report.success, report.output }, { true, "woken" })
+end
+
+specs["programs: a program that queues terminate ends itself, not the host"] = function()
+    local path = "/ccfleet-spec-program.lua"
+    local file = fs.open(path, "w")
+    file.write("os.queueEvent('terminate') print('queued') os.pullEvent('never')")
+    file.close()
+    local body = programs.load(shell, "ccfleet-spec-program.lua", {})
+    local ok, report = pcall(programs.watch, body, { timeout_ms = 2000 })
+    fs.delete(path)
+    check.same(ok, true)
+    check.same({ report.success, report.output, report.error }, { false, "queued", "Terminated" })
+end
+
 specs["programs: the terminal is the caller's again afterwards"] = function()
     local before = term.current()
     programs.watch(function() term.redirect(window.create(term.current(), 1, 1, 5, 5)) end, {})

@@ -2,6 +2,7 @@
 //! nothing in them was invented. Validation only bounces; it never repairs.
 
 use super::fleet::{Found, ToolLookup, is_allowed};
+use super::text::head_and_tail;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
@@ -21,6 +22,9 @@ pub enum Refusal {
 
 /// How deep arguments may nest (the depth that the JSON library on computers reads safely is 250).
 const MAX_DEPTH: usize = 64;
+
+/// The longest words about one broken argument, in bytes.
+const MAX_PROBLEM: usize = 400;
 
 /// Checks a tool call against what is online and allowed.
 pub fn check_call(
@@ -65,8 +69,8 @@ pub fn check_schema(schema: &Value, args: &Value) -> Result<(), Vec<String>> {
         .iter_errors(args)
         .take(5)
         .map(|error| match error.instance_path().to_string() {
-            path if path.is_empty() => error.to_string(),
-            path => format!("{path}: {error}"),
+            path if path.is_empty() => words(&error),
+            path => format!("{path}: {}", words(&error)),
         })
         .collect();
     if problems.is_empty() {
@@ -74,6 +78,16 @@ pub fn check_schema(schema: &Value, args: &Value) -> Result<(), Vec<String>> {
     } else {
         Err(problems)
     }
+}
+
+/// What is wrong, without the value if that is long: a model that sent a whole file need not read it again.
+fn words(error: &jsonschema::ValidationError<'_>) -> String {
+    let whole = error.to_string();
+    if whole.len() <= MAX_PROBLEM {
+        return whole;
+    }
+    let masked = error.masked().to_string();
+    head_and_tail(&masked, MAX_PROBLEM)
 }
 
 fn depth(value: &Value) -> usize {
@@ -126,6 +140,16 @@ mod tests {
         let wrong = check_schema(&schema, &json!({"path": 3})).unwrap_err();
         assert!(wrong[0].starts_with("/path: "), "{wrong:?}");
         assert!(check_schema(&schema, &json!({})).unwrap_err()[0].contains("path"));
+    }
+
+    #[test]
+    fn a_schema_error_does_not_repeat_a_whole_file() {
+        let schema = json!({"type": "object", "properties": {"content": {"type": "string", "maxLength": 1000}}});
+        let wrong = check_schema(&schema, &json!({"content": "z".repeat(5000)})).unwrap_err();
+        assert_eq!(wrong, ["/content: value is longer than 1000 characters"]);
+        let many = json!({"content": 1, "more": "z".repeat(5000)});
+        let closed = json!({"enum": ["y".repeat(5000)]});
+        assert!(check_schema(&closed, &many).unwrap_err()[0].len() < 600);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use crate::support::api::Api;
 use crate::support::process::Program;
+use crate::support::wait_until;
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WITHIN: Duration = Duration::from_secs(30);
 
@@ -52,4 +53,43 @@ fn sigterm_stops_in_order_and_the_next_start_knows_the_task() {
         ))
         .unwrap();
     assert_eq!(again["prompt"], "Say hello");
+}
+
+#[test]
+fn a_direct_call_on_an_offline_computer_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, disks) = (dir.path().join("data"), dir.path().join("computers"));
+    let data = data.to_str().unwrap();
+    let mut server = Program::start(&["serve", "--bind", "127.0.0.1:0", "--data", data], &[]);
+    let line = server.wait_for_line("listens on http://", WITHIN);
+    let address = line.rsplit("http://").next().unwrap().trim().to_owned();
+    let url = format!("ws://{address}/ws");
+    let disks = disks.to_str().unwrap();
+    let mut sim = Program::start(&["sim", "--server", &url, "--dir", disks], &[]);
+    sim.wait_for_line("is connected", WITHIN);
+    let api = Api::new(&address);
+    let state = |wanted: &str| {
+        wait_until(wanted, WITHIN, || {
+            let list = api.get("/api/v1/computers")?;
+            (list["items"][0]["state"] == wanted).then_some(())
+        });
+    };
+    let list = || {
+        api.post(
+            "/api/v1/tools/call",
+            &json!({"command": "fs_list", "args": {}, "client_id": "sim-1"}),
+        )
+    };
+    state("ready");
+    assert_eq!(list().0, 200);
+    sim.kill();
+    state("offline");
+    let begun = Instant::now();
+    let (status, problem) = list();
+    assert_eq!(
+        (status, &problem["code"]),
+        (409, &json!("offline")),
+        "{problem}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }

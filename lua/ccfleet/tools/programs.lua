@@ -26,14 +26,14 @@ local TIMEOUT = {
 local CALL_TIMEOUT_MS = MAX_TIMEOUT_MS + 10000
 
 -- Run what is loaded, or report why it could not be loaded in the same form.
-local function watch(body, err, args)
+local function watch(body, err, args, context)
     if not body then
         return { success = false, output = "", error = err, duration_ms = 0 }
     end
-    return programs.watch(body, args)
+    return programs.watch(body, args, context)
 end
 
-local function run_program(shell, args)
+local function run_program(shell, args, context)
     local path = "/" .. fs.combine(args.path, "")
     if not fs.exists(path) or fs.isDir(path) then
         return watch(nil, path .. ": no such program")
@@ -41,15 +41,15 @@ local function run_program(shell, args)
     local arguments = { [0] = path }
     for i, argument in ipairs(args.args or {}) do arguments[i] = argument end
     local body, err = programs.load(shell, fs.combine(path, ""), arguments, args.env)
-    return watch(body, err, args)
+    return watch(body, err, args, context)
 end
 
-local function write_and_run(shell, args)
+local function write_and_run(shell, args, context)
     local ok, written = pcall(files.write, args)
     if not ok then
         return { success = false, write = { success = false, bytes = 0, error = tostring(written) } }
     end
-    local run = run_program(shell, args)
+    local run = run_program(shell, args, context)
     return { success = run.success, write = { success = true, bytes = written.bytes }, run = run }
 end
 
@@ -73,7 +73,7 @@ local function split_words(line)
     end
 end
 
-local function run_command(shell, args)
+local function run_command(shell, args, context)
     local words = split_words(args.command)
     local name = table.remove(words, 1)
     if not name then return watch(nil, "the command is empty") end
@@ -81,16 +81,16 @@ local function run_command(shell, args)
     if not path then return watch(nil, name .. ": no such program") end
     words.n, words[0] = nil, name
     local body, err = programs.load(shell, path, words, args.env)
-    return watch(body, err, args)
+    return watch(body, err, args, context)
 end
 
 -- Each command starts in the folder it names, whatever the one before did; only one runs at a time.
-local function shell_exec(shell, args)
+local function shell_exec(shell, args, context)
     local cwd = fs.combine(args.cwd or "/", "")
     if not fs.isDir(cwd) then error("/" .. cwd .. ": not a folder", 0) end
     local dir_before = shell.dir()
     shell.setDir(cwd)
-    local ok, report = pcall(run_command, shell, args)
+    local ok, report = pcall(run_command, shell, args, context)
     local cwd_after = "/" .. fs.combine(shell.dir(), "")
     shell.setDir(dir_before)
     if not ok then error(report, 0) end
@@ -102,7 +102,7 @@ end
 -- The tools, with the shell that programs see.
 local function make(shell)
     local function with_shell(handler)
-        return function(args) return handler(shell, args) end
+        return function(args, _, _, context) return handler(shell, args, context) end
     end
     return {
         shell_exec = {

@@ -261,6 +261,25 @@ fn a_deadline_asks_to_cancel_and_ends_unknown_after_the_grace_time() {
 }
 
 #[test]
+fn a_call_that_its_deadline_ended_says_so_although_the_computer_says_cancelled() {
+    let stopped = || CallReport {
+        outcome: Outcome::Failed,
+        ..CallReport::without_answer(Outcome::Failed, "cancelled", "cancelled")
+    };
+    let mut b = Bench::new();
+    b.sent(1, "dig");
+    b.lane.tick(at(60), &mut b.acts);
+    b.lane.answered(&id(1), stopped(), at(60), &mut b.acts);
+    assert_eq!(b.said(), ["> cancel 1", "1 failed timeout"]);
+    // What somebody cancelled stays cancelled.
+    let mut b = Bench::new();
+    b.sent(1, "dig");
+    b.lane.cancel(&id(1), T0, &mut b.acts);
+    b.lane.answered(&id(1), stopped(), at(1), &mut b.acts);
+    assert_eq!(b.said(), ["> cancel 1", "1 failed cancelled"]);
+}
+
+#[test]
 fn an_unknown_call_is_resolved_once_by_a_late_answer() {
     let mut b = Bench::new();
     b.sent(1, "dig");

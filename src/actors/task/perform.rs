@@ -271,6 +271,9 @@ impl Task {
         if self.offline.is_some() {
             return;
         }
+        if self.is_direct_call() {
+            return self.give_up_place(call, "is offline or does not answer", ctx);
+        }
         let timeout = self.deps.settings.calls.offline_timeout;
         let call_id = call.call_id.clone();
         let timer = ctx.run_later(timeout, move |task, ctx| {
@@ -280,22 +283,8 @@ impl Task {
                 .call(&call_id)
                 .filter(|c| c.is_open() && c.intended.is_none());
             let Some(call) = open.cloned() else { return };
-            if let Some(lane) = task.lanes.remove(&call.call_id) {
-                lane.cancel
-                    .do_send(crate::actors::computer::messages::CancelCall {
-                        call_id: call.call_id.clone(),
-                    });
-            }
-            let who = call_place(&call, task);
-            let message = format!("{who} did not come back in {} s", timeout.as_secs());
-            task.not_placed(
-                &call,
-                NoRoute {
-                    reason: NoRouteReason::Offline,
-                    message,
-                },
-                ctx,
-            );
+            let why = format!("did not come back in {} s", timeout.as_secs());
+            task.give_up_place(&call, &why, ctx);
         });
         self.offline = Some(timer);
         if self.state.wait == Some(WaitReason::ComputerOffline) {
@@ -306,6 +295,28 @@ impl Task {
         };
         let then: Then = Box::new(|_, _| {});
         self.append(ctx, vec![waits], Vec::new(), then);
+    }
+
+    /// Whoever made a direct call waits for its answer and can decide better than we whether to try again.
+    fn is_direct_call(&self) -> bool {
+        let created = self.state.created.as_ref();
+        created.is_some_and(|created| created.call.is_some())
+    }
+
+    /// Takes a call that never left out of its lane.
+    fn give_up_place(&mut self, call: &CallRecord, why: &str, ctx: &mut Context<Self>) {
+        let who = call_place(call, self);
+        if let Some(lane) = self.lanes.remove(&call.call_id) {
+            lane.cancel
+                .do_send(crate::actors::computer::messages::CancelCall {
+                    call_id: call.call_id.clone(),
+                });
+        }
+        let no_route = NoRoute {
+            reason: NoRouteReason::Offline,
+            message: format!("{who} {why}"),
+        };
+        self.not_placed(call, no_route, ctx);
     }
 
     /// The wall-time budget ends a task even while it waits.

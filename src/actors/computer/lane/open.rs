@@ -46,6 +46,7 @@ impl<R: Reply> Lane<R> {
     ) {
         match self.calls.get_mut(call_id).map(|call| &mut call.stage) {
             Some(Stage::Open(open)) if open.delivery > 0 => {
+                let report = told_why(report, open.stopping);
                 self.settle(call_id, report, now, acts);
             }
             Some(Stage::Settled { .. }) => self.resolve(call_id, report, acts),
@@ -323,5 +324,18 @@ impl<R: Reply> Lane<R> {
                 _ => self.ask(call_id, now, acts),
             },
         }
+    }
+}
+
+/// The computer knows only that it was told to stop; the lane knows that the deadline was the reason.
+fn told_why(report: CallReport, stopping: Option<Stopping>) -> CallReport {
+    let is_cancelled = report.code.as_deref() == Some(ErrorCode::Cancelled.as_str());
+    match stopping {
+        Some(Stopping { why, .. }) if is_cancelled && why == ErrorCode::Timeout => CallReport {
+            code: Some(why.as_str().to_owned()),
+            error: Some("stopped: its deadline has passed".to_owned()),
+            ..report
+        },
+        _ => report,
     }
 }

@@ -18,21 +18,6 @@ end
 
 local function make(raw) return setmetatable({ _raw = raw }, Handle) end
 
-local function read_number(raw)
-  local text = ""
-  while true do
-    local char = raw.read(1)
-    if not char then break end
-    if char:find("[%w%.%+%-]") then
-      text = text .. char
-    elseif text ~= "" or not char:find("%s") then
-      if raw.seek then raw.seek("cur", -1) end
-      break
-    end
-  end
-  return tonumber(text)
-end
-
 local function read_one(raw, format)
   if type(format) == "number" then
     if format == 0 then
@@ -48,7 +33,7 @@ local function read_one(raw, format)
   if kind == "l" then return (raw.readLine()) end
   if kind == "L" then return (raw.readLine(true)) end
   if kind == "a" then return raw.readAll() or "" end
-  if kind == "n" then return read_number(raw) end
+  if kind == "n" then return nil end -- The mod skips numbers.
   error("bad argument (invalid format)", 3)
 end
 
