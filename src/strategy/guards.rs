@@ -2,7 +2,6 @@
 //! strategies).
 
 use crate::domain::decision::Decision;
-use crate::domain::directive::StrictRequest;
 use crate::domain::profile::{Budgets, Profile};
 use crate::domain::task::{CallRecord, TaskState};
 use serde_json::{Value, json};
@@ -167,9 +166,4 @@ pub fn duplicate(
     } else {
         DuplicateVerdict::Block(evidence)
     }
-}
-
-/// The explanation of a request, for people; cut so that it fits a line.
-pub fn headline(request: &StrictRequest) -> String {
-    request.explanation().chars().take(200).collect()
 }

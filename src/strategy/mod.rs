@@ -12,7 +12,7 @@ pub mod text;
 pub mod validate;
 
 use crate::domain::call::{Address, Target};
-use crate::domain::chat::{ChatAnswer, Role};
+use crate::domain::chat::ChatAnswer;
 use crate::domain::decision::{Contract, Decision, Inputs, WaitReason};
 use crate::domain::directive::StrictRequest;
 use crate::domain::event::TaskEvent;
@@ -90,14 +90,6 @@ pub fn named_computers(state: &TaskState) -> Vec<ClientId> {
     });
     let named = [direct, read, asked].into_iter().flatten();
     named.filter(|id| Some(id) != state.home()).collect()
-}
-
-/// The role that answers under a contract.
-pub fn role_of(contract: Contract) -> Role {
-    match contract {
-        Contract::Directive => Role::Planner,
-        Contract::StrictRequest | Contract::Repair => Role::Executor,
-    }
 }
 
 #[cfg(test)]
