@@ -384,6 +384,31 @@ fn done_is_sent_back_until_a_test_ran_after_the_last_change() {
 }
 
 #[test]
+fn a_shell_command_that_only_handles_files_is_no_proof() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    // Looking takes no proof away; moving files about does.
+    for (command, proven) in [
+        ("list /", false),
+        ("/TODO.lua list", true),
+        ("ls", true),
+        ("delete /todo.txt", false),
+    ] {
+        bench.advance();
+        bench.answer(&directive(Action::Shell {
+            command: command.into(),
+            expect: None,
+        }));
+        bench.advance();
+        bench.settle(report(Outcome::Done, true));
+        assert_eq!(
+            bench.state.tests.len() > bench.state.tests_before_change,
+            proven,
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn a_question_needs_a_reason_and_stays_within_the_limit() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
     let ask = |why: Option<&str>| {

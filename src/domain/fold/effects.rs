@@ -66,12 +66,27 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             effects.changed = may_have_run;
             effects.gone.extend(text("path").or(text("from")));
         }
+        "shell_exec" if text("command").is_some_and(|c| is_one_of(LOOKING, &c)) => {}
+        "shell_exec" if text("command").is_some_and(|c| is_one_of(MOVING, &c)) => {
+            effects.changed = may_have_run;
+        }
         "run_program" | "shell_exec" if ran => {
             effects.test = Some((run_label(call), report.succeeded()));
         }
         _ => {}
     }
     effects
+}
+
+/// CraftOS programs that only look, or only move files about: running one proves nothing of what was written.
+const LOOKING: &[&str] = &["cd", "clear", "dir", "id", "label", "list", "ls", "type"];
+const MOVING: &[&str] = &[
+    "copy", "cp", "delete", "mkdir", "move", "mv", "rename", "rm",
+];
+
+fn is_one_of(programs: &[&str], command: &str) -> bool {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    programs.contains(&program)
 }
 
 fn file_record(content: &str, written: bool) -> FileRecord {
