@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::report::Report;
 use crate::app::{DataFolder, FolderError};
+use crate::store::sqlite;
 
 /// Below this a journal soon has no room.
 const LITTLE_SPACE_MIB: u64 = 512;
@@ -19,18 +20,10 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 pub(super) fn data_folder(folder: &Path, report: &mut Report) {
     let shown = folder.display();
     match DataFolder::lock(folder) {
-        Ok(held) => match free_mib(held.path()) {
-            Some(free) if free < LITTLE_SPACE_MIB => report.warn(
-                "data folder",
-                &format!("{shown} can be written; only {free} MiB free"),
-                "make room, or choose another one with --data",
-            ),
-            Some(free) => report.pass(
-                "data folder",
-                &format!("{shown} can be written and locked; {free} MiB free"),
-            ),
-            None => report.pass("data folder", &format!("{shown} can be written and locked")),
-        },
+        Ok(held) => {
+            room(&held, &shown.to_string(), report);
+            journal(&held, report);
+        }
         Err(error @ FolderError::InUse { .. }) => report.warn(
             "data folder",
             &error.to_string(),
@@ -40,6 +33,38 @@ pub(super) fn data_folder(folder: &Path, report: &mut Report) {
             "data folder",
             &error.to_string(),
             &format!("mkdir -p {shown} && chmod u+rwx {shown}"),
+        ),
+    }
+}
+
+fn room(held: &DataFolder, shown: &str, report: &mut Report) {
+    match free_mib(held.path()) {
+        Some(free) if free < LITTLE_SPACE_MIB => report.warn(
+            "data folder",
+            &format!("{shown} can be written; only {free} MiB free"),
+            "make room, or choose another one with --data",
+        ),
+        Some(free) => {
+            report.pass(
+                "data folder",
+                &format!("{shown} can be written and locked; {free} MiB free"),
+            );
+        }
+        None => report.pass("data folder", &format!("{shown} can be written and locked")),
+    }
+}
+
+/// Whether the journal that is there can be opened by this version. A folder without one is fine.
+fn journal(held: &DataFolder, report: &mut Report) {
+    if !held.path().join(sqlite::FILE_NAME).exists() {
+        return;
+    }
+    match sqlite::open(held.path()) {
+        Ok(_) => report.pass("journal", "opens, and this version knows everything in it"),
+        Err(error) => report.fail(
+            "journal",
+            &format!("{}: {error}", error.code()),
+            "put back a copy of journal.db, or choose another folder with --data",
         ),
     }
 }
@@ -120,6 +145,12 @@ mod tests {
         let mut report = Report::to_memory();
         data_folder(file.path(), &mut report.0);
         assert!(told(report, 1).contains("FAIL  data folder"));
+
+        let broken = tempfile::tempdir().expect("folder");
+        std::fs::write(broken.path().join(sqlite::FILE_NAME), vec![7u8; 8192]).expect("journal");
+        let mut report = Report::to_memory();
+        data_folder(broken.path(), &mut report.0);
+        assert!(told(report, 1).contains("FAIL  journal: journal_damaged"));
 
         let folder = tempfile::tempdir().expect("folder");
         let _held = DataFolder::lock(folder.path()).expect("lock");
