@@ -144,7 +144,12 @@ impl Computer {
 
     /// Bytes that its Lua machine used after the last slice; 0 while it is off.
     pub fn lua_memory(&self) -> u64 {
-        self.memory.load(Ordering::Relaxed)
+        // A slice that just ends may still write its figure after the computer went off.
+        if self.is_on() {
+            self.memory.load(Ordering::Relaxed)
+        } else {
+            0
+        }
     }
 
     /// True if at least one WebSocket is open.
