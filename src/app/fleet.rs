@@ -13,7 +13,7 @@ use crate::config::Settings;
 use crate::http::ws::WsGate;
 use crate::http::{ComputerBody, Source};
 use crate::wire::frames::outgoing::Library;
-use actix::{Actor, Addr};
+use actix::{Actor, Addr, Arbiter};
 use actix_web::web::ServiceConfig;
 use std::sync::{Arc, OnceLock};
 
@@ -48,6 +48,8 @@ impl Fleet {
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
         });
+        // Lanes and tasks run here too.
+        let gate = gate.at_home(Arbiter::current());
         Ok(Fleet {
             router,
             registry,
@@ -77,6 +79,10 @@ impl Fleet {
             let computers = computers.collect();
             Box::pin(async { Some(computers) })
         })
+    }
+
+    pub(super) fn gate(&self) -> WsGate {
+        self.gate.clone()
     }
 
     pub(super) fn routes(&self) -> Arc<dyn Fn(&mut ServiceConfig) + Send + Sync> {

@@ -1,6 +1,7 @@
 //! Computers through a real `/ws` on loopback, in real time, without the rest of the server.
 
-use super::ws::{WsGate, on_connect};
+use super::listen::{self, Listening};
+use super::ws::WsGate;
 use super::ws_client::{Client, Heard};
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::messages::{
@@ -19,7 +20,7 @@ use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary, Usage};
 use crate::wire::frames::outgoing::Library;
 use actix::prelude::*;
-use actix_web::{App, HttpServer};
+use actix_web::App;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -164,14 +165,15 @@ async fn bench_with(change: impl FnOnce(&mut ConnectionSettings)) -> Bench {
         tasks,
         find_task: Some(Arc::new(owner)),
     });
-    let server = HttpServer::new(move || App::new().configure(|config| gate.configure(config)))
-        .on_connect(on_connect)
-        .workers(1)
-        .disable_signals()
-        .bind("127.0.0.1:0")
-        .unwrap();
-    let address = server.addrs()[0];
-    actix_web::rt::spawn(server.run());
+    let listener = super::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let how = Listening {
+        workers: 1,
+        backlog: 64,
+        close_within: Duration::from_secs(1),
+    };
+    let server = listen::serve(listener, App::new, Some(gate), how).unwrap();
+    actix_web::rt::spawn(server);
     Bench {
         address,
         router,

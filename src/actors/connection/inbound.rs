@@ -13,7 +13,7 @@ use crate::wire::frames::outgoing::{CommandsRegistered, ErrorMessage, PongNonce,
 use crate::wire::frames::tools::{read_tools, registered};
 use crate::wire::text;
 use actix::prelude::*;
-use actix_ws::{AggregatedMessage, ProtocolError};
+use actix_ws::{AggregatedMessage, Message, ProtocolError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
                 self.frame(&text, latin1, ctx);
             }
             // The HTTP layer leaves pings to us.
-            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes),
+            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes, ctx),
             Ok(AggregatedMessage::Pong(_)) => {}
             Ok(AggregatedMessage::Close(_)) => ctx.stop(),
             Err(error) => self.broken_frame(&error, ctx),
@@ -44,11 +44,12 @@ impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
 }
 
 impl Connection {
-    /// Best effort: a channel that is full has frames to show for life.
-    fn answer_ping(&mut self, bytes: actix_web::web::Bytes) {
-        use futures_util::FutureExt;
-        if let Some(session) = &mut self.session {
-            let _ = session.pong(&bytes).now_or_never();
+    /// Best effort: a socket that is full has frames to show for life.
+    fn answer_ping(&mut self, bytes: actix_web::web::Bytes, ctx: &mut Context<Self>) {
+        if let Some(socket) = self.socket.as_ref().filter(|socket| socket.has_room())
+            && socket.put(Message::Pong(bytes)).is_ok()
+        {
+            self.flush(ctx);
         }
     }
 
@@ -57,10 +58,6 @@ impl Connection {
             ProtocolError::Overflow => (CloseWith::TooBig, ErrorCode::TooLarge),
             ProtocolError::Io(io) if io.kind() == ErrorKind::InvalidData => {
                 (CloseWith::NotUtf8, ErrorCode::NotUtf8)
-            }
-            // The aggregation of continuations has no kind of its own for "too much".
-            ProtocolError::Io(io) if io.to_string().contains("continuation size") => {
-                (CloseWith::TooBig, ErrorCode::TooLarge)
             }
             ProtocolError::Io(_) => {
                 ctx.stop();
