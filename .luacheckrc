@@ -4,7 +4,7 @@ max_line_length = 125
 
 -- What ComputerCraft adds to the globals.
 read_globals = {
-    "colours", "colors", "commands", "fs", "http", "keys", "multishell", "parallel", "peripheral", "pocket", "printError",
+    "bit32", "colours", "colors", "commands", "fs", "gps", "http", "keys", "multishell", "parallel", "peripheral", "pocket", "printError",
     "read", "redstone", "rs", "rednet", "settings", "shell", "sleep", "term", "textutils", "turtle", "window", "write",
     "_HOST",
     -- In newer versions only; used with a fallback.
