@@ -31,6 +31,7 @@ function Calls.new(parts)
         _frame_limit = parts.frame_limit,
         _lane = Lane.new(),
         _active = {},    -- call_id -> call, waiting in the lane or running
+        _watchers = {},
         _cancelled = {}, -- the last call ids that were cancelled before they arrived
     }, Calls)
 end
@@ -136,6 +137,9 @@ function Calls:_objection(call)
     if not Toolbox.fits(tool, call.tool_rev) then
         return "tool_changed", ("tool %s has changed since this call was made"):format(call.command)
     end
+    if tool.spec.state == "draft" then
+        return "unknown_tool", ("tool %s is a draft: tool_test, then tool_activate"):format(call.command)
+    end
     if tool.spec.args_schema then
         local ok, err = schema.check(tool.spec.args_schema, call.args)
         if not ok then return "bad_args", err end
@@ -178,6 +182,19 @@ function Calls:_witness(call)
     if not ok then self._log:error("entry log: %s", tostring(err)) end
 end
 
+--- Have functions called at the start and the end of handlers; see @{ccfleet.Fleet:watch_calls}.
+function Calls:watch(watcher)
+    table.insert(self._watchers, watcher)
+end
+
+-- A watcher that fails must not keep a call from its end.
+function Calls:_notify(what, call)
+    for _, watcher in ipairs(self._watchers) do
+        local ok, err = pcall(watcher[what], call)
+        if not ok then self._log:error("watcher of calls: %s", tostring(err)) end
+    end
+end
+
 -- What a handler gets as its fourth argument.
 function Calls:_context(call)
     local context = { call_id = call.call_id, task_id = call.task_id, command = call.command }
@@ -212,6 +229,7 @@ function Calls:_enter(call)
     self._log:info("call %s %s", call.call_id, call.command)
     self:_witness(call)
     call.entered_ms = self._platform.epoch_ms()
+    self:_notify("entered", call)
     local tool, context = call.tool, self:_context(call)
     call.job = self._runner:start(function()
         return tool.handler(call.args, call.task_id, call.call_id, context)
@@ -240,6 +258,7 @@ end
 function Calls:_settle(call, outcome)
     outcome.duration_ms = self._platform.epoch_ms() - call.entered_ms
     self:_forget(call)
+    self:_notify("ended", call)
     if call.needs_receipt then
         local ok, err = self._receipts:finish(call.call_id, outcome)
         if not ok then self._log:error("receipt of %s is in memory only: %s", call.call_id, tostring(err)) end

@@ -154,14 +154,15 @@ local function drift(lines, hunk, number, expected)
     local wrong = 1
     while wrong < #hunk.old and lines[at + wrong - 1] == hunk.old[wrong] do wrong = wrong + 1 end
     return ("hunk %d does not fit; nothing was changed. It expects\n%s\nbut the file has\n%s\n"
-        .. "Read the file again and make the diff from what is there."):format(number, shown(hunk.old[wrong]), excerpt(lines, at + wrong - 1, #hunk.old))
+        .. "Read the file again and make the diff from what is there."):format(number, shown(hunk.old[wrong]),
+        excerpt(lines, at + wrong - 1, #hunk.old))
 end
 
 -- Where a hunk goes, or nil and the reason.
 local function place(lines, hunk, number, shift, from)
     local expected = hunk.at and hunk.at + shift
     if #hunk.old == 0 then
-        if not hunk.at then return nil, ("hunk %d has neither lines to find its place by nor a number"):format(number) end
+        if not hunk.at then return nil, ("hunk %d says neither where it goes nor what is there"):format(number) end
         -- A hunk that only adds names the line after which it adds.
         return math.max(from, math.min(expected + 1, #lines + 1))
     end

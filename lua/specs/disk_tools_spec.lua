@@ -75,7 +75,8 @@ end
 
 specs["fs_write_many: all files are written and reported"] = function()
     local world = tools({ ["/a"] = "old" })
-    local result = world.call("fs_write_many", { files = { { path = "a", content = "1" }, { path = "/d/b", content = "22" } } })
+    local two = { { path = "a", content = "1" }, { path = "/d/b", content = "22" } }
+    local result = world.call("fs_write_many", { files = two })
     check.same({ result.files[1].created, result.files[2].created, result.files[2].bytes }, { false, true, 2 })
     check.same(world.disk.files, { ["/a"] = "1", ["/d/b"] = "22" })
 end
