@@ -165,7 +165,7 @@ local function main(arguments)
         log = options.log,
         on_log = not with_shell and make_printer(term.current(), options.url) or nil,
     })
-    require("ccfleet.tools").register_all(fleet, shell)
+    require("ccfleet.tools").equip(fleet, shell)
     if not with_shell then
         print(("ccfleet %s: %s at %s"):format(ccfleet.VERSION, options.client_id, options.url))
     end

@@ -8,7 +8,7 @@ local results = require("ccfleet.results")
 local schema = require("ccfleet.schema")
 local Toolbox = require("ccfleet.toolbox")
 
--- A result over the frame limit keeps this much of each end. Its text is JSON inside JSON: at worst twice as long.
+-- A result over the limit of a message keeps this much of each end. Its text is JSON inside JSON: at worst twice as long.
 local FRAME_END_BYTES = 24 * 1024
 -- How many calls cancelled before they arrived are remembered.
 local MAX_CANCELLED = 64
@@ -18,7 +18,7 @@ local Calls = {}
 Calls.__index = Calls
 
 --- @tparam table parts `toolbox`, `receipts`, `runner`, `platform`, `log`, `entry_log` (path or nil),
--- `send(message)` (returns true, or nil and the reason) and `frame_limit()`.
+-- `send(message)` (returns true, or nil and the reason) and `message_limit()` (how long one may be, in bytes).
 function Calls.new(parts)
     return setmetatable({
         _toolbox = parts.toolbox,
@@ -28,7 +28,7 @@ function Calls.new(parts)
         _log = parts.log,
         _entry_log = parts.entry_log,
         _send = parts.send,
-        _frame_limit = parts.frame_limit,
+        _message_limit = parts.message_limit,
         _lane = Lane.new(),
         _active = {},    -- call_id -> call, waiting in the lane or running
         _watchers = {},
@@ -56,7 +56,7 @@ end
 function Calls:_answer(call, outcome, receipt)
     local message = result_message(call, outcome, receipt)
     -- Fields that the session adds (`ack`) need a little room too.
-    if outcome.ok and #json.encode(message) + 64 > self._frame_limit() then
+    if outcome.ok and #json.encode(message) + 64 > self._message_limit() then
         message.result, message.truncated = results.shorten(outcome.result, 0, FRAME_END_BYTES)
     end
     local ok, err = self._send(message)
@@ -232,7 +232,7 @@ function Calls:_enter(call)
     self:_notify("entered", call)
     local tool, context = call.tool, self:_context(call)
     call.job = self._runner:start(function()
-        return tool.handler(call.args, call.task_id, call.call_id, context)
+        return results.seal(tool.handler(call.args, call.task_id, call.call_id, context))
     end, function(job)
         self:_settle(call, results.of_job(job))
     end)

@@ -106,7 +106,7 @@ function Fleet:_build(options, boot_id)
     local calls = Calls.new({
         toolbox = self._toolbox, receipts = self._receipts, runner = self._runner, platform = self._platform,
         log = self._log, entry_log = options.entry_log, send = send,
-        frame_limit = function() return self._session:frame_limit() end,
+        message_limit = function() return self._session:message_limit() end,
     })
     self._tasks, self._calls = tasks, calls
     --- task_id -> what was last heard of the task: `status`, `progress`, `message`, `result`, `error`, ...

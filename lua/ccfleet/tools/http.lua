@@ -6,6 +6,7 @@
 -- @module[kind=internal] ccfleet.tools.http
 
 local glob = require("ccfleet.glob")
+local options = require("ccfleet.options")
 local text = require("ccfleet.text")
 local common = require("ccfleet.tools.common")
 
@@ -27,16 +28,8 @@ local function parse_url(url)
     return host:lower(), port:sub(2)
 end
 
-local function allowed_hosts(settings)
-    local value = settings.get(SETTING)
-    if type(value) == "table" then return value end
-    local list = {}
-    for host in tostring(value or ""):gmatch("[^,%s]+") do list[#list + 1] = host end
-    return list
-end
-
 local function is_allowed(settings, host, port)
-    for _, pattern in ipairs(allowed_hosts(settings)) do
+    for _, pattern in ipairs(options.list(settings, SETTING) or {}) do
         pattern = tostring(pattern)
         local subject = pattern:find(":%d+$") and host .. ":" .. port or host
         if glob.matches_text(pattern, subject) then return true end

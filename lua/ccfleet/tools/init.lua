@@ -47,4 +47,17 @@ function tools.register_all(fleet, shell)
     register_each(fleet, require("ccfleet.tools.http").make(http, settings))
 end
 
+--- Register everything that a host offers: the core tools, the packs for what is built onto the computer, and the tools
+-- of the tools folder. Settings say which folder and which packs; see @{ccfleet.options}.
+--
+-- @tparam Fleet fleet From `ccfleet.new`.
+-- @tparam table shell The `shell` API of the host program.
+function tools.equip(fleet, shell)
+    require("ccfleet.options").define(settings)
+    tools.register_all(fleet, shell)
+    require("ccfleet.loader").attach(fleet, {
+        dir = settings.get("ccfleet.tools_dir"), max_versions = settings.get("ccfleet.tool_versions"), shell = shell,
+    })
+end
+
 return tools
