@@ -40,11 +40,30 @@ local function save_notes(fs, notes)
     must_write(fs, NOTES, textutils.serialiseJSON(notes))
 end
 
--- Move a file out of the way so that it can be put back. Noted first: a crash in between loses nothing.
-local function put_aside(fs, notes, from, to)
-    table.insert(notes.moved, { from = from, to = to })
+-- A move that a crash has interrupted left the file where it was, and perhaps half of it where it was going: before CC
+-- 1.105 moving is copying and deleting.
+local function finish_move(fs, notes, move)
+    if move.done then return end
+    if fs.exists(move.from) then
+        fs.delete(move.to)
+        fs.move(move.from, move.to)
+    end
+    move.done = true
     save_notes(fs, notes)
-    fs.move(from, to)
+end
+
+-- Move a file out of the way so that it can be put back; to a name that is free. Noted first: a crash in between loses
+-- nothing.
+local function put_aside(fs, notes, from, to)
+    local free, number = to, 1
+    while fs.exists(free) do
+        number = number + 1
+        free = to .. number
+    end
+    local move = { from = from, to = free }
+    table.insert(notes.moved, move)
+    save_notes(fs, notes)
+    finish_move(fs, notes, move)
 end
 
 local function is_file(fs, path)
@@ -53,6 +72,7 @@ end
 
 -- Make room for the folder `/startup/`.
 local function free_startup(fs, notes)
+    for _, move in ipairs(notes.moved) do finish_move(fs, notes, move) end
     if not is_file(fs, "/startup") then return end
     -- `/startup` was the one that ran: what lies in `startup.lua` must not start to run now.
     if fs.exists("/startup.lua") then put_aside(fs, notes, "/startup.lua", "/startup.lua.off") end
@@ -83,7 +103,9 @@ function setup.add_startup(fs)
     for i = moved_before + 1, #notes.moved do
         local move = notes.moved[i]
         table.insert(lines, ("%s is now %s; it runs at boot as before"):format(move.from, move.to))
-        if move.to:find("%.off$") then lines[#lines] = ("%s is now %s; it did not run before"):format(move.from, move.to) end
+        if move.to:find("%.off%d*$") then
+            lines[#lines] = ("%s is now %s; it did not run before"):format(move.from, move.to)
+        end
     end
     must_write(fs, STARTUP, START)
     if fs.exists("/startup.lua") then
@@ -108,7 +130,9 @@ function setup.uninstall(fs)
     if fs.isDir("/startup") and #fs.list("/startup") == 0 then fs.delete("/startup") end
     for i = #notes.moved, 1, -1 do
         local move = notes.moved[i]
-        if fs.exists(move.to) and not fs.exists(move.from) then
+        if not move.done and fs.exists(move.from) then
+            fs.delete(move.to)
+        elseif fs.exists(move.to) and not fs.exists(move.from) then
             fs.move(move.to, move.from)
             table.insert(lines, ("%s is %s again"):format(move.to, move.from))
         elseif fs.exists(move.to) then

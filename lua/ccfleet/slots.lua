@@ -161,12 +161,14 @@ end
 -- @treturn string|nil The version that was given up just now.
 function Slots:begin()
     local state, version = self:state(), self:whole(slots.LIVE)
-    if not version or state.trial ~= version then return nil end
+    if not version or state.trial ~= version and state.bad ~= version then return nil end
     local tries = (tonumber(state.tries) or 0) + 1
-    if tries > slots.MAX_TRIES and self:whole(slots.OLD) then
+    -- One that is already called bad: the power went before it was gone.
+    if (tries > slots.MAX_TRIES or state.bad == version) and self:whole(slots.OLD) then
         self:_go_back(version)
         return version
     end
+    if state.bad == version then return nil end
     self:save({ trial = version, tries = tries })
     return nil
 end
