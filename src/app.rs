@@ -9,6 +9,8 @@ mod folder;
 mod parts;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;
 
 pub use folder::{DataFolder, FolderError};
 pub use parts::{Leaves, Upper};

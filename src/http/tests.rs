@@ -10,6 +10,7 @@ use crate::actors::supervisor::messages::{
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{QuestionId, TaskId};
+use crate::domain::toolbox::Toolbox;
 use crate::store::fixtures::{
     Author, call, client, completed, created, finished, intended, noted, task,
 };
@@ -44,6 +45,7 @@ impl Scripted {
             blobs: append.blobs,
             summary: append.summary,
             idempotency_key: None,
+            tools: Vec::new(),
         }
     }
 }
@@ -263,7 +265,7 @@ fn turtle() -> ComputerBody {
         state: "ready",
         since: time(1_700_000_000_000),
         library_version: None,
-        tools: Vec::new(),
+        tools: Toolbox::default(),
         queue: 0,
         current_call: None,
         owner: "local".into(),

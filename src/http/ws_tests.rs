@@ -229,7 +229,9 @@ impl Bench {
             timeout_ms: None,
             reply_to,
         };
-        let lane = self.router.route(&Target::Any, None, tool).unwrap();
+        // Named, so that it is placed also while the computer does not answer.
+        let only = Target::Computer(self.router.computers()[0].client_id.clone());
+        let lane = self.router.route(&only, None, tool).unwrap();
         lane.place.do_send(place);
         (call_id, facts)
     }
@@ -598,7 +600,10 @@ async fn tools_come_and_go_by_message() {
     client.say(json!({"type": "ping"})).await;
     client.expect("pong").await;
     let home = ClientId::parse("cc-1").unwrap();
-    let names: Vec<String> = bench.router.fleet_view(Some(&home)).computers[0]
+    let names: Vec<String> = bench
+        .router
+        .fleet_view(Some(&home), &Default::default())
+        .computers[0]
         .tools
         .iter()
         .map(|tool| tool.name.clone())

@@ -130,7 +130,6 @@ impl Connection {
             max_frame_bytes,
             legacy: false,
         });
-        let (tools, _) = read_tools(hello.commands.clone());
         let welcome = Welcome {
             protocol: PROTOCOL_VERSION,
             client_id: hello.client_id.clone(),
@@ -146,7 +145,7 @@ impl Connection {
             max_from_computer: settings.max_frame_bytes as u64,
             window: window.unwrap_or(0) as u64,
             library: settings.library.clone(),
-            commands: registered(tools.values(), refused),
+            commands: registered(done.tools.iter(), refused),
         };
         self.send(ServerMessage::Welcome(Box::new(welcome)), ctx);
     }

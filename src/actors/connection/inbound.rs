@@ -9,7 +9,7 @@ use crate::wire::frames::decode;
 use crate::wire::frames::incoming::{
     CallReceipt, ClientMessage, CommandResult, Decoded, FrameError, ReceiptState,
 };
-use crate::wire::frames::outgoing::{CommandsRegistered, ErrorMessage, PongNonce, ServerMessage};
+use crate::wire::frames::outgoing::{ErrorMessage, PongNonce, RefusedTool, ServerMessage};
 use crate::wire::frames::tools::{read_tools, registered};
 use crate::wire::text;
 use actix::prelude::*;
@@ -157,12 +157,11 @@ impl Connection {
             message if self.identity().is_none() => self.introduce(message, ctx),
             M::RegisterCommands(register) => {
                 let (tools, refused) = read_tools(register.commands);
-                let answer = registered(tools.values(), refused);
                 let change = ChangeTools {
-                    add: tools.into_values().collect(),
+                    add: tools.to_vec(),
                     remove: Vec::new(),
                 };
-                self.change_tools(change, Some(answer), ctx);
+                self.change_tools(change, Some(refused), ctx);
             }
             M::UnregisterCommands(unregister) => {
                 let change = ChangeTools {
@@ -232,26 +231,31 @@ impl Connection {
     fn change_tools(
         &mut self,
         change: ChangeTools,
-        answer: Option<CommandsRegistered>,
+        refused: Option<Vec<RefusedTool>>,
         ctx: &mut Context<Self>,
     ) {
         let Some(identity) = self.identity() else {
             return;
         };
+        let names: Vec<String> = change.add.iter().map(|tool| tool.name.clone()).collect();
         let changed = identity.port.tools.send(change).timeout(CHANGE_WITHIN);
-        ctx.wait(changed.into_actor(self).map(|changed, connection, ctx| {
-            match (changed, answer) {
-                (Ok(()), Some(answer)) => {
-                    connection.send(ServerMessage::CommandsRegistered(answer), ctx);
-                }
-                (Ok(()), None) => {}
-                (Err(_), _) => {
-                    let words = "the computer's lane does not answer";
-                    let error = ErrorMessage::new(ErrorCode::Internal, words);
-                    connection.send(ServerMessage::Error(error), ctx);
-                }
-            }
-        }));
+        ctx.wait(
+            changed
+                .into_actor(self)
+                .map(move |changed, connection, ctx| match (changed, refused) {
+                    (Ok(tools), Some(refused)) => {
+                        let added = names.iter().filter_map(|name| tools.get(name));
+                        let answer = registered(added, refused);
+                        connection.send(ServerMessage::CommandsRegistered(answer), ctx);
+                    }
+                    (Ok(_), None) => {}
+                    (Err(_), _) => {
+                        let words = "the computer's lane does not answer";
+                        let error = ErrorMessage::new(ErrorCode::Internal, words);
+                        connection.send(ServerMessage::Error(error), ctx);
+                    }
+                }),
+        );
     }
 
     fn result(&self, result: CommandResult, latin1: bool) {

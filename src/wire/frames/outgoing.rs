@@ -4,6 +4,7 @@ use crate::domain::decision::WaitReason;
 use crate::domain::directive::TaskResult;
 use crate::domain::ids::{CallId, ClientId, QuestionId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::tool::ToolState;
 use crate::wire::codes::ErrorCode;
 use crate::wire::text;
 use serde::Serialize;
@@ -62,6 +63,9 @@ pub struct Library {
 pub struct CommandsRegistered {
     /// Tool name → `tool_rev`.
     pub accepted: BTreeMap<String, String>,
+    /// The tools that are not active for the server, whatever the computer says of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub states: BTreeMap<String, ToolState>,
     pub refused: Vec<RefusedTool>,
 }
 
