@@ -123,6 +123,35 @@ struct Identity {
     pinged: bool,
 }
 
+/// When something is to be done, since the start of the connection.
+struct Due {
+    heartbeat: Duration,
+    program_ping: Duration,
+    /// None once somebody said who is there.
+    hello: Option<Duration>,
+    /// What can wait a little for a message that it can go with.
+    lazy: Option<Duration>,
+}
+
+impl Due {
+    /// Spread over a half of the time, so that connections which were opened together do not ping together.
+    fn new(settings: &ConnectionSettings, id: ConnectionId) -> Self {
+        let spread = |interval: Duration| interval / 2 + interval / 128 * id.share();
+        Due {
+            heartbeat: spread(settings.heartbeat),
+            program_ping: spread(settings.program_ping),
+            hello: Some(settings.hello_deadline),
+            lazy: None,
+        }
+    }
+
+    fn next(&self) -> Duration {
+        let beats = self.heartbeat.min(self.program_ping);
+        let more = [self.hello, self.lazy].into_iter().flatten();
+        more.fold(beats, Duration::min)
+    }
+}
+
 /// The actor.
 pub struct Connection {
     id: ConnectionId,
@@ -136,7 +165,9 @@ pub struct Connection {
     outbox: Outbox,
     errors: ErrorCount,
     started: Instant,
+    /// One timer for everything: each would cost memory, and a look at every message.
     timer: Option<(Duration, SpawnHandle)>,
+    due: Due,
     heard: bool,
     ping_due: bool,
     lost_pings: u32,
@@ -160,8 +191,10 @@ impl Connection {
     ) -> Addr<Self> {
         Connection::create(|ctx| {
             ctx.add_stream(incoming);
+            let id = ConnectionId::next();
             Connection {
-                id: ConnectionId::next(),
+                id,
+                due: Due::new(&deps.settings, id),
                 outbox: Outbox::new(deps.settings.max_frame_bytes),
                 deps,
                 handshake,
@@ -213,6 +246,26 @@ impl Connection {
                 fact,
             });
         }
+    }
+
+    /// Does whatever is due.
+    fn pulse(&mut self, ctx: &mut Context<Self>) {
+        let now = self.now();
+        let settings = self.deps.settings.clone();
+        if self.due.heartbeat <= now {
+            self.due.heartbeat = now + settings.heartbeat;
+            self.heartbeat(ctx);
+        }
+        if self.due.program_ping <= now {
+            self.due.program_ping = now + settings.program_ping;
+            self.program_heartbeat(ctx);
+        }
+        if self.due.hello.take_if(|at| *at <= now).is_some() {
+            self.hello_missing(ctx);
+        }
+        self.due.lazy.take_if(|at| *at <= now);
+        self.outbox.tick(now);
+        self.pump(ctx);
     }
 
     /// WebSocket pings tell whether the connection lives.
@@ -280,10 +333,7 @@ impl Actor for Connection {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        let settings = self.deps.settings.clone();
-        ctx.run_interval(settings.heartbeat, Connection::heartbeat);
-        ctx.run_interval(settings.program_ping, Connection::program_heartbeat);
-        ctx.run_later(settings.hello_deadline, Connection::hello_missing);
+        self.arm(ctx);
     }
 
     fn stopped(&mut self, _ctx: &mut Self::Context) {
