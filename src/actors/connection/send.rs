@@ -9,7 +9,7 @@ use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::ErrorMessage;
 use actix::prelude::*;
-use actix_ws::{CloseCode, CloseReason, Message};
+use actix_http::ws::{CloseCode, CloseReason, Message};
 use std::future::poll_fn;
 use std::time::Duration;
 
