@@ -1,14 +1,18 @@
 //! `/ws`: the handshake, and the start of a connection's actor.
 
 use crate::actors::connection::admission::{Admission, Socket};
+use crate::actors::connection::flow::Flow;
 use crate::actors::connection::{Connection, ConnectionDeps, Handshake};
 use crate::domain::ids::ClientId;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::Extensions;
 use actix_web::rt::net::TcpStream;
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde::Deserialize;
 use std::any::Any;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 /// What the route needs. Cheap to clone; one for all workers.
@@ -54,7 +58,9 @@ async fn open(
     body: web::Payload,
     gate: web::Data<WsGate>,
 ) -> Result<HttpResponse, actix_web::Error> {
+    let counts = &gate.deps.counts;
     if is_foreign(&request) {
+        counts.refused.one();
         return Ok(HttpResponse::Forbidden().body("a web page may not open this socket\n"));
     }
     let settings = &gate.deps.settings;
@@ -71,14 +77,55 @@ async fn open(
         over_quota,
         socket: request.conn_data::<Socket>().cloned(),
     };
+    if let Some(socket) = &handshake.socket {
+        socket.bound_send_buffer();
+    }
+    counts.connections.one();
     let limit = settings.max_frame_bytes;
     let (response, session, stream) = actix_ws::handle(&request, body)?;
     let stream = stream
         .max_frame_size(limit)
         .aggregate_continuations()
         .max_continuation_size(limit);
-    Connection::open(session, stream, handshake, gate.deps.clone());
+    let flow = Flow::default();
+    let response = response.map_body(|_, frames| {
+        BoxBody::new(Metered {
+            frames,
+            flow: flow.clone(),
+        })
+    });
+    Connection::open(session, stream, flow, handshake, gate.deps.clone());
     Ok(response)
+}
+
+/// The frames on their way to the socket, with a word to the connection's actor whenever its channel was emptied.
+struct Metered {
+    frames: BoxBody,
+    flow: Flow,
+}
+
+impl MessageBody for Metered {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.frames.size()
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<web::Bytes, Self::Error>>> {
+        let polled = Pin::new(&mut self.frames).poll_next(cx);
+        self.flow.emptied();
+        polled
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        // Whoever waits for room learns from the channel that the connection is gone.
+        self.flow.emptied();
+    }
 }
 
 /// Whether a browser sends this from a page of somebody else. Computers send no `Origin`.

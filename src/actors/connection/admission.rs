@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Addresses that are remembered; beyond it those that were quiet for a second are forgotten.
 const MAX_ADDRESSES: usize = 4096;
+/// What the system may hold for one connection, in bytes; Linux counts its own structures and takes twice as much.
+const SEND_BUFFER_BYTES: usize = 192 * 1024;
 const ONE_SECOND: Duration = Duration::from_secs(1);
 
 /// Counts new connections by address.
@@ -48,6 +50,12 @@ impl Socket {
     pub fn of(stream: &impl std::os::fd::AsFd) -> Option<Self> {
         let handle = stream.as_fd().try_clone_to_owned().ok()?;
         Some(Socket(Arc::new(TcpStream::from(handle))))
+    }
+
+    /// Keeps the system from buffering more for a computer that does not read: by itself it would go up to some MiB.
+    pub fn bound_send_buffer(&self) {
+        // Where the system refuses, its own bound stays.
+        let _ = socket2::SockRef::from(&*self.0).set_send_buffer_size(SEND_BUFFER_BYTES);
     }
 
     /// Ends the connection now.

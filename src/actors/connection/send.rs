@@ -34,10 +34,11 @@ impl Connection {
         }
         let now = self.now();
         if let Err(too_large) = self.outbox.push(message, now) {
-            self.too_large(too_large);
+            self.too_large(too_large, ctx);
         }
         if self.outbox.is_overfull() {
             tracing::warn!(connection = ?self.id, "a computer does not read what it is sent");
+            self.deps.counts.slow_readers.one();
             let words = "the computer does not read what it is sent";
             let error = ErrorMessage::new(ErrorCode::SlowReader, words);
             self.close(CloseWith::TryLater, error, ctx);
@@ -46,13 +47,19 @@ impl Connection {
         self.pump(ctx);
     }
 
-    fn too_large(&self, too_large: TooLarge) {
+    fn too_large(&mut self, too_large: TooLarge, ctx: &mut Context<Self>) {
         let words = too_large.to_string();
+        self.deps.counts.undeliverable.one();
         match too_large.tag {
             Tag::Call(call_id) => self.tell_computer(ConnectionFact::NotSent {
                 call_id,
                 why: NotSent::TooLarge(words),
             }),
+            Tag::Answer(request_id) => {
+                let error = ErrorMessage::new(ErrorCode::TooLarge, words);
+                let error = error.to_request(Some(request_id));
+                self.send(ServerMessage::Error(error), ctx);
+            }
             tag => {
                 tracing::warn!(connection = ?self.id, ?tag, words, "a message was dropped");
             }
@@ -63,6 +70,10 @@ impl Connection {
     pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
         let mut delivered = Vec::new();
         while let Some(session) = &mut self.session {
+            if !self.flow.has_room() {
+                self.wait_for_room(ctx);
+                break;
+            }
             match has_room(session) {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => {
@@ -77,6 +88,7 @@ impl Connection {
             let Some(frame) = self.next_frame(&mut delivered) else {
                 break;
             };
+            self.flow.add(payload(&frame));
             let sent = self.session.as_mut().map(|s| Pin::new(s).start_send(frame));
             if !matches!(sent, Some(Ok(()))) {
                 ctx.stop();
@@ -105,7 +117,9 @@ impl Connection {
         let Some(mut session) = self.session.take() else {
             return;
         };
+        let flow = self.flow.clone();
         let room = async move {
+            flow.room().await;
             let ready = poll_fn(|cx| Pin::new(&mut session).poll_ready(cx)).await;
             ready.is_ok().then_some(session)
         };
@@ -189,6 +203,14 @@ impl Connection {
 
     pub(super) fn set_known(&mut self, identity: super::Identity) {
         self.phase = Phase::Known(identity);
+    }
+}
+
+fn payload(frame: &Message) -> usize {
+    match frame {
+        Message::Text(text) => text.len(),
+        Message::Binary(bytes) => bytes.len(),
+        _ => 0,
     }
 }
 
