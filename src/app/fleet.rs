@@ -16,11 +16,11 @@ use crate::actors::supervisor::Supervisor;
 use crate::config::Settings;
 use crate::domain::task::TaskStatus;
 use crate::http::ws::WsGate;
-use crate::http::{ComputerBody, Source};
+use crate::http::{ComputerBody, Source, library_version};
 use crate::store::TaskQuery;
 use crate::wire::api::TaskBody;
 use crate::wire::frames::outgoing::Library;
-use actix::{Actor, Addr};
+use actix::{Actor, Addr, Arbiter};
 use actix_web::web::ServiceConfig;
 use std::sync::{Arc, OnceLock};
 
@@ -58,6 +58,8 @@ impl Fleet {
                 registry.clone().recipient(),
             )
         });
+        // Lanes and tasks run here too.
+        let gate = gate.at_home(Arbiter::current());
         Ok(Fleet {
             router,
             registry,
@@ -90,6 +92,10 @@ impl Fleet {
         })
     }
 
+    pub(super) fn gate(&self) -> WsGate {
+        self.gate.clone()
+    }
+
     pub(super) fn routes(&self) -> Arc<dyn Fn(&mut ServiceConfig) + Send + Sync> {
         let gate = self.gate.clone();
         Arc::new(move |config| gate.configure(config))
@@ -116,9 +122,9 @@ fn lane_limits(settings: &Settings) -> LaneLimits {
 fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
     let identity = leaves.reader.identity();
     let library = Library {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: library_version().to_owned(),
         // Relative to the address that the computer itself used: the server cannot know that one.
-        url: "/install.lua".to_owned(),
+        url: "/lua/manifest.json".to_owned(),
     };
     let server = &leaves.settings.server;
     ConnectionSettings {

@@ -4,7 +4,7 @@ use crate::actors::computer::view::ComputerStatus;
 use crate::domain::event::{EVENT_VERSION, StoredEvent};
 use crate::domain::ids::ClientId;
 use crate::domain::task::TaskSummary;
-use crate::domain::tool::ToolSpec;
+use crate::domain::toolbox::Toolbox;
 use crate::wire::api::TaskBody;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -61,7 +61,8 @@ pub struct ComputerBody {
     /// Since when it is in that state, RFC 3339.
     pub since: String,
     pub library_version: Option<String>,
-    pub tools: Vec<ToolSpec>,
+    /// In the states that count: one that the computer calls active may be a draft for the server.
+    pub tools: Toolbox,
     /// Calls that wait for their turn.
     pub queue: usize,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! Computers through a real `/ws` on loopback, in real time, without the rest of the server.
 
-use super::ws::{WsGate, on_connect};
+use super::listen::{self, Listening};
+use super::ws::WsGate;
 use super::ws_client::{Client, Heard};
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::messages::{
@@ -26,7 +27,7 @@ use crate::store::KnownComputer;
 use crate::wire::api::TaskBody;
 use crate::wire::frames::outgoing::Library;
 use actix::prelude::*;
-use actix_web::{App, HttpServer};
+use actix_web::App;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -228,16 +229,15 @@ async fn bench_of(
     };
     let counts = deps.counts.clone();
     let gate = WsGate::new(deps);
-    let server = HttpServer::new(move || App::new().configure(|config| gate.configure(config)))
-        .on_connect(on_connect)
-        // A machine under load may take its time between two steps of a handshake.
-        .client_request_timeout(Duration::from_secs(120))
-        .workers(1)
-        .disable_signals()
-        .bind("127.0.0.1:0")
-        .unwrap();
-    let address = server.addrs()[0];
-    actix_web::rt::spawn(server.run());
+    let listener = super::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let how = Listening {
+        workers: 1,
+        backlog: 2048,
+        close_within: Duration::from_secs(1),
+    };
+    let server = listen::serve(listener, App::new, Some(gate), how).unwrap();
+    actix_web::rt::spawn(server);
     Bench {
         address,
         router,
@@ -296,7 +296,9 @@ impl Bench {
             timeout_ms: None,
             reply_to,
         };
-        let lane = self.router.route(&Target::Any, None, tool).unwrap();
+        // Named, so that it is placed also while the computer does not answer.
+        let only = Target::Computer(self.router.computers()[0].client_id.clone());
+        let lane = self.router.route(&only, None, tool).unwrap();
         lane.place.do_send(place);
         (call_id, facts)
     }
@@ -663,7 +665,10 @@ async fn tools_come_and_go_by_message() {
     client.say(json!({"type": "ping"})).await;
     client.expect("pong").await;
     let home = ClientId::parse("cc-1").unwrap();
-    let names: Vec<String> = bench.router.fleet_view(Some(&home)).computers[0]
+    let names: Vec<String> = bench
+        .router
+        .fleet_view(Some(&home), &Default::default())
+        .computers[0]
         .tools
         .iter()
         .map(|tool| tool.name.clone())

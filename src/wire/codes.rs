@@ -63,7 +63,7 @@ codes! {
     TooManyRequests "too_many_requests" 429 true "wait for the answers to earlier requests, and send events and registrations more seldom";
     SlowReader "slow_reader" 503 true "the computer does not read what it is sent; reconnect when it does";
     BadToolName "bad_tool_name" 422 false "a tool name has 1 to 64 of letters, digits, `_`, `.` and `-`";
-    BadToolSchema "bad_tool_schema" 422 false "`args_schema` is a JSON Schema object for the args object";
+    BadToolSchema "bad_tool_schema" 422 false "`args_schema` is a JSON Schema of the args object: an object of at most 16 KiB that refers to nothing outside itself";
     DuplicateTool "duplicate_tool" 422 false "each tool is registered once per message; the last one counts";
     ToolTooLarge "tool_too_large" 422 false "a tool takes at most 16 KiB as JSON; shorten its description and its schema";
     TooManyTools "too_many_tools" 422 false "a computer registers at most 256 tools, of 256 KiB together";
@@ -79,6 +79,7 @@ codes! {
     UnknownTool "unknown_tool" 404 false "no computer that could take the call offers this tool; `GET /api/v1/tools` lists them";
     Busy "busy" 409 true "the computer's queue is full; wait for its calls to end";
     Stopped "stopped" 409 true "the computer was stopped; an operator has to resume it";
+    ToolDraft "tool_draft" 409 false "the tool is a draft: it is new, or its file changed since it was activated; test it with tool_test and activate it again with tool_activate";
     BadArgs "bad_args" 422 false "the arguments do not match the tool's schema";
     ToolChanged "tool_changed" 409 true "the tool changed on the computer since it was registered; the call did not start";
     ReceiptUnwritable "receipt_unwritable" 507 true "the computer cannot write its receipt, most often because its disk is full; the call did not start";
@@ -111,6 +112,7 @@ impl From<NoRouteReason> for ErrorCode {
             NoRouteReason::NotAllowed => ErrorCode::NotAllowed,
             NoRouteReason::Busy => ErrorCode::Busy,
             NoRouteReason::Stopped => ErrorCode::Stopped,
+            NoRouteReason::ToolDraft => ErrorCode::ToolDraft,
         }
     }
 }

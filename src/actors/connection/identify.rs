@@ -7,7 +7,7 @@ use crate::domain::ids::ClientId;
 use crate::wire::PROTOCOL_VERSION;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::incoming::{ClientMessage, FrameKind, Hello};
-use crate::wire::frames::outgoing::{CommandsRegistered, ErrorMessage, ServerMessage, Welcome};
+use crate::wire::frames::outgoing::{ErrorMessage, RefusedTool, ServerMessage, Welcome};
 use crate::wire::frames::tools::{ToolShelf, registered};
 use actix::prelude::*;
 use std::time::Duration;
@@ -57,7 +57,6 @@ impl Connection {
         let mut shelf = ToolShelf::default();
         let (tools, refused) = shelf.read(std::mem::take(&mut hello.commands));
         self.deps.counts.tools_refused.add(refused.len() as u64);
-        let commands = registered(tools.values(), refused);
         let computer = hello.computer.clone().unwrap_or_default();
         let register = RegisterComputer {
             client_id: hello.client_id.clone(),
@@ -84,7 +83,7 @@ impl Connection {
         };
         self.register(register, ctx, move |connection, done, ctx| {
             connection.shelf = shelf;
-            connection.welcome(&hello, done, commands, ctx);
+            connection.welcome(&hello, done, refused, ctx);
         });
     }
 
@@ -124,7 +123,7 @@ impl Connection {
         &mut self,
         hello: &Hello,
         done: Registered,
-        commands: CommandsRegistered,
+        refused: Vec<RefusedTool>,
         ctx: &mut Context<Self>,
     ) {
         let settings = self.deps.settings.clone();
@@ -166,7 +165,7 @@ impl Connection {
             max_from_computer: settings.max_from_computer as u64,
             window: window.unwrap_or(0) as u64,
             library: settings.library.clone(),
-            commands,
+            commands: registered(done.tools.iter(), refused),
         };
         self.send(ServerMessage::Welcome(Box::new(welcome)), ctx);
     }

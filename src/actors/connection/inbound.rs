@@ -6,12 +6,12 @@ use crate::actors::computer::link::{ChangeTools, ConnectionFact};
 use crate::domain::call::{CallReport, Outcome};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::incoming::{CallReceipt, ClientMessage, CommandResult, ReceiptState};
-use crate::wire::frames::outgoing::{CommandsRegistered, ErrorMessage, PongNonce, ServerMessage};
+use crate::wire::frames::outgoing::{ErrorMessage, PongNonce, RefusedTool, ServerMessage};
 use crate::wire::frames::tools::registered;
 use crate::wire::frames::{Decoded, FrameError, decode, decode_joined};
 use crate::wire::text;
 use actix::prelude::*;
-use actix_ws::{AggregatedMessage, ProtocolError};
+use actix_ws::{AggregatedMessage, Message, ProtocolError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
                 self.frame(&text, latin1, ctx);
             }
             // The HTTP layer leaves pings to us.
-            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes),
+            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes, ctx),
             Ok(AggregatedMessage::Pong(_)) => {}
             Ok(AggregatedMessage::Close(_)) => ctx.stop(),
             Err(error) => self.broken_frame(&error, ctx),
@@ -42,11 +42,12 @@ impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
 }
 
 impl Connection {
-    /// Best effort: a channel that is full has frames to show for life.
-    fn answer_ping(&mut self, bytes: actix_web::web::Bytes) {
-        use futures_util::FutureExt;
-        if let Some(session) = &mut self.session {
-            let _ = session.pong(&bytes).now_or_never();
+    /// Best effort: a socket that is full has frames to show for life.
+    fn answer_ping(&mut self, bytes: actix_web::web::Bytes, ctx: &mut Context<Self>) {
+        if let Some(socket) = self.socket.as_ref().filter(|socket| socket.has_room())
+            && socket.put(Message::Pong(bytes)).is_ok()
+        {
+            self.flush(ctx);
         }
     }
 
@@ -55,10 +56,6 @@ impl Connection {
             ProtocolError::Overflow => (CloseWith::TooBig, ErrorCode::TooLarge),
             ProtocolError::Io(io) if io.kind() == ErrorKind::InvalidData => {
                 (CloseWith::NotUtf8, ErrorCode::NotUtf8)
-            }
-            // The aggregation of continuations has no kind of its own for "too much".
-            ProtocolError::Io(io) if io.to_string().contains("continuation size") => {
-                (CloseWith::TooBig, ErrorCode::TooLarge)
             }
             ProtocolError::Io(_) => {
                 ctx.stop();
@@ -160,12 +157,11 @@ impl Connection {
             M::RegisterCommands(register) => {
                 let (tools, refused) = self.shelf.read(register.commands);
                 self.deps.counts.tools_refused.add(refused.len() as u64);
-                let answer = registered(tools.values(), refused);
                 let change = ChangeTools {
-                    add: tools.into_values().collect(),
+                    add: tools.to_vec(),
                     remove: Vec::new(),
                 };
-                self.change_tools(change, Some(answer), ctx);
+                self.change_tools(change, Some(refused), ctx);
             }
             M::UnregisterCommands(unregister) => {
                 self.shelf.remove(&unregister.names);
@@ -256,26 +252,31 @@ impl Connection {
     fn change_tools(
         &mut self,
         change: ChangeTools,
-        answer: Option<CommandsRegistered>,
+        refused: Option<Vec<RefusedTool>>,
         ctx: &mut Context<Self>,
     ) {
         let Some(identity) = self.identity() else {
             return;
         };
+        let names: Vec<String> = change.add.iter().map(|tool| tool.name.clone()).collect();
         let changed = identity.port.tools.send(change).timeout(CHANGE_WITHIN);
-        ctx.wait(changed.into_actor(self).map(|changed, connection, ctx| {
-            match (changed, answer) {
-                (Ok(()), Some(answer)) => {
-                    connection.send(ServerMessage::CommandsRegistered(answer), ctx);
-                }
-                (Ok(()), None) => {}
-                (Err(_), _) => {
-                    let words = "the computer's lane does not answer";
-                    let error = ErrorMessage::new(ErrorCode::Internal, words);
-                    connection.send(ServerMessage::Error(error), ctx);
-                }
-            }
-        }));
+        ctx.wait(
+            changed
+                .into_actor(self)
+                .map(move |changed, connection, ctx| match (changed, refused) {
+                    (Ok(tools), Some(refused)) => {
+                        let added = names.iter().filter_map(|name| tools.get(name));
+                        let answer = registered(added, refused);
+                        connection.send(ServerMessage::CommandsRegistered(answer), ctx);
+                    }
+                    (Ok(_), None) => {}
+                    (Err(_), _) => {
+                        let words = "the computer's lane does not answer";
+                        let error = ErrorMessage::new(ErrorCode::Internal, words);
+                        connection.send(ServerMessage::Error(error), ctx);
+                    }
+                }),
+        );
     }
 }
 

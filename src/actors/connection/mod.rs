@@ -1,16 +1,16 @@
-//! One WebSocket of a computer: an ordinary actor, fed by `actix-ws` through `add_stream`.
+//! One WebSocket of a computer: an ordinary actor that reads and writes its socket itself (`socket.rs`).
 //!
 //! It decodes frames, says who the computer is to the registry, numbers and paces what goes out, and keeps the
-//! heartbeat. It never waits for the socket: a frame leaves when the session's channel has room (`send.rs`), so a
+//! heartbeat. It never waits for the socket: a frame leaves when the system takes it (`send.rs`), so a
 //! computer that does not read costs at most what its outbox holds and never stops a timer. Messages to it are
 //! facts (`do_send`); the bound is the outbox, and a connection whose outbox is over it is closed.
 
 pub mod admission;
 pub mod asks;
-pub mod flow;
 pub mod guard;
 pub mod messages;
 pub mod outbox;
+pub mod socket;
 pub mod window;
 
 mod identify;
@@ -31,14 +31,12 @@ use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
 use crate::wire::frames::tools::ToolShelf;
 use actix::prelude::*;
-use actix_ws::{AggregatedMessageStream, Session};
-use admission::Socket;
 use asks::TasksOf;
-use flow::Flow;
 use futures_util::future::BoxFuture;
 use guard::{ErrorCount, Rate};
 use messages::{CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient};
 use outbox::Outbox;
+use socket::{Incoming, Socket};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -167,7 +165,6 @@ pub struct Handshake {
     /// `?client_id=` of the URL.
     pub client_id: Option<ClientId>,
     pub over_quota: bool,
-    pub socket: Option<Socket>,
 }
 
 /// Who speaks on this connection.
@@ -194,9 +191,10 @@ pub struct Connection {
     deps: ConnectionDeps,
     handshake: Handshake,
     phase: Phase,
-    /// None while the channel to the socket is full, and after the end.
-    session: Option<Session>,
-    flow: Flow,
+    /// None after the end.
+    socket: Option<Socket>,
+    /// Something waits for the system to take more.
+    flushing: bool,
     outbox: Outbox,
     chunks: Assembler,
     /// A timer looks after the open sets of chunks.
@@ -228,17 +226,15 @@ pub struct Connection {
 impl Connection {
     /// Starts the actor for an accepted WebSocket, on the thread that serves it.
     pub fn open(
-        session: Session,
-        stream: AggregatedMessageStream,
-        flow: Flow,
+        socket: Socket,
+        incoming: Incoming,
         handshake: Handshake,
         deps: ConnectionDeps,
     ) -> Addr<Self> {
         Connection::create(|ctx| {
-            ctx.add_stream(stream);
+            ctx.add_stream(incoming);
             Connection {
                 id: ConnectionId::next(),
-                flow,
                 outbox: Outbox::new(deps.settings.max_frame_bytes),
                 chunks: Assembler::new(deps.settings.max_from_computer, deps.chunk_budget.clone()),
                 chunks_watched: false,
@@ -250,7 +246,8 @@ impl Connection {
                 deps,
                 handshake,
                 phase: Phase::Nobody,
-                session: Some(session),
+                socket: Some(socket),
+                flushing: false,
                 errors: ErrorCount::default(),
                 started: Instant::now(),
                 timer: None,

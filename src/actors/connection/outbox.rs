@@ -11,9 +11,9 @@ use crate::wire::frames::ServerMessage;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// The most bytes that may wait for one computer. With what is on the way to the socket (`ROOM_BYTES` in `flow.rs`,
-/// once there and once in the server's write buffer) and what the system holds, a computer that stops reading costs
-/// less than 4 MiB, with or without a window.
+/// The most bytes that may wait for one computer. With what is encoded for the system (`ROOM` in `socket.rs` and one
+/// frame, for which its buffer may have grown to twice as much) and what the system itself holds, a computer that stops
+/// reading costs less than 4 MiB, with or without a window.
 pub const MAX_WAITING_BYTES: usize = 2 * 1024 * 1024;
 /// The most messages that may wait for one computer.
 pub const MAX_WAITING_MESSAGES: usize = 512;

@@ -6,7 +6,8 @@ use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, CancelTask, StartError, StartTask, StartedTask,
 };
 use crate::domain::ids::TaskId;
-use crate::domain::tool::{ToolSpec, is_tool_name};
+use crate::domain::tool::is_tool_name;
+use crate::domain::toolbox::Tool;
 use crate::wire::codes::ErrorCode;
 use crate::wire::frames::incoming::{CreateTask, UserAnswer};
 use crate::wire::frames::outgoing::{ErrorMessage, ServerMessage, TaskCreated};
@@ -210,7 +211,7 @@ impl Connection {
     }
 }
 
-fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<ToolSpec> {
+fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<Tool> {
     if !identity.legacy {
         return Vec::new();
     }

@@ -145,6 +145,7 @@ impl Supervisor {
                 blobs: Vec::new(),
                 summary: state.summary(),
                 idempotency_key: None,
+                tools: Vec::new(),
             };
             let stored = journal.send(append).await.map_err(|e| e.to_string())?;
             state.apply_all(&stored.map_err(|e| e.to_string())?);

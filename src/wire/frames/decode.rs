@@ -185,6 +185,10 @@ fn decode_kind(kind: &str, json: &str) -> Result<ClientMessage, FrameError> {
 }
 
 fn body<T: DeserializeOwned>(json: &str) -> Result<T, FrameError> {
+    // Good messages are read the short way; only a bad one is read again to find the field at fault.
+    if let Ok(message) = serde_json::from_str(json) {
+        return Ok(message);
+    }
     let mut reader = serde_json::Deserializer::from_str(json);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| field_error(&error))
 }

@@ -4,6 +4,7 @@ use crate::domain::decision::WaitReason;
 use crate::domain::directive::TaskResult;
 use crate::domain::ids::{CallId, ClientId, QuestionId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::tool::ToolState;
 use crate::wire::api::TaskBody;
 use crate::wire::codes::ErrorCode;
 #[cfg(test)]
@@ -87,6 +88,10 @@ pub struct Library {
 pub struct CommandsRegistered {
     /// Tool name → `tool_rev`.
     pub accepted: BTreeMap<String, String>,
+    /// The tools that are not active for the server, whatever the computer says of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub states: BTreeMap<String, ToolState>,
     /// Each refused tool with its reason; after 64 of them one entry tells how many more there are.
     pub refused: Vec<RefusedTool>,
 }

@@ -3,8 +3,9 @@
 use super::decode::field_error;
 use super::outgoing::{CommandsRegistered, RefusedTool};
 use crate::domain::tool::{EffectClass, ToolSpec, ToolState, is_tool_name};
+use crate::domain::toolbox::{Tool, Toolbox};
 use crate::wire::codes::ErrorCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The most tools that one computer may have.
@@ -26,15 +27,15 @@ pub struct ToolShelf {
 
 impl ToolShelf {
     /// Sorts tools into those that are good, by name, and those that are refused with a reason.
-    pub fn read(&mut self, commands: Vec<Value>) -> (BTreeMap<String, ToolSpec>, Vec<RefusedTool>) {
-        let mut good = BTreeMap::new();
+    pub fn read(&mut self, commands: Vec<Value>) -> (Toolbox, Vec<RefusedTool>) {
+        let mut good: BTreeMap<String, Tool> = BTreeMap::new();
         let mut refused = Vec::new();
         let mut untold = 0usize;
         for (index, command) in commands.into_iter().enumerate() {
             let name = command.get("name").and_then(Value::as_str);
             let name: String = name.unwrap_or("?").chars().take(64).collect();
             let (code, field, why) = match self.take(command) {
-                Ok(tool) => match good.insert(tool.name.clone(), tool) {
+                Ok(tool) => match good.insert(tool.name.clone(), tool.into()) {
                     None => continue,
                     Some(_) => (
                         ErrorCode::DuplicateTool,
@@ -66,7 +67,7 @@ impl ToolShelf {
                 hint: format!("{untold} more were refused; mend the others first"),
             });
         }
-        (good, refused)
+        (good.into_values().collect(), refused)
     }
 
     fn take(&mut self, command: Value) -> Result<ToolSpec, Refusal> {
@@ -111,11 +112,8 @@ impl ToolShelf {
 type Refusal = (ErrorCode, Option<String>, String);
 
 fn read_tool(mut command: Value) -> Result<ToolSpec, Refusal> {
-    // Lua writes an empty schema as `[]`.
-    if let Some(schema) = command.get_mut("args_schema")
-        && schema.as_array().is_some_and(Vec::is_empty)
-    {
-        *schema = serde_json::json!({});
+    if let Some(schema) = command.get_mut("args_schema") {
+        mend_schema(schema);
     }
     let tool: ToolSpec = serde_path_to_error::deserialize(command).map_err(|error| {
         let error = field_error(&error);
@@ -125,36 +123,104 @@ fn read_tool(mut command: Value) -> Result<ToolSpec, Refusal> {
         let why = format!("\"{}\" is no tool name", tool.name);
         return Err((ErrorCode::BadToolName, Some("name".into()), why));
     }
-    if tool.args_schema.as_ref().is_some_and(|s| !s.is_object()) {
-        let why = "the schema is no object".to_owned();
-        return Err((ErrorCode::BadToolSchema, Some("args_schema".into()), why));
+    if let Some(schema) = &tool.args_schema {
+        let field = || Some("args_schema".to_owned());
+        let checked = schema.check();
+        checked.map_err(|fault| (ErrorCode::BadToolSchema, field(), fault.to_string()))?;
     }
     Ok(tool)
 }
 
+/// Lua cannot tell an empty list from an empty object: an empty one is read as what has to stand there.
+fn mend_schema(schema: &mut Value) {
+    const LISTS: [&str; 7] = [
+        "required",
+        "enum",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "examples",
+        "prefixItems",
+    ];
+    const SCHEMAS: [&str; 9] = [
+        "items",
+        "additionalProperties",
+        "not",
+        "if",
+        "then",
+        "else",
+        "contains",
+        "propertyNames",
+        "additionalItems",
+    ];
+    const MAPS: [&str; 5] = [
+        "properties",
+        "patternProperties",
+        "$defs",
+        "definitions",
+        "dependentSchemas",
+    ];
+    let empty_list = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    if empty_list(schema) {
+        *schema = json!({});
+    }
+    let Some(keywords) = schema.as_object_mut() else {
+        return;
+    };
+    for (keyword, value) in keywords {
+        let keyword = keyword.as_str();
+        if MAPS.contains(&keyword) {
+            if empty_list(value) {
+                *value = json!({});
+            }
+            let schemas = value.as_object_mut();
+            schemas
+                .into_iter()
+                .flatten()
+                .for_each(|(_, s)| mend_schema(s));
+        } else if LISTS.contains(&keyword) {
+            if value.as_object().is_some_and(|fields| fields.is_empty()) {
+                *value = json!([]);
+            }
+            if matches!(keyword, "allOf" | "anyOf" | "oneOf" | "prefixItems") {
+                let schemas = value.as_array_mut();
+                schemas.into_iter().flatten().for_each(mend_schema);
+            }
+        } else if SCHEMAS.contains(&keyword) {
+            mend_schema(value);
+        }
+    }
+}
+
 /// What a computer is told of its tools.
+/// Tools that are not active for the server are named with their state.
 pub fn registered<'a>(
-    tools: impl IntoIterator<Item = &'a ToolSpec>,
+    tools: impl IntoIterator<Item = &'a Tool>,
     refused: Vec<RefusedTool>,
 ) -> CommandsRegistered {
+    let (mut accepted, mut states) = (BTreeMap::new(), BTreeMap::new());
+    for tool in tools {
+        accepted.insert(tool.name.clone(), tool.rev().to_owned());
+        if tool.state != ToolState::Active {
+            states.insert(tool.name.clone(), tool.state);
+        }
+    }
     CommandsRegistered {
-        accepted: tools
-            .into_iter()
-            .map(|tool| (tool.name.clone(), tool.rev()))
-            .collect(),
+        accepted,
+        states,
         refused,
     }
 }
 
 /// A tool of which only the name is known: those of a client that speaks only document 001. Its effect class
 /// is the known one for the core tools (001 §7), else the careful one.
-pub fn tool_by_name(name: &str) -> ToolSpec {
+pub fn tool_by_name(name: &str) -> Tool {
     let effect = match name {
         "fs_list" | "fs_read" => EffectClass::Read,
         "fs_write" | "fs_delete" => EffectClass::Idempotent,
         _ => EffectClass::Effect,
     };
-    ToolSpec {
+    Tool::of(ToolSpec {
         name: name.to_owned(),
         description: String::new(),
         args_schema: None,
@@ -165,7 +231,7 @@ pub fn tool_by_name(name: &str) -> ToolSpec {
         verify: None,
         tool_version: None,
         state: ToolState::Active,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -182,8 +248,8 @@ mod tests {
             json!({"name": "fly", "effect": "magic"}),
             json!(7),
         ]);
-        assert_eq!(good.keys().collect::<Vec<_>>(), ["dig"]);
-        assert_eq!(good["dig"].args_schema, Some(json!({})));
+        assert_eq!(good.names().collect::<Vec<_>>(), ["dig"]);
+        assert_eq!(good[0].args_schema, Some(json!({}).into()));
         let told: Vec<_> = refused
             .iter()
             .map(|r| (r.name.as_str(), r.code, r.field.as_deref()))
@@ -197,6 +263,36 @@ mod tests {
                 ("?", "bad_field", Some("commands[4]")),
             ]
         );
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_used_refuses_its_tool_with_the_reason() {
+        let (good, refused) = ToolShelf::default().read(vec![
+            json!({"name": "dig", "args_schema": {"type": "object"}}),
+            json!({"name": "fly", "args_schema": {"type": "objekt"}}),
+            json!({"name": "swim", "args_schema": {"$ref": "http://host/schema.json"}}),
+            json!({"name": "walk", "args_schema": 7}),
+        ]);
+        assert_eq!(good.names().collect::<Vec<_>>(), ["dig"]);
+        for (refused, words) in refused.iter().zip(["compile", "outside", "no object"]) {
+            assert_eq!(refused.code, "bad_tool_schema");
+            assert!(refused.field.as_deref().unwrap().ends_with(".args_schema"));
+            assert!(refused.hint.contains(words), "{}", refused.hint);
+        }
+        assert_eq!(refused.len(), 3);
+    }
+
+    #[test]
+    fn empty_tables_of_lua_are_read_as_what_has_to_stand_there() {
+        let (good, refused) =
+            ToolShelf::default().read(vec![json!({"name": "dig", "args_schema": {
+            "type": "object", "properties": [], "required": {}, "additionalProperties": [],
+            "allOf": [{"properties": {"side": []}}]}})]);
+        assert!(refused.is_empty(), "{refused:?}");
+        let schema = good[0].args_schema.clone().unwrap();
+        assert_eq!(schema["properties"], json!({}));
+        assert_eq!(schema["required"], json!([]));
+        assert_eq!(schema["allOf"][0]["properties"]["side"], json!({}));
     }
 
     fn names(count: std::ops::Range<usize>) -> Vec<Value> {
@@ -224,7 +320,7 @@ mod tests {
         let large = |name: &str, bytes: usize| json!({"name": name, "args_schema": {"description": "x".repeat(bytes)}});
         let mut shelf = ToolShelf::default();
         let (good, refused) = shelf.read(vec![large("a", MAX_TOOL_BYTES), json!({"name": "b"})]);
-        assert_eq!(good.keys().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(good.names().collect::<Vec<_>>(), ["b"]);
         assert_eq!(
             (refused[0].name.as_str(), refused[0].code),
             ("a", "tool_too_large")
