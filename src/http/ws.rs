@@ -75,7 +75,12 @@ pub(super) async fn upgrade(
     let (gate, response) = match (gate, admit(request.head())) {
         (Some(gate), Ok(response)) => (gate, response),
         (None, Ok(_)) => return Ok(answer(&mut framed, not_here()).await?),
-        (_, Err(response)) => return Ok(answer(&mut framed, response).await?),
+        (gate, Err(response)) => {
+            if let Some(gate) = gate {
+                gate.deps.counts.refused.one();
+            }
+            return Ok(answer(&mut framed, response).await?);
+        }
     };
     answer(&mut framed, response).await?;
     let parts = framed.into_parts();
@@ -152,6 +157,7 @@ impl WsGate {
     /// What the handshake tells of its sender.
     fn handshake(&self, request: &Request) -> Handshake {
         let per_second = self.deps.settings.new_per_second;
+        self.deps.counts.connections.one();
         let over_quota = request.peer_addr().is_some_and(|peer| {
             let address = peer.ip();
             self.admission.is_over(address, per_second, Instant::now())

@@ -6,6 +6,7 @@
 //! facts (`do_send`); the bound is the outbox, and a connection whose outbox is over it is closed.
 
 pub mod admission;
+pub mod asks;
 pub mod guard;
 pub mod messages;
 pub mod outbox;
@@ -14,22 +15,29 @@ pub mod window;
 
 mod identify;
 mod inbound;
+mod pulse;
 mod send;
 mod tasks;
 
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
-use crate::actors::registry::messages::{ClientGone, RegisterComputer};
-use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask};
+use crate::actors::counts::FleetCounts;
+use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
+use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::wire::MAX_FRAME_BYTES;
+use crate::wire::api::TaskBody;
+use crate::wire::chunks::{Assembler, ChunkBudget};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
+use crate::wire::frames::tools::ToolShelf;
 use actix::prelude::*;
+use asks::TasksOf;
 use futures_util::future::BoxFuture;
-use guard::ErrorCount;
+use guard::{ErrorCount, Rate};
 use messages::{CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient};
 use outbox::Outbox;
+use pulse::Due;
 use socket::{Incoming, Socket};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -43,6 +51,17 @@ const MAX_PARKED: usize = 256;
 /// How long the program has to answer a probe (wire contract, "Identity").
 const PROBE_WITHIN: Duration = Duration::from_secs(2);
 
+/// Bytes of parked messages; beyond them too.
+const MAX_PARKED_BYTES: usize = 256 * 1024;
+/// Events of the world that a computer may tell: so many a second, after so many at once.
+const EVENTS: (u32, u32) = (16, 64);
+/// Registrations of tools likewise: each is written down.
+const TOOL_CHANGES: (u32, u32) = (4, 64);
+/// After so many facts a connection waits until its computer has taken them, so that no flood fills its mailbox.
+const FACTS_AT_ONCE: u32 = 64;
+/// A computer waits for nobody.
+const FACT_WITHIN: Duration = Duration::from_secs(5);
+
 /// Times, bounds and names that every connection shares.
 #[derive(Debug, Clone)]
 pub struct ConnectionSettings {
@@ -52,6 +71,10 @@ pub struct ConnectionSettings {
     pub hello_deadline: Duration,
     pub window: usize,
     pub max_frame_bytes: usize,
+    /// Bytes of one message that goes to a computer in chunks.
+    pub max_to_computer: usize,
+    /// Bytes of one message that comes from a computer in chunks.
+    pub max_from_computer: usize,
     /// New connections from one address in a second; 0 = no limit.
     pub new_per_second: u32,
     pub server_id: String,
@@ -68,6 +91,8 @@ impl ConnectionSettings {
             hello_deadline: Duration::from_secs(60),
             window: 8,
             max_frame_bytes: MAX_FRAME_BYTES,
+            max_to_computer: 512 * 1024,
+            max_from_computer: 1024 * 1024,
             new_per_second: 50,
             server_id,
             journal_epoch,
@@ -82,12 +107,24 @@ pub struct TaskDesk {
     pub start: Recipient<StartTask>,
     pub cancel: Recipient<CancelTask>,
     pub answer: Recipient<AnswerQuestion>,
+    pub event: Recipient<WorldEvent>,
+}
+
+/// Where calls are stopped and let go on.
+#[derive(Clone)]
+pub struct StopDesk {
+    pub stop: Recipient<StopCalls>,
+    pub resume: Recipient<ResumeCalls>,
 }
 
 /// Tells to which computer a task belongs; none if there is no such task or it belongs to none.
 pub type TaskLookup = Arc<dyn Fn(TaskId) -> BoxFuture<'static, Option<ClientId>> + Send + Sync>;
 
-/// Whom a connection talks to.
+/// Gives a computer's tasks as its people are shown them, newest first; the error is for people.
+pub type TaskLister =
+    Arc<dyn Fn(TasksOf) -> BoxFuture<'static, Result<Vec<TaskBody>, String>> + Send + Sync>;
+
+/// Whom a connection talks to, and what it shares with the others.
 #[derive(Clone)]
 pub struct ConnectionDeps {
     pub settings: Arc<ConnectionSettings>,
@@ -95,6 +132,33 @@ pub struct ConnectionDeps {
     pub gone: Recipient<ClientGone>,
     pub tasks: Arc<OnceLock<TaskDesk>>,
     pub find_task: Option<TaskLookup>,
+    pub list_tasks: Option<TaskLister>,
+    /// None where nobody can stop calls.
+    pub stops: Option<StopDesk>,
+    /// What all connections together may keep of messages that are not complete.
+    pub chunk_budget: Arc<ChunkBudget>,
+    pub counts: Arc<FleetCounts>,
+}
+
+impl ConnectionDeps {
+    /// A server without tasks, whose computers can register and be called.
+    pub fn new(
+        settings: ConnectionSettings,
+        register: Recipient<RegisterComputer>,
+        gone: Recipient<ClientGone>,
+    ) -> Self {
+        ConnectionDeps {
+            settings: Arc::new(settings),
+            register,
+            gone,
+            tasks: Arc::default(),
+            find_task: None,
+            list_tasks: None,
+            stops: None,
+            chunk_budget: Arc::default(),
+            counts: Arc::default(),
+        }
+    }
 }
 
 /// What the handshake told.
@@ -123,35 +187,6 @@ struct Identity {
     pinged: bool,
 }
 
-/// When something is to be done, since the start of the connection.
-struct Due {
-    heartbeat: Duration,
-    program_ping: Duration,
-    /// None once somebody said who is there.
-    hello: Option<Duration>,
-    /// What can wait a little for a message that it can go with.
-    lazy: Option<Duration>,
-}
-
-impl Due {
-    /// Spread over a half of the time, so that connections which were opened together do not ping together.
-    fn new(settings: &ConnectionSettings, id: ConnectionId) -> Self {
-        let spread = |interval: Duration| interval / 2 + interval / 128 * id.share();
-        Due {
-            heartbeat: spread(settings.heartbeat),
-            program_ping: spread(settings.program_ping),
-            hello: Some(settings.hello_deadline),
-            lazy: None,
-        }
-    }
-
-    fn next(&self) -> Duration {
-        let beats = self.heartbeat.min(self.program_ping);
-        let more = [self.hello, self.lazy].into_iter().flatten();
-        more.fold(beats, Duration::min)
-    }
-}
-
 /// The actor.
 pub struct Connection {
     id: ConnectionId,
@@ -163,6 +198,16 @@ pub struct Connection {
     /// Something waits for the system to take more.
     flushing: bool,
     outbox: Outbox,
+    chunks: Assembler,
+    /// A timer looks after the open sets of chunks.
+    chunks_watched: bool,
+    shelf: ToolShelf,
+    tool_changes: Rate,
+    events: Rate,
+    /// Questions to others that wait for their answer.
+    asking: u32,
+    /// Facts that were told since the computer was last waited for.
+    facts_told: u32,
     errors: ErrorCount,
     started: Instant,
     /// One timer for everything: each would cost memory, and a look at every message.
@@ -178,6 +223,7 @@ pub struct Connection {
     /// Requests for tasks under way; what their tasks say waits until they are answered.
     creating: u32,
     parked: Vec<ServerMessage>,
+    parked_bytes: usize,
     closing: bool,
 }
 
@@ -196,6 +242,13 @@ impl Connection {
                 id,
                 due: Due::new(&deps.settings, id),
                 outbox: Outbox::new(deps.settings.max_frame_bytes),
+                chunks: Assembler::new(deps.settings.max_from_computer, deps.chunk_budget.clone()),
+                chunks_watched: false,
+                shelf: ToolShelf::default(),
+                tool_changes: Rate::new(TOOL_CHANGES.0, TOOL_CHANGES.1),
+                events: Rate::new(EVENTS.0, EVENTS.1),
+                asking: 0,
+                facts_told: 0,
                 deps,
                 handshake,
                 phase: Phase::Nobody,
@@ -213,6 +266,7 @@ impl Connection {
                 probes: Vec::new(),
                 creating: 0,
                 parked: Vec::new(),
+                parked_bytes: 0,
                 closing: false,
             }
         })
@@ -248,49 +302,23 @@ impl Connection {
         }
     }
 
-    /// Does whatever is due.
-    fn pulse(&mut self, ctx: &mut Context<Self>) {
-        let now = self.now();
-        let settings = self.deps.settings.clone();
-        if self.due.heartbeat <= now {
-            self.due.heartbeat = now + settings.heartbeat;
-            self.heartbeat(ctx);
+    /// Tells what the computer said. After many facts the next message is read only when they were taken.
+    fn pass_on(&mut self, fact: ConnectionFact, ctx: &mut Context<Self>) {
+        self.facts_told += 1;
+        if self.facts_told < FACTS_AT_ONCE {
+            return self.tell_computer(fact);
         }
-        if self.due.program_ping <= now {
-            self.due.program_ping = now + settings.program_ping;
-            self.program_heartbeat(ctx);
-        }
-        if self.due.hello.take_if(|at| *at <= now).is_some() {
-            self.hello_missing(ctx);
-        }
-        self.due.lazy.take_if(|at| *at <= now);
-        self.outbox.tick(now);
-        self.pump(ctx);
-    }
-
-    /// WebSocket pings tell whether the connection lives.
-    fn heartbeat(&mut self, ctx: &mut Context<Self>) {
-        if self.lost_pings >= MAX_LOST_PINGS {
-            tracing::debug!(connection = ?self.id, "three pings were lost");
-            self.give_up(ctx);
+        let Some(identity) = self.identity() else {
             return;
-        }
-        self.lost_pings += 1;
-        self.ping_due = true;
-        self.pump(ctx);
-    }
-
-    /// `ping` messages tell whether the computer's program lives: a paused game is silent.
-    fn program_heartbeat(&mut self, ctx: &mut Context<Self>) {
-        if !self.identity().is_some_and(|identity| identity.pinged) {
-            return;
-        }
-        if self.lost_program_pings >= MAX_LOST_PINGS && self.responsive {
-            self.responsive = false;
-            self.tell_computer(ConnectionFact::Responsive(false));
-        }
-        self.lost_program_pings = self.lost_program_pings.saturating_add(1);
-        self.send_ping(ctx);
+        };
+        let told = FromConnection {
+            connection: self.id,
+            fact,
+        };
+        let taken = identity.port.facts.send(told).timeout(FACT_WITHIN);
+        let taken = taken.into_actor(self);
+        self.facts_told = 0;
+        ctx.wait(taken.map(|_, _, _| ()));
     }
 
     fn send_ping(&mut self, ctx: &mut Context<Self>) {
@@ -310,21 +338,6 @@ impl Connection {
         if !self.responsive {
             self.responsive = true;
             self.tell_computer(ConnectionFact::Responsive(true));
-        }
-    }
-
-    /// Nobody has said who is there.
-    fn hello_missing(&mut self, ctx: &mut Context<Self>) {
-        if self.identity().is_some() || self.closing {
-            return;
-        }
-        match self.handshake.client_id.clone() {
-            Some(client_id) => self.identify_legacy(client_id, None, ctx),
-            None => self.close(
-                CloseWith::Protocol,
-                ErrorMessage::new(ErrorCode::HelloMissing, "nobody said who is there"),
-                ctx,
-            ),
         }
     }
 }
@@ -357,7 +370,9 @@ impl Handler<ToClient> for Connection {
                 | ServerMessage::TaskFailed(_)
         );
         // What a task says comes after the `task_created` that names it.
-        if self.creating > 0 && of_task && self.parked.len() < MAX_PARKED {
+        let may_park = self.parked.len() < MAX_PARKED && self.parked_bytes < MAX_PARKED_BYTES;
+        if self.creating > 0 && of_task && may_park {
+            self.parked_bytes += message.0.encode(false).len();
             self.parked.push(message.0);
         } else {
             self.send(message.0, ctx);

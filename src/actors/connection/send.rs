@@ -35,10 +35,11 @@ impl Connection {
         // Nobody waits for it, and the next call is likely to come before this time is over.
         let can_wait = matches!(message, ServerMessage::ResultStored(_));
         if let Err(too_large) = self.outbox.push(message, now) {
-            self.too_large(too_large);
+            self.too_large(too_large, ctx);
         }
         if self.outbox.is_overfull() {
             tracing::warn!(connection = ?self.id, "a computer does not read what it is sent");
+            self.deps.counts.slow_readers.one();
             let words = "the computer does not read what it is sent";
             let error = ErrorMessage::new(ErrorCode::SlowReader, words);
             self.close(CloseWith::TryLater, error, ctx);
@@ -52,13 +53,19 @@ impl Connection {
         }
     }
 
-    fn too_large(&self, too_large: TooLarge) {
+    fn too_large(&mut self, too_large: TooLarge, ctx: &mut Context<Self>) {
         let words = too_large.to_string();
+        self.deps.counts.undeliverable.one();
         match too_large.tag {
             Tag::Call(call_id) => self.tell_computer(ConnectionFact::NotSent {
                 call_id,
                 why: NotSent::TooLarge(words),
             }),
+            Tag::Answer(request_id) => {
+                let error = ErrorMessage::new(ErrorCode::TooLarge, words);
+                let error = error.to_request(Some(request_id));
+                self.send(ServerMessage::Error(error), ctx);
+            }
             tag => {
                 tracing::warn!(connection = ?self.id, ?tag, words, "a message was dropped");
             }

@@ -19,6 +19,9 @@ use tokio::sync::oneshot;
 
 /// Encoded frames that may wait for the system; beyond it messages wait in the outbox, where they can be overtaken.
 const ROOM: usize = 64 * 1024;
+/// What the system may hold for a computer that does not read; by itself it would go up to some MiB. Linux counts its
+/// own structures and takes twice as much.
+const SEND_BUFFER: usize = 192 * 1024;
 /// The most that is read at a time.
 const READ_AT_ONCE: usize = 16 * 1024;
 
@@ -56,6 +59,8 @@ pub fn open(
     max_bytes: usize,
     open: oneshot::Sender<()>,
 ) -> (Socket, Incoming) {
+    // Where the system refuses, its own bound stays.
+    let _ = socket2::SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
     let socket = Socket(Rc::new(RefCell::new(Io {
         stream,
         codec: Codec::new().max_size(max_bytes),
@@ -286,7 +291,14 @@ mod tests {
             heard.push(incoming.next().await.unwrap().unwrap());
         }
         let text = |text: &'static str| Message::Text(text.into());
-        assert_eq!(heard, [text("one"), Message::Ping(Bytes::from_static(b"p")), text("two")]);
+        assert_eq!(
+            heard,
+            [
+                text("one"),
+                Message::Ping(Bytes::from_static(b"p")),
+                text("two")
+            ]
+        );
         drop(peer);
         assert!(incoming.next().await.is_none());
     }
