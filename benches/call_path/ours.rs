@@ -88,7 +88,7 @@ fn start(router: &Router, journal: Option<&Addr<Journal>>) -> SocketAddr {
         save: journal.map(|journal| journal.clone().recipient()),
         undelivered: journal.map(|journal| journal.clone().recipient()),
         delivered: journal.map(|journal| journal.clone().recipient()),
-        find_call: None,
+        ..RegistryLinks::default()
     };
     let limits = LaneLimits::default();
     let registry = Registry::new(router.clone(), Vec::new(), limits, links, Vec::new()).start();
