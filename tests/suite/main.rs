@@ -1,6 +1,7 @@
 //! The one integration binary: everything that needs real processes, real sockets and real files.
 
 mod demo;
+mod fleet_commands;
 mod real_model;
 mod recovery;
 mod serving;
