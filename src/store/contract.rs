@@ -330,7 +330,9 @@ fn what_a_call_told_of_tools_is_written_with_its_end_or_not_at_all() {
         assert_eq!(kept(), [activated.clone()]);
         // An older call whose end came late does not undo a newer one.
         for (late, wanted) in [
-            (record(ToolState::Retired, "v1", Some(4)), activated),
+            (record(ToolState::Retired, "v1", Some(4)), activated.clone()),
+            // What was activated stays so when it is written once more.
+            (record(ToolState::Draft, "v1", None), activated.clone()),
             (
                 record(ToolState::Draft, "v2", Some(7)),
                 record(ToolState::Draft, "v2", Some(7)),

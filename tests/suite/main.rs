@@ -2,6 +2,7 @@
 
 mod demo;
 mod document_001;
+mod fleet_commands;
 mod real_model;
 mod recovery;
 mod serving;
