@@ -120,7 +120,12 @@ impl Scan<'_> {
                     }
                     self.at += length;
                 } else {
+                    let skips_blanks = self.source.get(self.at + 1) == Some(&b'z');
                     self.copy(2);
+                    if skips_blanks {
+                        let rest = &self.source[self.at..];
+                        self.copy(rest.len() - rest.trim_ascii_start().len());
+                    }
                 }
                 continue;
             }
@@ -226,6 +231,11 @@ mod tests {
             new(r"--[==[ ' ]] \u{41}]==] y = '\u{7FFFFFFF}'"),
             r"--[==[ ' ]] \u{41}]==] y = '\253\191\191\191\191\191'"
         );
+    }
+
+    #[test]
+    fn a_string_goes_on_after_blanks_that_are_skipped() {
+        assert_eq!(new("'a\\z\n  \\u{41}' -- '"), "'a\\z\n  \\065' -- '");
     }
 
     #[test]

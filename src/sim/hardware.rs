@@ -224,7 +224,9 @@ impl ChestCall {
         } else {
             (&other, chest)
         };
-        let (from_size, to_size) = (locked(from).size(), locked(to).size());
+        // One after the other: they may be the same.
+        let from_size = locked(from).size();
+        let to_size = locked(to).size();
         let slot = in_range(self.slot, from_size, "From slot")?;
         let to_slot = self
             .to_slot

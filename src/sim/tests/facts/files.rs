@@ -152,7 +152,7 @@ pub(super) fn facts() -> Vec<Fact> {
             Shown::Lua(
                 r##"
             local f = fs.open("big", "w")
-            f.write(("x"):rep(fs.getFreeSpace("/") - 100))
+            f.write(("x"):rep(fs.getFreeSpace("/") + 400))
             local ok, err = pcall(f.write, ("y"):rep(1000))
             assert(not ok and err:find("Out of space$"), err)
             f.close()

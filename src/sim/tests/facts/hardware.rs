@@ -218,7 +218,7 @@ pub(super) fn facts() -> Vec<Fact> {
             assert(peripheral.getType("front") == "minecraft:chest" and peripheral.call("front", "list")[1].count == 2)
             assert(turtle.suck(1) and turtle.getItemCount(2) == 2)
             assert(turtle.select(1) and turtle.dropUp(4) and turtle.suckUp() and turtle.getItemCount(1) == 10)
-            assert(turtle.select(4) and turtle.dig() and turtle.getItemDetail(3).name == "minecraft:chest")
+            assert(turtle.select(4) and turtle.dig() and turtle.getItemDetail(5).name == "minecraft:chest")
             assert(not peripheral.isPresent("front"))
             "##,
             ),

@@ -53,7 +53,7 @@ pub(super) fn facts() -> Vec<Fact> {
         ),
         fact(
             "12.4",
-            "There is no integer type, no `//`, no `&` or `|`, no `math.type`.",
+            "There is no integer type, no `//`, no operators for bits, no `math.type`.",
             Shown::Lua(
                 r##"
             for _, text in ipairs({ "return 7 // 2", "return 3 & 1", "return 3 | 1", "return ~1", "return 1 << 2" }) do

@@ -420,7 +420,10 @@ pub(super) fn messages() -> Vec<Fact> {
                 r##"
             local ws = assert(http.websocket("ws://SERVER/echo"))
             local got = {}
-            local function wait() got[#got + 1] = ws.receive(5) end
+            local function wait()
+              local message = ws.receive(5)
+              got[#got + 1] = message
+            end
             parallel.waitForAll(wait, wait, function() ws.send("one") end)
             assert(#got == 2 and got[1] == "one" and got[2] == "one")
             "##,
