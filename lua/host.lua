@@ -163,6 +163,8 @@ local function main(arguments)
         groups = options.groups,
         entry_log = options.entry_log,
         log = options.log,
+        log_bytes = settings.get("ccfleet.log_bytes"),
+        log_files = settings.get("ccfleet.log_files"),
         on_log = not with_shell and make_printer(term.current(), options.url) or nil,
     })
     require("ccfleet.tools").equip(fleet, shell)

@@ -63,6 +63,8 @@ local function check_options(options)
     field(options, "state_dir", "string", "nil")
     field(options, "entry_log", "string", "nil")
     field(options, "log", "string", "nil")
+    field(options, "log_bytes", "number", "nil")
+    field(options, "log_files", "number", "nil")
     field(options, "on_log", "function", "nil")
     field(options, "platform", "table", "nil")
     if #options.client_id == 0 or #options.client_id > 64 then
@@ -81,7 +83,8 @@ end
 --  - `groups` (list of strings, optional): groups that calls can be addressed to;
 --  - `state_dir` (string, optional, `/.ccfleet`): where receipts are kept; one folder a program;
 --  - `entry_log` (string, optional): a file that gets a line before each handler is entered;
---  - `log` (string, optional): a file to log to;
+--  - `log` (string, optional): a file to log to; `log_bytes` (32768) is how big it gets before it is turned over,
+--    `log_files` (2) how many old ones stay;
 --  - `on_log` (function, optional): gets each log line as `function(level, line)`;
 --  - `platform` (table, optional): stands in for the computer's own functions; for tests.
 -- @treturn Fleet
@@ -90,7 +93,10 @@ function ccfleet.new(options)
     check_options(options)
     local platform = options.platform or require("ccfleet.platform")
     local self = setmetatable({ _platform = platform, _is_running = false }, Fleet)
-    self._log = Log.new({ platform = platform, path = options.log, sink = options.on_log })
+    self._log = Log.new({
+        platform = platform, path = options.log, sink = options.on_log,
+        max_bytes = options.log_bytes, max_files = options.log_files,
+    })
     self._runner = Runner.new()
     self._toolbox = Toolbox.new()
     self._receipts = Receipts.open(platform.fs, options.state_dir or DEFAULT_STATE_DIR)
