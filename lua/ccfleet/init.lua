@@ -92,7 +92,7 @@ function ccfleet.new(options)
     expect(1, options, "table")
     check_options(options)
     local platform = options.platform or require("ccfleet.platform")
-    local self = setmetatable({ _platform = platform, _is_running = false }, Fleet)
+    local self = setmetatable({ _platform = platform, _is_running = false, _listeners = {} }, Fleet)
     self._log = Log.new({
         platform = platform, path = options.log, sink = options.on_log,
         max_bytes = options.log_bytes, max_files = options.log_files,
@@ -198,6 +198,24 @@ end
 function Fleet:watch_calls(watcher)
     expect(1, watcher, "table")
     self._calls:watch(watcher)
+end
+
+--- Have a function called with each event of a name, besides all else that gets it. It must not wait.
+--
+-- @tparam string name The event's name.
+-- @tparam function listener Gets the packed event.
+function Fleet:on_event(name, listener)
+    expect(1, name, "string")
+    expect(2, listener, "function")
+    self._listeners[name] = self._listeners[name] or {}
+    table.insert(self._listeners[name], listener)
+end
+
+function Fleet:_tell_listeners(event)
+    for _, listener in ipairs(self._listeners[event[1]] or {}) do
+        local ok, err = pcall(listener, event)
+        if not ok then self._log:error("listener to %s: %s", event[1], tostring(err)) end
+    end
 end
 
 --- Whether the program ended in the middle of a call that changes something, the last time.
@@ -317,6 +335,7 @@ function Fleet:handle(event)
     if event[1] == "timer" and event[2] == self._timer then
         self._timer = nil
     elseif not self._session:handle(event) then
+        self:_tell_listeners(event)
         self._runner:dispatch(event)
     end
     self:_tick()
