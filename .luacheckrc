@@ -6,13 +6,13 @@ max_line_length = 125
 read_globals = {
     "bit32", "colours", "colors", "commands", "fs", "gps", "http", "keys", "multishell", "parallel", "peripheral", "pocket", "printError",
     "read", "redstone", "rs", "rednet", "settings", "shell", "sleep", "term", "textutils", "turtle", "window", "write",
-    "_HOST",
+    "_HOST", "ccfleet_control",
     -- In newer versions only; used with a fallback.
     table = { fields = { "pack", "unpack" } },
     os = {
         fields = {
             "cancelTimer", "clock", "epoch", "getComputerID", "getComputerLabel", "pullEvent", "pullEventRaw", "queueEvent",
-            "startTimer",
+            "reboot", "setComputerLabel", "startTimer",
         },
     },
 }

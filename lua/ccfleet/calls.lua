@@ -346,6 +346,19 @@ function Calls:tick(now)
     return soonest
 end
 
+--- What goes on: `running` (the command of a running call, one with an effect first) and `queued` (how many wait).
+function Calls:overview()
+    local running, queued = nil, 0
+    for _, call in pairs(self._active) do
+        if not call.entered_ms then
+            queued = queued + 1
+        elseif not running or call.effect ~= "read" then
+            running = call.command
+        end
+    end
+    return { running = running, queued = queued }
+end
+
 --- End all calls, because the program ends. What was running is answered and will not be `unknown` later.
 function Calls:stop_all()
     local waiting, running = {}, {}

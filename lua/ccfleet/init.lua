@@ -13,6 +13,7 @@
 -- - `ccfleet_task_created` (task_id, request_id, status), `ccfleet_task_refused` (request_id, error, code)
 -- - `ccfleet_task_update` (task_id, status, progress, message)
 -- - `ccfleet_task_completed` (task_id, result), `ccfleet_task_failed` (task_id, error)
+-- - `ccfleet_error` (error, code): the server did not take something that was no request for a task
 -- - `ccfleet_question` (question_id, question, options), `ccfleet_question_closed` (question_id, answer, by)
 --
 -- @module ccfleet
@@ -48,6 +49,8 @@ local ccfleet = {
 -- @type Fleet
 local Fleet = {}
 Fleet.__index = Fleet
+-- What it can do about tools and about watching is in a file of its own.
+for name, method in pairs(require("ccfleet.fleet_tools")) do Fleet[name] = method end
 
 -- Unique for each start of the program; the server tells a reconnect from a restart by it.
 local function new_boot_id(platform)
@@ -67,6 +70,7 @@ local function check_options(options)
     field(options, "log_files", "number", "nil")
     field(options, "on_log", "function", "nil")
     field(options, "platform", "table", "nil")
+    field(options, "library_version", "string", "nil")
     if #options.client_id == 0 or #options.client_id > 64 then
         error("client_id must have 1 to 64 characters", 3)
     end
@@ -86,6 +90,7 @@ end
 --  - `log` (string, optional): a file to log to; `log_bytes` (32768) is how big it gets before it is turned over,
 --    `log_files` (2) how many old ones stay;
 --  - `on_log` (function, optional): gets each log line as `function(level, line)`;
+--  - `library_version` (string, optional): what the server is told; the installer's version with its build;
 --  - `platform` (table, optional): stands in for the computer's own functions; for tests.
 -- @treturn Fleet
 function ccfleet.new(options)
@@ -136,112 +141,33 @@ function Fleet:_build(options, boot_id)
             task_failed = function(message) tasks:failed(message) end,
             user_question = function(message) tasks:asked(message) end,
             question_closed = function(message) tasks:closed(message) end,
+            task_list = function(message) tasks:listed(message) end,
+            pong = function(message) self:_on_pong(message) end,
             error = function(message) self:_on_error(message) end,
         },
     })
 end
 
 function Fleet:_on_ready(welcome)
+    self._welcome = welcome
     self._tasks:repeat_requests()
     self._calls:repeat_unconfirmed()
     self._platform.queue_event("ccfleet_connected", welcome.server_id)
 end
 
 function Fleet:_on_lost(reason, code, was_ready)
+    self._ping = nil
+    self._last_problem = { text = tostring(reason), code = code }
+    self._tasks:forget_queries()
     if was_ready then self._platform.queue_event("ccfleet_disconnected", reason, code) end
 end
 
 function Fleet:_on_error(message)
     local hint = message.hint and " (" .. tostring(message.hint) .. ")" or ""
     self._log:error("server: %s%s", tostring(message.error), hint)
-    if message.request_id then self._tasks:refused(message) end
-end
-
--- Tools --------------------------------------------------------------------------------------------------------
-
---- Offer a tool, or replace one.
---
--- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
--- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
--- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
--- `context:progress(fraction, message)` tells how far it is; `context:remaining_ms()` how long it may still take, nil
--- if nobody has set a limit.
--- @tparam[opt] table spec
---
---  - `description` (string): what the tool does, for the model;
---  - `args_schema` (table): JSON Schema of the arguments, checked before the handler is entered;
---  - `effect` (string): `read` changes nothing, `idempotent` may be repeated, `effect` (the default) is entered at most
---    once a call;
---  - `result` (string): what the result holds, in words;
---  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`;
---  - `state` (string): a `draft` is told to the server but can be called by nobody.
--- @treturn boolean|nil true, or nil and what is wrong.
-function Fleet:register(name, handler, spec)
-    expect(1, name, "string")
-    expect(2, handler, "function")
-    expect(3, spec, "table", "nil")
-    local tool, err = self._toolbox:add(name, handler, spec or {})
-    if not tool then return nil, err end
-    -- Without a connection `hello` tells it.
-    self._session:send({ type = "register_commands", commands = json.array({ Toolbox.describe(tool) }) })
-    return true
-end
-
---- Whether there is a tool of this name.
-function Fleet:has_tool(name)
-    return self._toolbox:get(name) ~= nil
-end
-
---- Have functions called when the handler of a call is entered and when the call has ended. They must not wait.
---
--- @tparam table watcher `entered(call)` and `ended(call)`; a call has `call_id`, `command`, `args`, `effect`.
-function Fleet:watch_calls(watcher)
-    expect(1, watcher, "table")
-    self._calls:watch(watcher)
-end
-
---- Have a function called with each event of a name, besides all else that gets it. It must not wait.
---
--- @tparam string name The event's name.
--- @tparam function listener Gets the packed event.
-function Fleet:on_event(name, listener)
-    expect(1, name, "string")
-    expect(2, listener, "function")
-    self._listeners[name] = self._listeners[name] or {}
-    table.insert(self._listeners[name], listener)
-end
-
-function Fleet:_tell_listeners(event)
-    for _, listener in ipairs(self._listeners[event[1]] or {}) do
-        local ok, err = pcall(listener, event)
-        if not ok then self._log:error("listener to %s: %s", event[1], tostring(err)) end
-    end
-end
-
---- Whether the program ended in the middle of a call that changes something, the last time.
-function Fleet:was_interrupted()
-    return self._receipts.was_interrupted
-end
-
---- Write a line to the log.
---
--- @tparam string level `info`, `warn` or `error`.
--- @tparam string line The line.
-function Fleet:log(level, line)
-    expect(1, level, "string")
-    expect(2, line, "string")
-    self._log[level](self._log, "%s", line)
-end
-
---- Withdraw a tool.
---
--- @tparam string name The tool.
--- @treturn boolean Whether there was one.
-function Fleet:unregister(name)
-    expect(1, name, "string")
-    if not self._toolbox:remove(name) then return false end
-    self._session:send({ type = "unregister_commands", names = json.array({ name }) })
-    return true
+    self._last_problem = { text = tostring(message.error), code = message.code }
+    local is_ours = message.request_id and self._tasks:refused(message)
+    if not is_ours then self._platform.queue_event("ccfleet_error", tostring(message.error), message.code) end
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------
@@ -289,6 +215,81 @@ function Fleet:answer(question_id, answer)
     expect(1, question_id, "string")
     expect(2, answer, "string")
     return self._session:send({ type = "user_answer", question_id = question_id, answer = answer })
+end
+
+--- Ask the server for this computer's tasks: all open ones and the latest ended ones, or one.
+--
+-- @tparam function on_answer Gets a list of tasks as `GET /api/v1/tasks` gives them, or nil, the error and its code. Called
+-- once; must not wait.
+-- @tparam[opt] string task_id The one that is meant.
+-- @treturn boolean|nil true if the question is on its way, or nil and the reason.
+function Fleet:query_tasks(on_answer, task_id)
+    expect(1, on_answer, "function")
+    expect(2, task_id, "string", "nil")
+    return self._tasks:query({ task_id = task_id }, on_answer)
+end
+
+--- Have the server stop this computer: its running calls are cancelled and no new one comes, until
+-- @{Fleet:resume_calls}. Tasks wait.
+--
+-- @tparam[opt="own"] string scope `own`, or `fleet` for all computers where the token may.
+-- @treturn boolean|nil true if the order is on its way, or nil and the reason.
+function Fleet:stop_calls(scope)
+    expect(1, scope, "string", "nil")
+    return self._session:send({ type = "stop", scope = scope or "own" })
+end
+
+--- Let calls come again after @{Fleet:stop_calls}.
+--
+-- @tparam[opt="own"] string scope As for @{Fleet:stop_calls}.
+-- @treturn boolean|nil true if the order is on its way, or nil and the reason.
+function Fleet:resume_calls(scope)
+    expect(1, scope, "string", "nil")
+    return self._session:send({ type = "resume", scope = scope or "own" })
+end
+
+--- Measure how long the server takes to answer.
+--
+-- @tparam function on_pong Gets the milliseconds; never called if the answer is lost. Must not wait.
+-- @treturn boolean|nil true if the question is on its way, or nil and the reason.
+function Fleet:ping(on_pong)
+    expect(1, on_pong, "function")
+    local sent_ms = self._platform.epoch_ms()
+    -- One at a time; an answer to an earlier one is not taken for this one's.
+    self._ping = { nonce = ("%.0f"):format(sent_ms), sent_ms = sent_ms, on_pong = on_pong }
+    return self._session:send({ type = "ping", nonce = self._ping.nonce })
+end
+
+function Fleet:_on_pong(message)
+    local ping = self._ping
+    if not ping or message.nonce ~= ping.nonce then return end
+    self._ping = nil
+    ping.on_pong(self._platform.epoch_ms() - ping.sent_ms)
+end
+
+--- How this computer's membership stands, for people.
+--
+-- @treturn table `is_connected`, `server_id`, `server_version`, `library` (what the server hands out), `tools` (names)
+--, `call` (command of the running effect or else any running call), `queued` (calls), `problem` (`text`, `code`).
+function Fleet:state()
+    local welcome, calls, names = self._welcome or {}, self._calls:overview(), {}
+    for i, tool in ipairs(self._toolbox:describe_all()) do names[i] = tool.name end
+    return {
+        is_connected = self:is_connected(),
+        server_id = welcome.server_id,
+        server_version = welcome.server_version,
+        library = welcome.library,
+        tools = names,
+        call = calls.running,
+        queued = calls.queued,
+        problem = self._last_problem,
+    }
+end
+
+--- Whether no call runs or waits here and no task has asked a question that is open.
+function Fleet:is_idle()
+    local calls = self._calls:overview()
+    return not calls.running and calls.queued == 0 and next(self.questions) == nil
 end
 
 --- Tell the server that something has happened here; wakes tasks that wait for it.

@@ -113,7 +113,7 @@ function Session:_hello()
         boot_id = self._boot_id,
         label = options.label,
         token = options.token,
-        library_version = version.LIBRARY,
+        library_version = options.library_version or version.LIBRARY,
         computer = {
             id = self._platform.computer_id(),
             kind = self._platform.computer_kind(),
@@ -216,7 +216,7 @@ function OWN:welcome(message) self:_welcomed(message) end
 -- Also before the welcome: the server may probe us first.
 function OWN:ping(message) self:_transmit({ type = "pong", nonce = message.nonce }) end
 
-function OWN:pong() end
+function OWN:pong(message) self._handlers.pong(message) end
 
 function OWN:commands_registered(message) self:_note_tools(message) end
 
@@ -231,7 +231,7 @@ end
 local NEEDED = {
     command_call = "call_id", command_cancel = "call_id", call_status = "call_id", result_stored = "call_id",
     task_created = "task_id", task_update = "task_id", task_completed = "task_id", task_failed = "task_id",
-    user_question = "question_id", question_closed = "question_id",
+    user_question = "question_id", question_closed = "question_id", task_list = "request_id",
 }
 
 function Session:_dispatch(message)

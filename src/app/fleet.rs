@@ -11,7 +11,7 @@ use crate::actors::registry::{Registry, RegistryLinks};
 use crate::actors::supervisor::Supervisor;
 use crate::config::Settings;
 use crate::http::ws::WsGate;
-use crate::http::{ComputerBody, Source};
+use crate::http::{ComputerBody, Source, library_version};
 use crate::wire::frames::outgoing::Library;
 use actix::{Actor, Addr};
 use actix_web::web::ServiceConfig;
@@ -105,9 +105,9 @@ fn lane_limits(settings: &Settings) -> LaneLimits {
 fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
     let identity = leaves.reader.identity();
     let library = Library {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: library_version().to_owned(),
         // Relative to the address that the computer itself used: the server cannot know that one.
-        url: "/install.lua".to_owned(),
+        url: "/lua/manifest.json".to_owned(),
     };
     let server = &leaves.settings.server;
     ConnectionSettings {

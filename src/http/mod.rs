@@ -7,6 +7,7 @@ mod computers;
 mod extract;
 mod guard;
 mod health;
+mod lua;
 mod problem;
 mod questions;
 mod server;
@@ -21,6 +22,7 @@ mod ws_client;
 #[cfg(test)]
 mod ws_tests;
 
+pub use lua::library_version;
 pub use problem::Problem;
 pub use server::{HttpServer, bind};
 pub use shapes::{ComputerBody, time};
@@ -147,10 +149,34 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
         .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(at("/status").route(web::get().to(health::status)));
+    routes_for_computers(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
         .service(api);
+}
+
+/// What computers fetch, with the installer.
+fn routes_for_computers(config: &mut web::ServiceConfig) {
+    let read_only = |path: &str| {
+        web::resource(path).default_service(web::to(lua::method_not_allowed))
+    };
+    config
+        .service(
+            read_only("/install.lua")
+                .route(web::get().to(lua::installer))
+                .route(web::head().to(lua::installer)),
+        )
+        .service(
+            read_only("/lua/manifest.json")
+                .route(web::get().to(lua::list))
+                .route(web::head().to(lua::list)),
+        )
+        .service(
+            read_only("/lua/{path:.*}")
+                .route(web::get().to(lua::file))
+                .route(web::head().to(lua::file)),
+        );
 }
 
 /// A resource that answers a method it does not have with a problem.

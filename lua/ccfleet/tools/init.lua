@@ -54,7 +54,6 @@ end
 -- @tparam table shell The `shell` API of the host program.
 function tools.equip(fleet, shell)
     local options = require("ccfleet.options")
-    options.define(settings)
     tools.register_all(fleet, shell)
     require("ccfleet.packs").attach(fleet, options.list(settings, "ccfleet.packs"))
     require("ccfleet.loader").attach(fleet, {
