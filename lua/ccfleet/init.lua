@@ -109,7 +109,7 @@ function Fleet:_build(options, boot_id)
     local calls = Calls.new({
         toolbox = self._toolbox, receipts = self._receipts, runner = self._runner, platform = self._platform,
         log = self._log, entry_log = options.entry_log, send = send,
-        frame_limit = function() return self._session:frame_limit() end,
+        message_limit = function() return self._session:message_limit() end,
     })
     self._tasks, self._calls = tasks, calls
     --- task_id -> what was last heard of the task: `status`, `progress`, `message`, `result`, `error`, ...
@@ -177,7 +177,9 @@ end
 --  - `args_schema` (table): JSON Schema of the arguments, checked before the handler is entered;
 --  - `effect` (string): `read` changes nothing, `idempotent` may be repeated, `effect` (the default) is entered at most
 --    once a call;
---  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`.
+--  - `result` (string): what the result holds, in words;
+--  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`;
+--  - `state` (string): a `draft` is told to the server but can be called by nobody.
 -- @treturn boolean|nil true, or nil and what is wrong.
 function Fleet:register(name, handler, spec)
     expect(1, name, "string")
@@ -188,6 +190,34 @@ function Fleet:register(name, handler, spec)
     -- Without a connection `hello` tells it.
     self._session:send({ type = "register_commands", commands = json.array({ Toolbox.describe(tool) }) })
     return true
+end
+
+--- Whether there is a tool of this name.
+function Fleet:has_tool(name)
+    return self._toolbox:get(name) ~= nil
+end
+
+--- Have functions called when the handler of a call is entered and when the call has ended. They must not wait.
+--
+-- @tparam table watcher `entered(call)` and `ended(call)`; a call has `call_id`, `command`, `args`, `effect`.
+function Fleet:watch_calls(watcher)
+    expect(1, watcher, "table")
+    self._calls:watch(watcher)
+end
+
+--- Whether the program ended in the middle of a call that changes something, the last time.
+function Fleet:was_interrupted()
+    return self._receipts.was_interrupted
+end
+
+--- Write a line to the log.
+--
+-- @tparam string level `info`, `warn` or `error`.
+-- @tparam string line The line.
+function Fleet:log(level, line)
+    expect(1, level, "string")
+    expect(2, line, "string")
+    self._log[level](self._log, "%s", line)
 end
 
 --- Withdraw a tool.

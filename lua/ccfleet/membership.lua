@@ -90,10 +90,12 @@ function membership.service(options, shell, parts)
         groups = options.groups,
         entry_log = options.entry_log,
         log = options.log,
+        log_bytes = settings.get("ccfleet.log_bytes"),
+        log_files = settings.get("ccfleet.log_files"),
         library_version = service.installed_version(),
         on_log = options.on_log,
     })
-    require("ccfleet.tools").register_all(fleet, shell)
+    require("ccfleet.tools").equip(fleet, shell)
     local served = service.new({
         fleet = fleet, platform = require("ccfleet.platform"), options = options,
         is_booted = parts.is_booted, automatic = parts.automatic,

@@ -63,6 +63,8 @@ local function environment(shell, path, arguments, globals)
     return env
 end
 
+programs.shell_for, programs.os_for_program = shell_for, os_for_program
+
 --- Load a program.
 --
 -- @tparam table shell The shell API it sees.

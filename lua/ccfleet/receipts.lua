@@ -95,6 +95,7 @@ function Receipts.open(fs, dir)
     local self = setmetatable({
         _fs = fs, _dir = dir, _generation = 0, _servers = {}, _receipts = {},
         _lines = setmetatable({}, { __mode = "k" }),
+        was_interrupted = false,
     }, Receipts)
     local newest
     for slot = 0, 1 do
@@ -112,7 +113,10 @@ function Receipts.open(fs, dir)
     end
     -- Whatever had started runs no longer: this is a new start of the program.
     for _, receipt in ipairs(self._receipts) do
-        if receipt.state == "started" then receipt.state = "unknown" end
+        if receipt.state == "started" then
+            receipt.state = "unknown"
+            self.was_interrupted = true
+        end
     end
     return self
 end

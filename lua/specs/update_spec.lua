@@ -1,5 +1,5 @@
 local check = require("check")
-local frail_disk = require("frail_disk")
+local fragile_disk = require("fragile_disk")
 local setup = require("ccfleet.setup")
 local sha256 = require("ccfleet.sha256")
 local slots = require("ccfleet.slots")
@@ -43,7 +43,7 @@ local function staged(update)
 end
 
 specs["update: a version is downloaded, checked and whole"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     local _, update, versions = world(disk, FILES)
     check.truthy(staged(update))
     check.same(versions:whole(slots.NEW), "v2")
@@ -51,7 +51,7 @@ specs["update: a version is downloaded, checked and whole"] = function()
 end
 
 specs["update: only files that changed are fetched"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     local server, update, versions = world(disk, { ["host.lua"] = "host 1", ["ccfleet/same.lua"] = "same" })
     staged(update)
     versions:swap()
@@ -70,7 +70,7 @@ specs["update: only files that changed are fetched"] = function()
 end
 
 specs["update: a file that arrives changed is refused and nothing is put in place"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     local server, update, versions = world(disk, FILES)
     for _, wrong in ipairs({ "host 3", "host", "host 2 " }) do
         server.sends = { ["host.lua"] = wrong }
@@ -82,7 +82,7 @@ specs["update: a file that arrives changed is refused and nothing is put in plac
 end
 
 specs["update: a server that goes away in the middle is named, and the next attempt goes on"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     local server, update, versions = world(disk, FILES)
     server.fail["host.lua"] = "Could not connect"
     local ok, problem = staged(update)
@@ -95,7 +95,7 @@ specs["update: a server that goes away in the middle is named, and the next atte
 end
 
 specs["update: a full disk is told with figures before anything is fetched"] = function()
-    local disk = frail_disk.new(3000)
+    local disk = fragile_disk.new(3000)
     local server, update = world(disk, FILES)
     local ok, problem = staged(update)
     check.same({ ok == nil, problem.code }, { true, "no_space" })
@@ -104,7 +104,7 @@ specs["update: a full disk is told with figures before anything is fetched"] = f
 end
 
 specs["update: what an earlier update has left makes room"] = function()
-    local disk = frail_disk.new(12000)
+    local disk = fragile_disk.new(12000)
     disk.put("/ccfleet.old/big.lua", ("x"):rep(8000))
     local _, update, versions = world(disk, FILES)
     check.truthy(staged(update))
@@ -112,7 +112,7 @@ specs["update: what an earlier update has left makes room"] = function()
 end
 
 specs["update: a disk that cannot be written is told"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     disk.is_read_only = true
     local _, update = world(disk, FILES)
     local ok, problem = staged(update)
@@ -123,7 +123,7 @@ end
 specs["update: losing power at any step of the download is made good by the next attempt"] = function()
     local steps, done = 0
     repeat
-        local disk = frail_disk.new()
+        local disk = fragile_disk.new()
         local _, update, versions = world(disk, FILES)
         disk.steps_left = steps
         local ok = staged(update)
@@ -138,7 +138,7 @@ specs["update: losing power at any step of the download is made good by the next
 end
 
 specs["update: a list that leads out of the folder, or is none, is refused"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     local server, update = world(disk, FILES)
     local hash = ("a"):rep(64)
     for _, path in ipairs({ "../startup.lua", "/startup.lua", "a/../../b", "", "manifest.json", 'a"b' }) do
@@ -155,7 +155,7 @@ specs["update: a list that leads out of the folder, or is none, is refused"] = f
 end
 
 specs["update: files for another kind of computer stay on the server"] = function()
-    local disk = frail_disk.new()
+    local disk = fragile_disk.new()
     local server, update, versions = world(disk, FILES)
     server.extra = { ["host.lua"] = { only = "turtle" }, ["ccfleet/same.lua"] = { only = "pocket" } }
     check.truthy(staged(update))
@@ -199,7 +199,7 @@ local CASES = {
 
 for name, files in pairs(CASES) do
     specs["setup: what ran at boot still does, and uninstalling leaves it as it was: " .. name] = function()
-        local disk = frail_disk.new()
+        local disk = fragile_disk.new()
         for path, content in pairs(files) do disk.put(path, content) end
         local before = runs_at_boot(disk)
         local files_before = textutils.serialiseJSON(disk.files)
@@ -219,7 +219,7 @@ end
 specs["setup: losing power while it makes room for the folder loses no file of the person's"] = function()
     local steps, done = 0
     repeat
-        local disk = frail_disk.new()
+        local disk = fragile_disk.new()
         disk.put("/startup", "mine")
         disk.put("/startup.lua", "never ran")
         disk.steps_left = steps

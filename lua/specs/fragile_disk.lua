@@ -3,7 +3,7 @@
 -- A step is one change. Moving a file is copying and deleting it, as before CC 1.105: a failure in between leaves both,
 -- and the copy may be half.
 
-local frail_disk = {}
+local fragile_disk = {}
 
 local MIN_COST = 500
 
@@ -21,7 +21,7 @@ end
 
 --- A disk. `files` (path -> content), `dirs` (path -> true), `steps_left` (nil: the power stays on), `capacity`,
 -- `is_read_only`.
-function frail_disk.new(capacity)
+function fragile_disk.new(capacity)
     local disk = { files = {}, dirs = { [""] = true }, capacity = capacity or 1000000, steps = 0 }
 
     local function used()
@@ -177,7 +177,7 @@ function frail_disk.new(capacity)
 
     --- All of it, to compare and to start again from.
     function disk.copy()
-        local copy = frail_disk.new(disk.capacity)
+        local copy = fragile_disk.new(disk.capacity)
         for path, content in pairs(disk.files) do copy.files[path] = content end
         for path in pairs(disk.dirs) do copy.dirs[path] = true end
         return copy
@@ -186,4 +186,4 @@ function frail_disk.new(capacity)
     return disk
 end
 
-return frail_disk
+return fragile_disk
