@@ -161,6 +161,9 @@ fn one_line_makes_a_bare_computer_part_of_the_fleet_also_after_a_reboot() {
     assert_eq!(startup, "print('my own')");
     world.wait_for_screen("my own");
 
+    // Waits for the connection that the startup makes.
+    world.type_line("fleet tasks");
+    world.wait_for_screen("no tasks yet");
     world.type_line("fleet status");
     world.wait_for_screen("connected, ");
     world.wait_for_screen(&format!("ws://{}/ws", world.address));
