@@ -1,5 +1,5 @@
 local check = require("check")
-local fake_disk = require("fragile_disk")
+local fragile_disk = require("fragile_disk")
 local slots = require("ccfleet.slots")
 
 local specs = {}
@@ -31,7 +31,7 @@ end
 
 -- A computer that runs v1 and has downloaded v2.
 local function ready()
-    local disk = fake_disk.new()
+    local disk = fragile_disk.new()
     put_version(disk, slots.LIVE, "v1")
     put_version(disk, slots.NEW, "v2")
     return disk, slots.new(disk.fs)
@@ -147,7 +147,7 @@ specs["slots: a version that has connected once is never given up"] = function()
 end
 
 specs["slots: the first installation has nothing to go back to and stays"] = function()
-    local disk = fake_disk.new()
+    local disk = fragile_disk.new()
     put_version(disk, slots.NEW, "v1")
     local versions = slots.new(disk.fs)
     versions:swap()
@@ -156,7 +156,7 @@ specs["slots: the first installation has nothing to go back to and stays"] = fun
 end
 
 specs["slots: a library that was copied by hand gives way"] = function()
-    local disk = fake_disk.new()
+    local disk = fragile_disk.new()
     disk.put("/ccfleet/host.lua", "by hand")
     put_version(disk, slots.NEW, "v1")
     local versions = slots.new(disk.fs)
