@@ -17,6 +17,8 @@ local json = {}
 
 -- Deeper values are cut: JSON readers stop at about 128 levels, and Lua's own stack ends too.
 local MAX_DEPTH = 100
+-- Texts from so many bytes on are worth a breath each.
+local LONG_TEXT = 4096
 
 local ARRAY = { __name = "json array" }
 
@@ -132,6 +134,7 @@ function encode_value(value, out, path)
     elseif kind == "table" then
         encode_table(value, out, path)
     elseif kind == "string" then
+        if path.breathe and #value > LONG_TEXT then path.breathe() end
         encode_string(value, out)
     elseif kind == "number" then
         out[#out + 1] = encode_number(value)
