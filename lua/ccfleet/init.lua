@@ -37,6 +37,7 @@ local DEFAULT_STATE_DIR = "/.ccfleet"
 -- How late a timer may be before it counts as lost: a full event queue swallows timers without a word.
 local TIMER_GRACE_SECONDS = 1
 local MAX_IDLE_SECONDS = 5
+local UNKNOWN = { unknown_type = true, unsupported = true }
 
 local ccfleet = {
     --- Version of this library.
@@ -150,7 +151,7 @@ end
 function Fleet:_on_lost(reason, code, was_ready)
     self._ping = nil
     self._last_problem = { text = tostring(reason), code = code }
-    self._tasks:forget_queries()
+    self._tasks:forget_queries("the connection was lost", "offline")
     if was_ready then self._platform.queue_event("ccfleet_disconnected", reason, code) end
 end
 
@@ -159,6 +160,8 @@ function Fleet:_on_error(message)
     self._log:error("server: %s%s", tostring(message.error), hint)
     self._last_problem = { text = tostring(message.error), code = message.code }
     local is_ours = message.request_id and self._tasks:refused(message)
+    -- A server that does not know a question says so without saying which.
+    if not is_ours and UNKNOWN[message.code] then self._tasks:forget_queries(message.error, message.code) end
     if not is_ours then self._platform.queue_event("ccfleet_error", tostring(message.error), message.code) end
 end
 

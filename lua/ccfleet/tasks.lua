@@ -138,11 +138,11 @@ function Tasks:listed(message)
     if on_answer then on_answer(type(message.tasks) == "table" and message.tasks or {}) end
 end
 
---- The connection is lost: nobody will answer what was asked on it.
-function Tasks:forget_queries()
+--- Nobody will answer what was asked: the connection is lost, or the server does not know the question.
+function Tasks:forget_queries(err, code)
     local queries = self._queries
     self._queries = {}
-    for _, on_answer in pairs(queries) do on_answer(nil, "the connection was lost", "offline") end
+    for _, on_answer in pairs(queries) do on_answer(nil, err, code) end
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------

@@ -127,6 +127,13 @@ specs["desk: without an answer, tasks are those that this computer has heard of"
     check.same(answers(computer, "r3")[1][2].is_local, true)
 end
 
+specs["desk: a server that does not know the question is not waited for"] = function()
+    local computer, event = desk_world()
+    event("ccfleet_request", "r", "tasks")
+    server_says(computer, event, { type = "error", error = "not served", code = "unsupported" })
+    check.same(answers(computer, "r")[1][2].is_local, true)
+end
+
 specs["desk: an open question is shown and answered once"] = function()
     local computer, event = desk_world()
     server_says(computer, event, { type = "task_update", task_id = "t", status = "waiting_for_user" })
