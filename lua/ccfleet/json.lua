@@ -17,6 +17,8 @@ local json = {}
 
 -- Deeper values are cut: JSON readers stop at about 128 levels, and Lua's own stack ends too.
 local MAX_DEPTH = 100
+-- Texts from so many bytes on are worth a breath each.
+local LONG_TEXT = 4096
 
 local ARRAY = { __name = "json array" }
 
@@ -132,6 +134,7 @@ function encode_value(value, out, path)
     elseif kind == "table" then
         encode_table(value, out, path)
     elseif kind == "string" then
+        if path.breathe and #value > LONG_TEXT then path.breathe() end
         encode_string(value, out)
     elseif kind == "number" then
         out[#out + 1] = encode_number(value)
@@ -170,6 +173,9 @@ local function utf8_char(code)
     return string.char(240 + math.floor(code / 262144), 128 + math.floor(code / 4096) % 64) .. last_two
 end
 
+local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
+local LETTER_U = 117
+
 local UNESCAPES = {
     ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t",
 }
@@ -192,30 +198,47 @@ local function decode_unicode_escape(s, position)
     return "\239\191\189", position + 6
 end
 
+-- A piece of a string without `\u`.
+local function unescape(piece)
+    return (piece:gsub("\\(.)", UNESCAPES))
+end
+
+-- Where the string ends and where its `\u` escapes are. Makes no strings: hundreds of thousands of small ones bring
+-- CraftOS-PC to a halt.
+local function scan_string(s, position)
+    local unicode
+    while true do
+        local stop = s:find('["\\]', position)
+        if not stop then malformed(position, "string without end") end
+        if s:byte(stop) == QUOTE then return stop, unicode end
+        local kind = s:byte(stop + 1)
+        if kind == LETTER_U then
+            unicode = unicode or {}
+            unicode[#unicode + 1] = stop
+        elseif not kind or not UNESCAPES[string.char(kind)] then
+            malformed(stop, "bad escape")
+        end
+        position = stop + 2
+    end
+end
+
 -- `position` is that of the first character after the opening quote.
 local function decode_string(s, position)
     -- Mostly there is nothing to be undone in it.
     local plain, after = s:match('^([^"\\]*)"()', position)
     if plain then return plain, after end
+    local stop, unicode = scan_string(s, position)
+    if not unicode then return unescape(s:sub(position, stop - 1)), stop + 1 end
     local out = {}
-    while true do
-        local stop = s:find('["\\]', position)
-        if not stop then malformed(position, "string without end") end
-        local piece = s:sub(position, stop - 1)
-        if s:byte(stop) == 34 then
-            out[#out + 1] = piece
-            return table.concat(out), stop + 1
-        end
-
-        out[#out + 1] = piece
-        local kind = s:sub(stop + 1, stop + 1)
-        if kind == "u" then
-            out[#out + 1], position = decode_unicode_escape(s, stop)
-        else
-            out[#out + 1] = UNESCAPES[kind] or malformed(stop, "bad escape")
-            position = stop + 2
+    for _, at in ipairs(unicode) do
+        -- The second half of a pair has been read with the first.
+        if at >= position then
+            out[#out + 1] = unescape(s:sub(position, at - 1))
+            out[#out + 1], position = decode_unicode_escape(s, at)
         end
     end
+    out[#out + 1] = unescape(s:sub(position, stop - 1))
+    return table.concat(out), stop + 1
 end
 
 local SPACE = { [32] = true, [9] = true, [13] = true, [10] = true }
@@ -225,8 +248,6 @@ local function skip_space(s, position)
     if not SPACE[s:byte(position)] then return position end
     return s:find("[^ \t\r\n]", position) or #s + 1
 end
-
-local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
 
 local decode_value
 
