@@ -159,9 +159,8 @@ fn routes(config: &mut web::ServiceConfig) {
 
 /// What computers fetch, with the installer.
 fn routes_for_computers(config: &mut web::ServiceConfig) {
-    let read_only = |path: &str| {
-        web::resource(path).default_service(web::to(lua::method_not_allowed))
-    };
+    let read_only =
+        |path: &str| web::resource(path).default_service(web::to(lua::method_not_allowed));
     config
         .service(
             read_only("/install.lua")
