@@ -49,6 +49,8 @@ local ccfleet = {
 -- @type Fleet
 local Fleet = {}
 Fleet.__index = Fleet
+-- What it can do about tools and about watching is in a file of its own.
+for name, method in pairs(require("ccfleet.fleet_tools")) do Fleet[name] = method end
 
 -- Unique for each start of the program; the server tells a reconnect from a restart by it.
 local function new_boot_id(platform)
@@ -64,6 +66,8 @@ local function check_options(options)
     field(options, "state_dir", "string", "nil")
     field(options, "entry_log", "string", "nil")
     field(options, "log", "string", "nil")
+    field(options, "log_bytes", "number", "nil")
+    field(options, "log_files", "number", "nil")
     field(options, "on_log", "function", "nil")
     field(options, "platform", "table", "nil")
     field(options, "library_version", "string", "nil")
@@ -83,7 +87,8 @@ end
 --  - `groups` (list of strings, optional): groups that calls can be addressed to;
 --  - `state_dir` (string, optional, `/.ccfleet`): where receipts are kept; one folder a program;
 --  - `entry_log` (string, optional): a file that gets a line before each handler is entered;
---  - `log` (string, optional): a file to log to;
+--  - `log` (string, optional): a file to log to; `log_bytes` (32768) is how big it gets before it is turned over,
+--    `log_files` (2) how many old ones stay;
 --  - `on_log` (function, optional): gets each log line as `function(level, line)`;
 --  - `library_version` (string, optional): what the server is told; the installer's version with its build;
 --  - `platform` (table, optional): stands in for the computer's own functions; for tests.
@@ -92,8 +97,11 @@ function ccfleet.new(options)
     expect(1, options, "table")
     check_options(options)
     local platform = options.platform or require("ccfleet.platform")
-    local self = setmetatable({ _platform = platform, _is_running = false }, Fleet)
-    self._log = Log.new({ platform = platform, path = options.log, sink = options.on_log })
+    local self = setmetatable({ _platform = platform, _is_running = false, _listeners = {} }, Fleet)
+    self._log = Log.new({
+        platform = platform, path = options.log, sink = options.on_log,
+        max_bytes = options.log_bytes, max_files = options.log_files,
+    })
     self._runner = Runner.new()
     self._toolbox = Toolbox.new()
     self._receipts = Receipts.open(platform.fs, options.state_dir or DEFAULT_STATE_DIR)
@@ -160,75 +168,6 @@ function Fleet:_on_error(message)
     self._last_problem = { text = tostring(message.error), code = message.code }
     local is_ours = message.request_id and self._tasks:refused(message)
     if not is_ours then self._platform.queue_event("ccfleet_error", tostring(message.error), message.code) end
-end
-
--- Tools --------------------------------------------------------------------------------------------------------
-
---- Offer a tool, or replace one.
---
--- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
--- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
--- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
--- `context:progress(fraction, message)` tells how far it is; `context:remaining_ms()` how long it may still take, nil
--- if nobody has set a limit.
--- @tparam[opt] table spec
---
---  - `description` (string): what the tool does, for the model;
---  - `args_schema` (table): JSON Schema of the arguments, checked before the handler is entered;
---  - `effect` (string): `read` changes nothing, `idempotent` may be repeated, `effect` (the default) is entered at most
---    once a call;
---  - `result` (string): what the result holds, in words;
---  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`;
---  - `state` (string): a `draft` is told to the server but can be called by nobody.
--- @treturn boolean|nil true, or nil and what is wrong.
-function Fleet:register(name, handler, spec)
-    expect(1, name, "string")
-    expect(2, handler, "function")
-    expect(3, spec, "table", "nil")
-    local tool, err = self._toolbox:add(name, handler, spec or {})
-    if not tool then return nil, err end
-    -- Without a connection `hello` tells it.
-    self._session:send({ type = "register_commands", commands = json.array({ Toolbox.describe(tool) }) })
-    return true
-end
-
---- Whether there is a tool of this name.
-function Fleet:has_tool(name)
-    return self._toolbox:get(name) ~= nil
-end
-
---- Have functions called when the handler of a call is entered and when the call has ended. They must not wait.
---
--- @tparam table watcher `entered(call)` and `ended(call)`; a call has `call_id`, `command`, `args`, `effect`.
-function Fleet:watch_calls(watcher)
-    expect(1, watcher, "table")
-    self._calls:watch(watcher)
-end
-
---- Whether the program ended in the middle of a call that changes something, the last time.
-function Fleet:was_interrupted()
-    return self._receipts.was_interrupted
-end
-
---- Write a line to the log.
---
--- @tparam string level `info`, `warn` or `error`.
--- @tparam string line The line.
-function Fleet:log(level, line)
-    expect(1, level, "string")
-    expect(2, line, "string")
-    self._log[level](self._log, "%s", line)
-end
-
---- Withdraw a tool.
---
--- @tparam string name The tool.
--- @treturn boolean Whether there was one.
-function Fleet:unregister(name)
-    expect(1, name, "string")
-    if not self._toolbox:remove(name) then return false end
-    self._session:send({ type = "unregister_commands", names = json.array({ name }) })
-    return true
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------
@@ -363,17 +302,6 @@ function Fleet:world_event(name, data)
     return self._session:send({ type = "world_event", name = name, data = data })
 end
 
---- Write a line to the fleet's log.
---
--- @tparam string level `info`, `warn` or `error`.
--- @tparam string line The text.
-function Fleet:log(level, line)
-    expect(1, level, "string")
-    expect(2, line, "string")
-    -- As an argument: the line may hold what a format string does not.
-    self._log[level](self._log, "%s", line)
-end
-
 --- Whether the server has welcomed this computer and the connection stands.
 function Fleet:is_connected()
     return self._session:is_ready()
@@ -408,6 +336,7 @@ function Fleet:handle(event)
     if event[1] == "timer" and event[2] == self._timer then
         self._timer = nil
     elseif not self._session:handle(event) then
+        self:_tell_listeners(event)
         self._runner:dispatch(event)
     end
     self:_tick()

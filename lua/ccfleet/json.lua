@@ -55,6 +55,8 @@ end
 
 local function encode_number(n)
     if n ~= n or n == math.huge or n == -math.huge then return "null" end
+    -- Minus zero would be a number with a fraction to readers that tell them from whole ones.
+    if n == 0 then return "0" end
     if n % 1 == 0 and n > -2 ^ 53 and n < 2 ^ 53 then return ("%.0f"):format(n) end
     local short = ("%.14g"):format(n)
     return tonumber(short) == n and short or ("%.17g"):format(n)

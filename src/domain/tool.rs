@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
     /// Changes nothing.
@@ -22,6 +23,7 @@ pub enum EffectClass {
 
 /// Where a tool is in its life (source document 001 §8.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
     Draft,
@@ -57,12 +59,20 @@ pub fn is_tool_name(name: &str) -> bool {
 
 /// One tool as its computer registered it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSpec {
+    /// 1 to 64 of letters, digits, `_`, `.` and `-`.
+    #[cfg_attr(test, schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$")))]
     pub name: String,
+    /// What it does, for models and people.
     #[serde(default)]
     pub description: String,
     /// JSON Schema of the args object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        test,
+        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
+    )]
     pub args_schema: Option<Schema>,
     /// The args in plain words, where there is no schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,6 +88,7 @@ pub struct ToolSpec {
     /// A `read` tool of the same computer that tells whether a call of this one happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
+    /// The version of the file that it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<String>,
     #[serde(default)]

@@ -7,6 +7,7 @@ mod computers;
 mod extract;
 mod guard;
 mod health;
+pub mod listen;
 mod lua;
 mod problem;
 mod questions;

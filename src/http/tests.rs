@@ -241,7 +241,7 @@ async fn bench() -> Bench {
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let server = HttpServer::start(listener, api, |_| {}, Duration::from_secs(1)).unwrap();
+    let server = HttpServer::start(listener, api, |_| {}, None, Duration::from_secs(1)).unwrap();
     // reqwest wants one although nothing here is encrypted; a second installation is refused, and harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Bench {

@@ -141,21 +141,22 @@ impl Computer {
     }
 
     fn arm(&mut self, ctx: &mut Context<Self>) {
-        let due = self.lane.next_deadline();
-        if self.timer.map(|(at, _)| at) == due {
+        let Some(at) = self.lane.next_deadline() else {
+            return;
+        };
+        // One that is armed too early looks at the clock and arms again: cheaper than to move it with every call.
+        if self.timer.is_some_and(|(armed, _)| armed <= at) {
             return;
         }
         if let Some((_, handle)) = self.timer.take() {
             ctx.cancel_future(handle);
         }
-        if let Some(at) = due {
-            let wait = at.saturating_sub(self.now());
-            let handle = ctx.run_later(wait, |computer, ctx| {
-                computer.timer = None;
-                computer.with_lane(ctx, None, |lane, now, acts| lane.tick(now, acts));
-            });
-            self.timer = Some((at, handle));
-        }
+        let wait = at.saturating_sub(self.now());
+        let handle = ctx.run_later(wait, |computer, ctx| {
+            computer.timer = None;
+            computer.with_lane(ctx, None, |lane, now, acts| lane.tick(now, acts));
+        });
+        self.timer = Some((at, handle));
     }
 
     fn is_current(&self, connection: crate::actors::connection::messages::ConnectionId) -> bool {

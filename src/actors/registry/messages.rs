@@ -97,3 +97,43 @@ pub struct ToolsChanged {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct CloseConnections;
+
+/// No new call is dispatched, and running ones are cancelled. Acts first, is written down second, and holds over
+/// restarts until [`ResumeCalls`]. Needs no model and waits behind no call.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StopReport, StopError>")]
+pub struct StopCalls {
+    /// None = the whole fleet, also computers that are not known yet.
+    pub client_id: Option<ClientId>,
+    /// Who asked for it: a person's name, or the computer at which it was typed.
+    pub by: String,
+}
+
+/// Calls are dispatched again. For a computer that had done more than the journal knows this is the word of an
+/// operator that its effects may flow again (design section 8, "Backups and clones").
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StopReport, StopError>")]
+pub struct ResumeCalls {
+    /// None = the whole fleet, with every computer that was stopped alone.
+    pub client_id: Option<ClientId>,
+    pub by: String,
+}
+
+/// What a stop or a resume did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StopReport {
+    /// Computers that are stopped now, or go on now, and were not before.
+    pub computers: usize,
+    /// Calls that were running or had their turn, and were told to stop.
+    pub cancelled_calls: usize,
+}
+
+/// Why a stop or a resume is not complete.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StopError {
+    #[error("no computer \"{0}\" was ever connected")]
+    UnknownComputer(ClientId),
+    /// It is done, and would not outlive a restart.
+    #[error("it is done, but could not be written down: {0}")]
+    NotStored(String),
+}

@@ -1,6 +1,6 @@
 //! Reading the tools that a computer registers: one bad tool refuses only itself.
 
-use super::incoming::field_error;
+use super::decode::field_error;
 use super::outgoing::{CommandsRegistered, RefusedTool};
 use crate::domain::tool::{EffectClass, ToolSpec, ToolState, is_tool_name};
 use crate::domain::toolbox::{Tool, Toolbox};
@@ -10,41 +10,108 @@ use std::collections::BTreeMap;
 
 /// The most tools that one computer may have.
 pub const MAX_TOOLS: usize = 256;
+/// The most bytes of one tool as JSON, its schema included.
+pub const MAX_TOOL_BYTES: usize = 16 * 1024;
+/// The most bytes of all tools of one computer.
+pub const MAX_TOOLS_BYTES: usize = 256 * 1024;
+/// Refused tools that are told one by one; the rest is counted.
+const MAX_TOLD: usize = 64;
 
-/// Sorts tools into those that are good, by name, and those that are refused with a reason.
-pub fn read_tools(commands: Vec<Value>) -> (Toolbox, Vec<RefusedTool>) {
-    let mut good: BTreeMap<String, Tool> = BTreeMap::new();
-    let mut refused = Vec::new();
-    for (index, command) in commands.into_iter().enumerate() {
-        let name = command.get("name").and_then(Value::as_str);
-        let name: String = name.unwrap_or("?").chars().take(64).collect();
-        let refuse = |code: ErrorCode, field: Option<String>, why: &str| RefusedTool {
-            name: name.clone(),
-            code: code.as_str(),
-            field: field.map(|f| match f.as_str() {
-                "." => format!("commands[{index}]"),
-                f => format!("commands[{index}].{f}"),
-            }),
-            hint: format!("{why}; {}", code.hint()),
-        };
-        if good.len() >= MAX_TOOLS {
-            refused.push(refuse(ErrorCode::TooManyTools, None, "one too many"));
-            continue;
-        }
-        match read_tool(command) {
-            Ok(tool) => {
-                if good.insert(tool.name.clone(), tool.into()).is_some() {
-                    let why = "registered twice in one message";
-                    refused.push(refuse(ErrorCode::DuplicateTool, Some("name".into()), why));
-                }
-            }
-            Err((code, field, why)) => refused.push(refuse(code, field, &why)),
-        }
-    }
-    (good.into_values().collect(), refused)
+/// The tools that a computer has registered on its connection, by size: however they come, in `hello` or one by one,
+/// they stay within the bounds.
+#[derive(Debug, Default)]
+pub struct ToolShelf {
+    sizes: BTreeMap<String, usize>,
+    bytes: usize,
 }
 
-fn read_tool(mut command: Value) -> Result<ToolSpec, (ErrorCode, Option<String>, String)> {
+impl ToolShelf {
+    /// Sorts tools into those that are good, by name, and those that are refused with a reason.
+    pub fn read(&mut self, commands: Vec<Value>) -> (Toolbox, Vec<RefusedTool>) {
+        let mut good: BTreeMap<String, Tool> = BTreeMap::new();
+        let mut refused = Vec::new();
+        let mut untold = 0usize;
+        for (index, command) in commands.into_iter().enumerate() {
+            let name = command.get("name").and_then(Value::as_str);
+            let name: String = name.unwrap_or("?").chars().take(64).collect();
+            let (code, field, why) = match self.take(command) {
+                Ok(tool) => match good.insert(tool.name.clone(), tool.into()) {
+                    None => continue,
+                    Some(_) => (
+                        ErrorCode::DuplicateTool,
+                        Some("name".into()),
+                        "registered twice in one message".to_owned(),
+                    ),
+                },
+                Err(refusal) => refusal,
+            };
+            if refused.len() >= MAX_TOLD {
+                untold += 1;
+                continue;
+            }
+            refused.push(RefusedTool {
+                name,
+                code: code.as_str(),
+                field: field.map(|f: String| match f.as_str() {
+                    "." => format!("commands[{index}]"),
+                    f => format!("commands[{index}].{f}"),
+                }),
+                hint: format!("{why}; {}", code.hint()),
+            });
+        }
+        if untold > 0 {
+            refused.push(RefusedTool {
+                name: "?".to_owned(),
+                code: ErrorCode::TooManyTools.as_str(),
+                field: None,
+                hint: format!("{untold} more were refused; mend the others first"),
+            });
+        }
+        (good.into_values().collect(), refused)
+    }
+
+    fn take(&mut self, command: Value) -> Result<ToolSpec, Refusal> {
+        let bytes = command.to_string().len();
+        if bytes > MAX_TOOL_BYTES {
+            let why = format!("it has {bytes} bytes");
+            return Err((ErrorCode::ToolTooLarge, None, why));
+        }
+        let tool = read_tool(command)?;
+        if self.keep(&tool.name, bytes) {
+            return Ok(tool);
+        }
+        let why = "one too many, or too much together".to_owned();
+        Err((ErrorCode::TooManyTools, None, why))
+    }
+
+    /// Takes a tool of which the server itself wrote the description; false if there are too many.
+    pub fn put(&mut self, tool: &ToolSpec) -> bool {
+        self.keep(&tool.name, tool.name.len())
+    }
+
+    /// Takes tools off.
+    pub fn remove(&mut self, names: &[String]) {
+        for name in names {
+            self.bytes -= self.sizes.remove(name).unwrap_or(0);
+        }
+    }
+
+    fn keep(&mut self, name: &str, bytes: usize) -> bool {
+        let before = self.sizes.get(name).copied();
+        let sum = self.bytes - before.unwrap_or(0) + bytes;
+        let fits = sum <= MAX_TOOLS_BYTES && (before.is_some() || self.sizes.len() < MAX_TOOLS);
+        if fits {
+            self.sizes.insert(name.to_owned(), bytes);
+            self.bytes = sum;
+        }
+        fits
+    }
+}
+
+/// Code, field and words.
+type Refusal = (ErrorCode, Option<String>, String);
+
+fn read_tool(mut command: Value) -> Result<ToolSpec, Refusal> {
     if let Some(schema) = command.get_mut("args_schema") {
         mend_schema(schema);
     }
@@ -174,7 +241,7 @@ mod tests {
 
     #[test]
     fn one_bad_tool_refuses_only_itself() {
-        let (good, refused) = read_tools(vec![
+        let (good, refused) = ToolShelf::default().read(vec![
             json!({"name": "dig", "args_schema": []}),
             json!({"name": "two words"}),
             json!({"description": "nameless"}),
@@ -200,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_schema_that_cannot_be_used_refuses_its_tool_with_the_reason() {
-        let (good, refused) = read_tools(vec![
+        let (good, refused) = ToolShelf::default().read(vec![
             json!({"name": "dig", "args_schema": {"type": "object"}}),
             json!({"name": "fly", "args_schema": {"type": "objekt"}}),
             json!({"name": "swim", "args_schema": {"$ref": "http://host/schema.json"}}),
@@ -217,7 +284,8 @@ mod tests {
 
     #[test]
     fn empty_tables_of_lua_are_read_as_what_has_to_stand_there() {
-        let (good, refused) = read_tools(vec![json!({"name": "dig", "args_schema": {
+        let (good, refused) =
+            ToolShelf::default().read(vec![json!({"name": "dig", "args_schema": {
             "type": "object", "properties": [], "required": {}, "additionalProperties": [],
             "allOf": [{"properties": {"side": []}}]}})]);
         assert!(refused.is_empty(), "{refused:?}");
@@ -227,10 +295,51 @@ mod tests {
         assert_eq!(schema["allOf"][0]["properties"]["side"], json!({}));
     }
 
+    fn names(count: std::ops::Range<usize>) -> Vec<Value> {
+        count.map(|i| json!({"name": format!("t{i}")})).collect()
+    }
+
     #[test]
-    fn a_flood_of_tools_is_cut_off() {
-        let many = (0..300).map(|i| json!({"name": format!("t{i}")})).collect();
-        let (good, refused) = read_tools(many);
+    fn a_flood_of_tools_is_cut_off_also_when_it_comes_in_many_messages() {
+        let mut shelf = ToolShelf::default();
+        let (good, refused) = shelf.read(names(0..300));
         assert_eq!((good.len(), refused.len()), (MAX_TOOLS, 44));
+        for from in 1..50 {
+            let (good, refused) = shelf.read(names(from * 300..from * 300 + 10));
+            assert_eq!((good.len(), refused.len()), (0, 10));
+            assert_eq!(refused[0].code, "too_many_tools");
+        }
+        // One that is there may be replaced, and one that went makes room.
+        assert_eq!(shelf.read(names(7..8)).0.len(), 1);
+        shelf.remove(&["t7".to_owned(), "never was".to_owned()]);
+        assert_eq!(shelf.read(names(1000..1002)).0.len(), 1);
+    }
+
+    #[test]
+    fn a_tool_with_a_giant_schema_and_too_many_large_ones_are_refused() {
+        let large = |name: &str, bytes: usize| json!({"name": name, "args_schema": {"description": "x".repeat(bytes)}});
+        let mut shelf = ToolShelf::default();
+        let (good, refused) = shelf.read(vec![large("a", MAX_TOOL_BYTES), json!({"name": "b"})]);
+        assert_eq!(good.names().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(
+            (refused[0].name.as_str(), refused[0].code),
+            ("a", "tool_too_large")
+        );
+        let many = (0..40).map(|i| large(&format!("t{i}"), 10_000)).collect();
+        let (good, refused) = shelf.read(many);
+        assert!((20..30).contains(&good.len()), "{}", good.len());
+        assert_eq!(refused[0].code, "too_many_tools");
+        assert!(shelf.bytes <= MAX_TOOLS_BYTES);
+    }
+
+    #[test]
+    fn a_message_full_of_rubbish_gets_a_short_answer() {
+        let (_, refused) = ToolShelf::default().read(vec![json!({}); 40_000]);
+        assert_eq!(refused.len(), MAX_TOLD + 1);
+        assert!(
+            refused[MAX_TOLD].hint.starts_with("39936 more"),
+            "{}",
+            refused[MAX_TOLD].hint
+        );
     }
 }
