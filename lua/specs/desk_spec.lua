@@ -127,6 +127,13 @@ specs["desk: without an answer, tasks are those that this computer has heard of"
     check.same(answers(computer, "r3")[1][2].is_local, true)
 end
 
+specs["desk: a server that does not know the question is not waited for"] = function()
+    local computer, event = desk_world()
+    event("ccfleet_request", "r", "tasks")
+    server_says(computer, event, { type = "error", error = "not served", code = "unsupported" })
+    check.same(answers(computer, "r")[1][2].is_local, true)
+end
+
 specs["desk: an open question is shown and answered once"] = function()
     local computer, event = desk_world()
     server_says(computer, event, { type = "task_update", task_id = "t", status = "waiting_for_user" })
@@ -139,18 +146,25 @@ specs["desk: an open question is shown and answered once"] = function()
     check.same(answers(computer, "r3")[1][3], "no_such_question")
 end
 
-specs["desk: an order to stop is taken unless the server refuses it"] = function()
+specs["desk: an order to stop is done when the server has read on, and a refusal has its reason"] = function()
     local computer, event = desk_world()
     event("ccfleet_request", "r", "stop", { scope = "own" })
     check.same(computer:last_sent("stop").scope, "own")
-    computer.now = computer.now + 1
-    event("tick")
+    check.same(#answers(computer, "r"), 0)
+    server_says(computer, event, { type = "pong", nonce = computer:last_sent("ping").nonce })
     check.same(answers(computer, "r")[1][1], true)
+
+    computer.now = computer.now + 1
     event("ccfleet_request", "r2", "stop", { scope = "fleet" })
-    server_says(computer, event, { type = "error", error = "not yours", code = "not_allowed" })
+    server_says(computer, event, { type = "error", error = "not yours", code = "not_allowed",
+        request_id = computer:last_sent("stop").request_id })
+    server_says(computer, event, { type = "pong", nonce = computer:last_sent("ping").nonce })
     check.same(answers(computer, "r2"), { { false, "not yours", "not_allowed" } })
+
     event("ccfleet_request", "r3", "resume", {})
     check.same(computer:last_sent("resume").scope, "own")
+    server_says(computer, event, { type = "error", error = "unknown", code = "unknown_type" })
+    check.same(answers(computer, "r3"), { { false, "unknown", "unknown_type" } })
 end
 
 specs["desk: it keeps sixteen requests at most, and knows what it cannot do"] = function()

@@ -93,7 +93,10 @@ fn refused(state: &TaskState, inputs: &Inputs, address: &Address, refusal: Refus
         Refusal::CannotTell => match on {
             Some(id) if !inputs.fleet.has(id) => unknown_computer(id),
             Some(id) => fail("offline", format!("{id} has registered no tools yet")),
-            None => fail("offline", "no computer was ever connected".to_owned()),
+            None => fail(
+                "offline",
+                "no computer has registered a tool yet".to_owned(),
+            ),
         },
         Refusal::Arguments(problems) => fail("bad_args", problems.join("; ")),
     }

@@ -2,6 +2,8 @@
 
 mod demo;
 mod document_001;
+mod fleet_commands;
+mod ingame;
 mod real_model;
 mod recovery;
 mod serving;

@@ -203,7 +203,7 @@ impl ComputerCell {
         self.change(|known| {
             for record in records {
                 let former = known.records.get(&record.name);
-                if former.is_none_or(|former| record.is_newer_than(former)) {
+                if former.is_none_or(|former| record.replaces(former)) {
                     known.records.insert(record.name.clone(), record);
                 }
             }

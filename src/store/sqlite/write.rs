@@ -302,14 +302,17 @@ fn save_computer(transaction: &Transaction<'_>, record: &ComputerRecord) -> rusq
     Ok(())
 }
 
-/// What a later call told stays, also if an earlier one is resolved afterwards.
+/// As [`ToolRecord::replaces`]: what a later call told stays, also if an earlier one is resolved afterwards, and what was
+/// activated stays so when it is written once more.
 fn save_tool(transaction: &Transaction<'_>, record: &ToolRecord) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "INSERT INTO tools (client_id, name, state, tool_version, seq) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (client_id, name) DO UPDATE SET
                  state = excluded.state, tool_version = excluded.tool_version, seq = excluded.seq
-             WHERE tools.seq IS NULL OR excluded.seq IS NULL OR excluded.seq >= tools.seq",
+             WHERE (tools.seq IS NULL OR excluded.seq IS NULL OR excluded.seq >= tools.seq)
+               AND NOT (excluded.state = 'draft' AND tools.state = 'active'
+                        AND coalesce(excluded.tool_version = tools.tool_version, 0))",
         )?
         .execute(params![
             record.client_id.as_str(),
