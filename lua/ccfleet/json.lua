@@ -17,6 +17,8 @@ local json = {}
 
 -- Deeper values are cut: JSON readers stop at about 128 levels, and Lua's own stack ends too.
 local MAX_DEPTH = 100
+-- Texts from so many bytes on are worth a breath each.
+local LONG_TEXT = 4096
 
 local ARRAY = { __name = "json array" }
 
@@ -145,6 +147,7 @@ function encode_value(value, out, path)
     elseif kind == "table" then
         encode_table(value, out, path)
     elseif kind == "string" then
+        if path.breathe and #value > LONG_TEXT then path.breathe() end
         encode_string(value, out)
     elseif kind == "number" then
         put(out, encode_number(value))
@@ -183,6 +186,9 @@ local function utf8_char(code)
     return string.char(240 + math.floor(code / 262144), 128 + math.floor(code / 4096) % 64) .. last_two
 end
 
+local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
+local LETTER_U = 117
+
 local UNESCAPES = {
     ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t",
 }
@@ -205,36 +211,27 @@ local function decode_unicode_escape(s, position)
     return "\239\191\189", position + 6
 end
 
--- The escapes of a string one by one.
-local function decode_escapes(s, position)
-    local out, count = {}, 0
+-- A piece of a string without `\u`.
+local function unescape(piece)
+    return (piece:gsub("\\(.)", UNESCAPES))
+end
+
+-- Where the string ends and where its `\u` escapes are. Makes no strings: hundreds of thousands of small ones bring
+-- CraftOS-PC to a halt.
+local function scan_string(s, position)
+    local unicode
     while true do
         local stop = s:find('["\\]', position)
         if not stop then malformed(position, "string without end") end
-        count = count + 1
-        out[count] = s:sub(position, stop - 1)
-        if s:byte(stop) == 34 then return table.concat(out), stop + 1 end
-
-        count = count + 1
-        local kind = s:sub(stop + 1, stop + 1)
-        if kind == "u" then
-            out[count], position = decode_unicode_escape(s, stop)
-        else
-            out[count] = UNESCAPES[kind] or malformed(stop, "bad escape")
-            position = stop + 2
+        if s:byte(stop) == QUOTE then return stop, unicode end
+        local kind = s:byte(stop + 1)
+        if kind == LETTER_U then
+            unicode = unicode or {}
+            unicode[#unicode + 1] = stop
+        elseif not kind or not UNESCAPES[string.char(kind)] then
+            malformed(stop, "bad escape")
         end
-    end
-end
-
--- The place of the quote that ends the string, or nil: one with an even number of backslashes before it.
-local function closing_quote(s, position)
-    local quote = position - 1
-    while true do
-        quote = s:find('"', quote + 1, true)
-        if not quote then return nil end
-        local first = quote
-        while first > position and s:byte(first - 1) == 92 do first = first - 1 end
-        if (quote - first) % 2 == 0 then return quote end
+        position = stop + 2
     end
 end
 
@@ -243,14 +240,18 @@ local function decode_string(s, position)
     -- Mostly there is nothing to be undone in it.
     local plain, after = s:match('^([^"\\]*)"()', position)
     if plain then return plain, after end
-
-    -- A file's content is long and has many escapes, but of the short ones: all at once.
-    local quote = closing_quote(s, position)
-    if not quote then malformed(position, "string without end") end
-    local piece = s:sub(position, quote - 1)
-    local decoded, known = piece:gsub('\\(["\\/bfnrt])', UNESCAPES)
-    if select(2, piece:gsub("\\.", "")) == known then return decoded, quote + 1 end
-    return decode_escapes(s, position)
+    local stop, unicode = scan_string(s, position)
+    if not unicode then return unescape(s:sub(position, stop - 1)), stop + 1 end
+    local out = {}
+    for _, at in ipairs(unicode) do
+        -- The second half of a pair has been read with the first.
+        if at >= position then
+            out[#out + 1] = unescape(s:sub(position, at - 1))
+            out[#out + 1], position = decode_unicode_escape(s, at)
+        end
+    end
+    out[#out + 1] = unescape(s:sub(position, stop - 1))
+    return table.concat(out), stop + 1
 end
 
 local SPACE = { [32] = true, [9] = true, [13] = true, [10] = true }
@@ -260,8 +261,6 @@ local function skip_space(s, position)
     if not SPACE[s:byte(position)] then return position end
     return s:find("[^ \t\r\n]", position) or #s + 1
 end
-
-local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
 
 local decode_value
 

@@ -1,10 +1,10 @@
 //! What a computer gets when it asks, through the same routes as in the server.
 
 use super::*;
+use actix_web::App;
 use actix_web::body::to_bytes;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use actix_web::App;
 use actix_web::test::{TestRequest, call_service, init_service};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -38,7 +38,12 @@ async fn the_manifest_lists_every_file_with_its_size_and_hash() {
     let manifest = manifest().await;
     assert_eq!(manifest["version"], library_version());
     let files = manifest["files"].as_array().unwrap();
-    for path in ["host.lua", "boot.lua", "ccfleet/init.lua", "programs/fleet.lua"] {
+    for path in [
+        "host.lua",
+        "boot.lua",
+        "ccfleet/init.lua",
+        "programs/fleet.lua",
+    ] {
         assert!(files.iter().any(|file| file["path"] == path), "{path}");
     }
     for file in files {
@@ -51,7 +56,10 @@ async fn the_manifest_lists_every_file_with_its_size_and_hash() {
         assert_eq!(header_of(&response, ETAG), tag);
         let text = body(response).await;
         assert_eq!(file["bytes"], text.len());
-        assert!(text.is_ascii(), "{path}: text files before CC 1.109 garble the rest");
+        assert!(
+            text.is_ascii(),
+            "{path}: text files before CC 1.109 garble the rest"
+        );
     }
 }
 
@@ -115,7 +123,11 @@ async fn what_a_client_has_is_not_sent_again() {
         let tag = header_of(&get(path, &[]).await, ETAG);
         for known in [tag.clone(), format!("\"x\", W/{tag}"), "*".to_owned()] {
             let response = get(path, &[(IF_NONE_MATCH.as_str(), &known)]).await;
-            assert_eq!(response.status(), StatusCode::NOT_MODIFIED, "{path} {known}");
+            assert_eq!(
+                response.status(),
+                StatusCode::NOT_MODIFIED,
+                "{path} {known}"
+            );
             assert_eq!(header_of(&response, ETAG), tag);
             assert!(body(response).await.is_empty());
         }
@@ -126,7 +138,12 @@ async fn what_a_client_has_is_not_sent_again() {
 
 #[actix_web::test]
 async fn the_installer_knows_the_address_that_it_was_asked_at() {
-    for host in ["192.168.1.10:8080", "fleet.example", "[::1]:8080", "my-pc:1"] {
+    for host in [
+        "192.168.1.10:8080",
+        "fleet.example",
+        "[::1]:8080",
+        "my-pc:1",
+    ] {
         let headers = [
             ("host", host),
             ("x-forwarded-host", "evil.example"),
