@@ -128,6 +128,7 @@ fn thousand() -> Vec<KnownComputer> {
                 last_seen_ms: 0,
             },
             lane: Default::default(),
+            tools: Vec::new(),
         })
         .collect()
 }

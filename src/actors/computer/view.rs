@@ -272,6 +272,11 @@ impl ComputerCell {
         self.promised.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// What was on its way to a lane that failed never arrives.
+    pub(in crate::actors) fn forget_promises(&self) {
+        self.promised.store(0, Ordering::Relaxed);
+    }
+
     /// A call that was routed here has arrived, or will not.
     pub(in crate::actors) fn promise_kept(&self) {
         let less = |promised: usize| promised.checked_sub(1);
