@@ -3,17 +3,24 @@
 use super::{AppError, Leaves};
 use crate::actors::computer::CallLookup;
 use crate::actors::computer::lane::LaneLimits;
-use crate::actors::connection::{ConnectionDeps, ConnectionSettings, TaskDesk, TaskLookup};
+use crate::actors::connection::asks::TasksOf;
+use crate::actors::connection::{
+    ConnectionDeps, ConnectionSettings, TaskDesk, TaskLister, TaskLookup,
+};
 use crate::actors::journal::JournalReader;
+use crate::actors::journal::messages::JournalError;
 use crate::actors::registry::messages::{CloseConnections, SetListener};
 use crate::actors::registry::router::Router;
 use crate::actors::registry::{Registry, RegistryLinks};
 use crate::actors::supervisor::Supervisor;
 use crate::config::Settings;
+use crate::domain::task::TaskStatus;
 use crate::http::ws::WsGate;
 use crate::http::{ComputerBody, Source, library_version};
+use crate::store::TaskQuery;
+use crate::wire::api::TaskBody;
 use crate::wire::frames::outgoing::Library;
-use actix::{Actor, Addr};
+use actix::{Actor, Addr, Arbiter};
 use actix_web::web::ServiceConfig;
 use std::sync::{Arc, OnceLock};
 
@@ -42,12 +49,17 @@ impl Fleet {
         let registry = Registry::new(router.clone(), known, limits, links, Vec::new()).start();
         let desk = Arc::default();
         let gate = WsGate::new(ConnectionDeps {
-            settings: Arc::new(connection_settings(leaves)),
-            register: registry.clone().recipient(),
-            gone: registry.clone().recipient(),
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
+            list_tasks: Some(list_tasks(&leaves.reader)),
+            ..ConnectionDeps::new(
+                connection_settings(leaves),
+                registry.clone().recipient(),
+                registry.clone().recipient(),
+            )
         });
+        // Lanes and tasks run here too.
+        let gate = gate.at_home(Arbiter::current());
         Ok(Fleet {
             router,
             registry,
@@ -65,6 +77,7 @@ impl Fleet {
             start: supervisor.clone().recipient(),
             cancel: supervisor.clone().recipient(),
             answer: supervisor.clone().recipient(),
+            event: supervisor.clone().recipient(),
         };
         // A fleet meets one supervisor in its life.
         let _ = self.desk.set(desk);
@@ -77,6 +90,10 @@ impl Fleet {
             let computers = computers.collect();
             Box::pin(async { Some(computers) })
         })
+    }
+
+    pub(super) fn gate(&self) -> WsGate {
+        self.gate.clone()
     }
 
     pub(super) fn routes(&self) -> Arc<dyn Fn(&mut ServiceConfig) + Send + Sync> {
@@ -115,6 +132,8 @@ fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
         program_ping: server.program_ping,
         window: server.window as usize,
         max_frame_bytes: server.max_frame_bytes,
+        max_to_computer: server.max_to_computer,
+        max_from_computer: server.max_from_computer,
         ..ConnectionSettings::new(identity.server_id.clone(), identity.journal_epoch, library)
     }
 }
@@ -133,6 +152,52 @@ fn find_task(reader: &JournalReader) -> TaskLookup {
     Arc::new(move |task_id| {
         let reader = reader.clone();
         Box::pin(async move { reader.task(task_id).await.ok()?.client_id })
+    })
+}
+
+/// The newest tasks of a computer, and all that are open.
+fn list_tasks(reader: &JournalReader) -> TaskLister {
+    const RECENT: usize = 50;
+    const OPEN: usize = 100;
+    let reader = reader.clone();
+    Arc::new(move |of: TasksOf| {
+        let reader = reader.clone();
+        Box::pin(async move {
+            let words = |error: JournalError| error.to_string();
+            if let Some(task_id) = of.task_id {
+                return match reader.task(task_id).await {
+                    Ok(task) if task.client_id.as_ref() == Some(&of.client_id) => {
+                        Ok(vec![TaskBody::from(&task)])
+                    }
+                    // Another computer's task is none that this one may know of.
+                    Ok(_) | Err(JournalError::NoTask(_)) => Ok(Vec::new()),
+                    Err(error) => Err(words(error)),
+                };
+            }
+            let newest = |status: Option<TaskStatus>, limit: usize| TaskQuery {
+                status,
+                kind: None,
+                client_id: Some(of.client_id.clone()),
+                owner: None,
+                before: None,
+                limit,
+            };
+            let mut tasks = reader
+                .tasks(newest(None, RECENT))
+                .await
+                .map_err(words)?
+                .tasks;
+            let mut open = Vec::new();
+            for status in TaskStatus::OPEN {
+                let page = reader.tasks(newest(Some(status), OPEN)).await;
+                open.extend(page.map_err(words)?.tasks);
+            }
+            open.retain(|task| tasks.iter().all(|known| known.task_id != task.task_id));
+            open.sort_by_key(|task| std::cmp::Reverse(task.created_at_ms));
+            open.truncate(OPEN);
+            tasks.extend(open);
+            Ok(tasks.iter().map(TaskBody::from).collect())
+        })
     })
 }
 

@@ -7,6 +7,7 @@ mod computers;
 mod extract;
 mod guard;
 mod health;
+pub mod listen;
 mod lua;
 mod problem;
 mod questions;
@@ -18,7 +19,7 @@ mod tests;
 mod tools;
 pub mod ws;
 #[cfg(test)]
-mod ws_client;
+pub(crate) mod ws_client;
 #[cfg(test)]
 mod ws_tests;
 
@@ -147,6 +148,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/computers").route(web::get().to(computers::list)))
         .service(at("/questions").route(web::get().to(questions::list)))
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
+        .service(at("/tools").route(web::get().to(tools::list)))
         .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(at("/status").route(web::get().to(health::status)));
     routes_for_computers(config);

@@ -153,6 +153,7 @@ impl Author {
             },
             summary: self.summary(),
             idempotency_key: None,
+            tools: Vec::new(),
         }
     }
 

@@ -4,7 +4,6 @@ use super::*;
 use crate::actors::connection::messages::{CloseConnection, ConnectionId, Probe};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{ClientId, Generation, QuestionId};
-use crate::domain::tool::ToolSpec;
 use lane::Receipt;
 use messages::{CallNews, Dispatch, PlaceCall, QuestionNotice};
 use serde_json::json;
@@ -73,6 +72,7 @@ async fn bench() -> Bench {
     });
     let (tools_changed, _) = ear();
     let links = ComputerLinks {
+        index: ToolIndex::default(),
         tools_changed,
         notice_delivered: None,
         find_call: Some(find),
@@ -81,9 +81,8 @@ async fn bench() -> Bench {
     let (to_client, out) = ear();
     let (close, _) = ear::<CloseConnection>();
     let connection = ConnectionId::next();
-    let dig: ToolSpec = serde_json::from_value(json!({"name": "dig"})).unwrap();
     let registration = Registration {
-        tools: [("dig".to_owned(), dig)].into(),
+        tools: serde_json::from_value(json!([{"name": "dig"}])).unwrap(),
         ..Registration::default()
     };
     let attach = Attach {

@@ -3,11 +3,11 @@
 use crate::actors::computer::link::ComputerPort;
 use crate::actors::connection::messages::{ConnectionId, ConnectionLink};
 use crate::domain::ids::ClientId;
-use crate::domain::tool::ToolSpec;
+use crate::domain::toolbox::Toolbox;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A computer came, went, or changed its tools. A fact for the supervisor, which wakes tasks that wait for it.
 #[derive(Debug, Clone, Message)]
@@ -36,8 +36,9 @@ pub struct Registration {
     pub groups: Vec<String>,
     pub library_version: Option<String>,
     pub features: Vec<String>,
-    pub tools: BTreeMap<String, ToolSpec>,
-    /// Every tool that it ever had: a bare name that it once owned stays on it.
+    /// As the computer registered them; what counts is in [`crate::actors::computer::view::ComputerCell::tools`].
+    pub tools: Toolbox,
+    /// Tools that it had and has no more: a bare name that it once owned stays on it.
     pub once_owned: BTreeSet<String>,
     /// It speaks only source document 001.
     pub legacy: bool,
@@ -65,6 +66,8 @@ pub struct RegisterComputer {
 pub struct Registered {
     pub session_secret: String,
     pub port: ComputerPort,
+    /// Its tools, in the states that count.
+    pub tools: Toolbox,
 }
 
 /// Why a connection may not speak for a computer.
@@ -94,3 +97,43 @@ pub struct ToolsChanged {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct CloseConnections;
+
+/// No new call is dispatched, and running ones are cancelled. Acts first, is written down second, and holds over
+/// restarts until [`ResumeCalls`]. Needs no model and waits behind no call.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StopReport, StopError>")]
+pub struct StopCalls {
+    /// None = the whole fleet, also computers that are not known yet.
+    pub client_id: Option<ClientId>,
+    /// Who asked for it: a person's name, or the computer at which it was typed.
+    pub by: String,
+}
+
+/// Calls are dispatched again. For a computer that had done more than the journal knows this is the word of an
+/// operator that its effects may flow again (design section 8, "Backups and clones").
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StopReport, StopError>")]
+pub struct ResumeCalls {
+    /// None = the whole fleet, with every computer that was stopped alone.
+    pub client_id: Option<ClientId>,
+    pub by: String,
+}
+
+/// What a stop or a resume did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StopReport {
+    /// Computers that are stopped now, or go on now, and were not before.
+    pub computers: usize,
+    /// Calls that were running or had their turn, and were told to stop.
+    pub cancelled_calls: usize,
+}
+
+/// Why a stop or a resume is not complete.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StopError {
+    #[error("no computer \"{0}\" was ever connected")]
+    UnknownComputer(ClientId),
+    /// It is done, and would not outlive a restart.
+    #[error("it is done, but could not be written down: {0}")]
+    NotStored(String),
+}

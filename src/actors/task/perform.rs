@@ -133,11 +133,12 @@ impl Task {
     fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
         // That of an earlier call; this one's lane tells whether it has to wait.
         self.stop_offline_timer(ctx);
-        let lane = match self
-            .deps
-            .router
-            .route(&call.target, self.state.home(), &call.tool)
-        {
+        let lane = match self.deps.router.route_call(
+            &call.target,
+            self.state.home(),
+            &call.tool,
+            Some(&call.args),
+        ) {
             Ok(lane) => lane,
             Err(no_route) => return self.not_placed(call, no_route, ctx),
         };
@@ -150,16 +151,8 @@ impl Task {
             timeout_ms: call.timeout_ms,
             reply_to: ctx.address().recipient(),
         };
-        if lane.place.try_send(place).is_err() {
-            let message = format!("{} has too much to do", lane.client_id);
-            return self.not_placed(
-                call,
-                NoRoute {
-                    reason: NoRouteReason::Busy,
-                    message,
-                },
-                ctx,
-            );
+        if let Err(busy) = lane.try_place(place) {
+            return self.not_placed(call, busy, ctx);
         }
         self.lanes.insert(call.call_id.clone(), lane);
     }
@@ -272,7 +265,11 @@ impl Task {
             return;
         }
         if self.is_direct_call() {
-            return self.give_up_place(call, "is offline or does not answer", ctx);
+            let lane = self.lanes.get(&call.call_id);
+            let now_ms = (self.deps.clock)();
+            let stands = lane.map_or("is offline".to_owned(), |l| l.view.whereabouts(now_ms));
+            let why = format!("has \"{}\" but {stands}", call.tool);
+            return self.give_up_place(call, &why, ctx);
         }
         let timeout = self.deps.settings.calls.offline_timeout;
         let call_id = call.call_id.clone();

@@ -133,6 +133,7 @@ away! {
     OutcomeStored => "stored",
     CancelCall => "cancel",
     TaskNotice => "notice",
+    ToolsTold => "tools",
 }
 
 fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
@@ -143,8 +144,7 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
     .start();
     let tools = fleet().computers.remove(0).tools;
     let registration = Registration {
-        once_owned: tools.iter().map(|t| t.name.clone()).collect(),
-        tools: tools.into_iter().map(|t| (t.name.clone(), t)).collect(),
+        tools,
         ..Registration::default()
     };
     let client_id = ClientId::parse(name).unwrap();
@@ -157,7 +157,8 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
         stored: addr.clone().recipient(),
         cancel: addr.clone().recipient(),
         notice: addr.clone().recipient(),
-        question: addr.recipient(),
+        question: addr.clone().recipient(),
+        tools: addr.recipient(),
         view: Arc::new(view),
     })
 }

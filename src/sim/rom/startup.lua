@@ -32,9 +32,10 @@ completes("alias", function(c) return nil, c.program end)
 completes("shell", function(c) return { c.programWithArgs, 1, many = true } end)
 completes("monitor", function(c) return { c.peripheral, true }, { c.programWithArgs, 2, many = true } end)
 
+-- A startup file runs first, then every file of the folder: there can be both.
 local function run_startup()
-  if fs.exists("/startup.lua") and not fs.isDir("/startup.lua") then return shell.run("/startup.lua") end
-  if fs.exists("/startup") and not fs.isDir("/startup") then return shell.run("/startup") end
+  local file = shell.resolveProgram("/startup")
+  if file then shell.run("/" .. file) end
   if fs.isDir("/startup") then
     for _, name in ipairs(fs.list("/startup")) do
       local path = fs.combine("startup", name)
