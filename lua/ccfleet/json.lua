@@ -219,13 +219,14 @@ end
 -- Where the string ends and where its `\u` escapes are. Makes no strings: hundreds of thousands of small ones bring
 -- CraftOS-PC to a halt.
 local function scan_string(s, position)
-    local unicode = {}
+    local unicode
     while true do
         local stop = s:find('["\\]', position)
         if not stop then malformed(position, "string without end") end
         if s:byte(stop) == QUOTE then return stop, unicode end
         local kind = s:byte(stop + 1)
         if kind == LETTER_U then
+            unicode = unicode or {}
             unicode[#unicode + 1] = stop
         elseif not kind or not UNESCAPES[string.char(kind)] then
             malformed(stop, "bad escape")
@@ -234,32 +235,13 @@ local function scan_string(s, position)
     end
 end
 
--- The place of the quote that ends the string, or nil: one with an even number of backslashes before it.
-local function closing_quote(s, position)
-    local quote = position - 1
-    while true do
-        quote = s:find('"', quote + 1, true)
-        if not quote then return nil end
-        local first = quote
-        while first > position and s:byte(first - 1) == 92 do first = first - 1 end
-        if (quote - first) % 2 == 0 then return quote end
-    end
-end
-
 -- `position` is that of the first character after the opening quote.
 local function decode_string(s, position)
     -- Mostly there is nothing to be undone in it.
     local plain, after = s:match('^([^"\\]*)"()', position)
     if plain then return plain, after end
-
-    -- A file's content is long and has many escapes, but of the short ones: all at once.
-    local quote = closing_quote(s, position)
-    if not quote then malformed(position, "string without end") end
-    local piece = s:sub(position, quote - 1)
-    local decoded, known = piece:gsub('\\(["\\/bfnrt])', UNESCAPES)
-    if select(2, piece:gsub("\\.", "")) == known then return decoded, quote + 1 end
-
     local stop, unicode = scan_string(s, position)
+    if not unicode then return unescape(s:sub(position, stop - 1)), stop + 1 end
     local out = {}
     for _, at in ipairs(unicode) do
         -- The second half of a pair has been read with the first.

@@ -349,9 +349,16 @@ end
 
 specs["screen: text fits its width and holds nothing that the screen cannot show"] = function()
     check.same(screen.fit("a\nb\tc", 10), "a b c")
-    check.same(screen.fit("h\195\169llo \240\159\152\128", 20), "h?llo ?")
+    check.same(screen.fit("h\195\169llo \240\159\152\128", 20), "h\233llo ?")
+    check.same(screen.fit("\195\164\195\164\195\164", 3), "\228\228\228")
     check.same(#screen.fit(("x"):rep(50), 10), 10)
     check.same(screen.fit("abc", 2), "ab")
+end
+
+specs["screen: what Latin-1 can say is shown, whether the server said it or it was typed here"] = function()
+    check.same(screen.plain("gr\195\164ber, na\195\175ve"), "gr\228ber, na\239ve", "UTF-8")
+    check.same(screen.plain("gr\228ber\255, \228"), "gr\228ber\255, \228", "Latin-1")
+    check.same(screen.plain("\226\130\172 5 \240\159\152\128! \194\133 \197\130\195\179"), "? 5 ?! ? ?\243", "beyond")
 end
 
 -- A terminal whose lines can be read.
