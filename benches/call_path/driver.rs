@@ -200,6 +200,7 @@ impl Pen {
                 .collect(),
             summary: self.summary.clone(),
             idempotency_key: None,
+            tools: Vec::new(),
             events,
         };
         self.written += append.events.len() as u64;
