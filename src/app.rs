@@ -152,6 +152,8 @@ impl App {
             cancel_task: upper.cancel_task.clone(),
             answer_question: upper.answer_question.clone(),
             open_questions: upper.open_questions.clone(),
+            stop_calls: upper.stop_calls.clone(),
+            operator_resumes: upper.operator_resumes.clone(),
             observe_journal: leaves.journal.clone().recipient(),
             subscribe: leaves.feed.clone().recipient(),
             journal: leaves.reader.clone(),

@@ -9,6 +9,7 @@ use crate::actors::gateway::Gateway;
 use crate::actors::gateway::messages::Observe;
 use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::planner::Planner;
+use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask,
@@ -41,6 +42,8 @@ pub struct Upper {
     pub cancel_task: Recipient<CancelTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
+    pub stop_calls: Recipient<StopCalls>,
+    pub operator_resumes: Recipient<OperatorResumes>,
     /// Halts all tasks where they stand.
     pub shutdown: Recipient<Shutdown>,
     /// Takes up the tasks of the last run; the error is for people.
@@ -73,6 +76,8 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
         cancel_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
+        stop_calls: fleet.registry().clone().recipient(),
+        operator_resumes: fleet.registry().clone().recipient(),
         shutdown: supervisor.recipient(),
         restore: Arc::new(move || {
             let restored = restore.send(Restore);

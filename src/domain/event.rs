@@ -167,6 +167,9 @@ pub struct CallIntended {
     pub args_hash: String,
     /// Longest time from dispatch, in milliseconds.
     pub timeout_ms: u64,
+    /// The start of the computer's program that the turn was granted for. An `effect` call is sent to no other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
 }
 
 impl TaskEvent {

@@ -299,6 +299,12 @@ pub struct TaskSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<String>>,
     pub usage: Usage,
+    /// Calls that may have left and have no outcome yet; an ended task may have some for a moment.
+    #[serde(default)]
+    pub open_calls: usize,
+    /// It has ended, and so has every call of it.
+    #[serde(default)]
+    pub sealed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     pub created_at_ms: i64,
@@ -362,6 +368,19 @@ impl TaskState {
         self.steps.iter().flat_map(|step| &step.calls)
     }
 
+    /// Calls that have left, or may have, and have no outcome yet.
+    pub fn open_intents(&self) -> usize {
+        let open = self
+            .calls()
+            .filter(|call| call.is_open() && call.intended.is_some());
+        open.count()
+    }
+
+    /// Whether the task is over with every call: it has ended, and each of its calls has its outcome.
+    pub fn is_sealed(&self) -> bool {
+        self.status.is_final() && self.open_intents() == 0
+    }
+
     pub fn call(&self, call_id: &CallId) -> Option<&CallRecord> {
         self.calls().rev().find(|call| &call.call_id == call_id)
     }
@@ -416,6 +435,8 @@ impl TaskState {
             metadata: created.map(|c| c.metadata.clone()).unwrap_or_default(),
             allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
             usage: self.usage,
+            open_calls: self.open_intents(),
+            sealed: self.is_sealed(),
             parent: created.and_then(|c| c.parent.clone()),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,

@@ -11,6 +11,7 @@ mod problem;
 mod questions;
 mod server;
 mod shapes;
+mod stop;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use shapes::{ComputerBody, time};
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::{JournalError, ObserveJournal};
+use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, OpenQuestions, StartTask};
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -57,6 +59,8 @@ pub struct Api {
     pub cancel_task: Recipient<CancelTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
+    pub stop_calls: Recipient<StopCalls>,
+    pub operator_resumes: Recipient<OperatorResumes>,
     pub observe_journal: Recipient<ObserveJournal>,
     pub subscribe: Recipient<Subscribe>,
     pub journal: JournalReader,
@@ -142,6 +146,8 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tasks/{id}/events").route(web::get().to(tasks::events)))
         .service(at("/tasks/{id}/steps").route(web::get().to(tasks::steps)))
         .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
+        .service(at("/stop").route(web::post().to(stop::stop)))
+        .service(at("/resume").route(web::post().to(stop::resume)))
         .service(at("/computers").route(web::get().to(computers::list)))
         .service(at("/questions").route(web::get().to(questions::list)))
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))

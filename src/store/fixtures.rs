@@ -78,6 +78,7 @@ pub fn intended(call_id: &CallId, client_id: &ClientId, seq: Option<u64>) -> Tas
         args: json!({}),
         args_hash: "arg_1".into(),
         timeout_ms: 1000,
+        boot_id: None,
     })
 }
 

@@ -270,6 +270,7 @@ impl Bench {
             args: call.args.clone(),
             args_hash: String::new(),
             timeout_ms: 1000,
+            boot_id: None,
         }));
         self.push(TaskEvent::CallFinished {
             call_id: call.call_id,

@@ -73,6 +73,8 @@ pub struct ComputerCell {
     live: Mutex<Live>,
     /// The highest lane number granted; outlives a lane that failed.
     high_seq: AtomicU64,
+    /// How far the computer certainly came; outlives a lane that failed.
+    proven_seq: AtomicU64,
 }
 
 impl ComputerCell {
@@ -88,6 +90,7 @@ impl ComputerCell {
             registration: RwLock::new(Arc::new(registration)),
             live: Mutex::new(Live::default()),
             high_seq: AtomicU64::new(high_seq),
+            proven_seq: AtomicU64::new(0),
         }
     }
 
@@ -108,6 +111,10 @@ impl ComputerCell {
         self.high_seq.load(Ordering::Acquire)
     }
 
+    pub fn proven_seq(&self) -> u64 {
+        self.proven_seq.load(Ordering::Acquire)
+    }
+
     pub fn registration(&self) -> Arc<Registration> {
         let guard = self.registration.read();
         guard.unwrap_or_else(PoisonError::into_inner).clone()
@@ -124,9 +131,10 @@ impl ComputerCell {
     /// Shows how the lane stands.
     pub(super) fn publish<R: super::lane::Reply>(&self, lane: &Lane<R>, now_ms: i64) {
         self.high_seq.store(lane.high_seq(), Ordering::Release);
+        self.proven_seq.store(lane.proven_seq(), Ordering::Release);
         let state = if !lane.is_connected() {
             ComputerState::Offline
-        } else if lane.effects_stopped() {
+        } else if lane.is_stopped() || lane.is_behind() {
             ComputerState::Stopped
         } else if !lane.is_online() {
             ComputerState::Unresponsive

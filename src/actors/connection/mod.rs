@@ -20,6 +20,7 @@ use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection
 use crate::actors::registry::messages::{ClientGone, RegisterComputer};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask};
 use crate::domain::ids::{ClientId, TaskId};
+use crate::store::Epoch;
 use crate::wire::MAX_FRAME_BYTES;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
@@ -55,13 +56,13 @@ pub struct ConnectionSettings {
     /// New connections from one address in a second; 0 = no limit.
     pub new_per_second: u32,
     pub server_id: String,
-    pub journal_epoch: u64,
+    pub journal_epoch: Epoch,
     pub library: Library,
 }
 
 impl ConnectionSettings {
     /// The values of the wire contract.
-    pub fn new(server_id: String, journal_epoch: u64, library: Library) -> Self {
+    pub fn new(server_id: String, journal_epoch: impl Into<Epoch>, library: Library) -> Self {
         ConnectionSettings {
             heartbeat: Duration::from_secs(15),
             program_ping: Duration::from_secs(30),
@@ -70,7 +71,7 @@ impl ConnectionSettings {
             max_frame_bytes: MAX_FRAME_BYTES,
             new_per_second: 50,
             server_id,
-            journal_epoch,
+            journal_epoch: journal_epoch.into(),
             library,
         }
     }

@@ -1,6 +1,7 @@
 //! Which tasks live: starts them, restarts them from the journal with the next generation, cancels and wakes
 //! them. actix's own supervisor does not restart after a panic, so this one does.
 
+mod late;
 pub mod messages;
 mod start;
 
@@ -60,6 +61,8 @@ pub struct Supervisor {
     unique: fn() -> String,
     deps: TaskDeps,
     live: HashMap<TaskId, Live>,
+    /// Late results of ended tasks that are being written down.
+    late: usize,
     stopping: bool,
 }
 
@@ -76,6 +79,7 @@ impl Supervisor {
                 unique: deps.unique,
                 deps: task_deps,
                 live: HashMap::new(),
+                late: 0,
                 stopping: false,
             }
         })

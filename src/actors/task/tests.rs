@@ -98,6 +98,7 @@ impl Handler<PlaceCall> for Away {
             generation: place.generation,
             what: CallNews::Queued {
                 offline: true,
+                stopped: false,
                 ahead: 0,
             },
         });
@@ -244,6 +245,7 @@ async fn a_task_that_was_cancelled_before_a_restart_never_starts_its_open_call_a
         args: json!({}),
         args_hash: String::new(),
         timeout_ms: 1000,
+        boot_id: None,
     }));
     bench.push(TaskEvent::TaskCancelled {
         reason: String::new(),
