@@ -158,6 +158,7 @@ impl App {
             subscribe: leaves.feed.clone().recipient(),
             journal: leaves.reader.clone(),
             computers: upper.computers.clone(),
+            router: upper.router.clone(),
             status: parts::status(&leaves),
             stage: stage.clone(),
             loopback,

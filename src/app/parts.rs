@@ -49,6 +49,7 @@ pub struct Upper {
     /// Takes up the tasks of the last run; the error is for people.
     pub restore: Source<Result<(), String>>,
     pub computers: Source<Vec<ComputerBody>>,
+    pub router: Router,
     /// `/ws`, and later the files for computers.
     pub routes: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
     /// Closes every connection with 1001.
@@ -87,6 +88,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
             })
         }),
         computers: fleet.computers(),
+        router: fleet.router.clone(),
         routes: fleet.routes(),
         close: fleet.close(),
     })

@@ -52,6 +52,8 @@ impl TaskStatus {
 pub struct TaskState {
     pub task_id: TaskId,
     pub generation: Generation,
+    /// Part of the ids of calls since the server was started last.
+    pub salt: Option<String>,
     /// The journal position of the last folded event; 0 = none.
     pub last_seq: u64,
     pub created: Option<TaskCreated>,
@@ -317,6 +319,7 @@ impl TaskState {
         TaskState {
             task_id,
             generation: Generation::default(),
+            salt: None,
             last_seq: 0,
             created: None,
             created_at_ms: 0,
@@ -366,6 +369,15 @@ impl TaskState {
     /// All calls, oldest first.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &CallRecord> {
         self.steps.iter().flat_map(|step| &step.calls)
+    }
+
+    /// The id of the call that the decision at journal position `position` asks for.
+    pub fn call_id(&self, position: u64, index: usize) -> CallId {
+        let id = CallId::derive(&self.task_id, self.generation, position, index);
+        match &self.salt {
+            Some(salt) => id.salted(salt),
+            None => id,
+        }
     }
 
     /// Calls that have left, or may have, and have no outcome yet.

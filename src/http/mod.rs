@@ -30,6 +30,7 @@ use crate::actors::feed::messages::Subscribe;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::{JournalError, ObserveJournal};
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
+use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, OpenQuestions, StartTask};
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -65,6 +66,8 @@ pub struct Api {
     pub subscribe: Recipient<Subscribe>,
     pub journal: JournalReader,
     pub computers: Source<Vec<ComputerBody>>,
+    /// The lanes of computers.
+    pub router: Router,
     /// Further parts of `GET /api/v1/status`, by name.
     pub status: Vec<(&'static str, Source<Value>)>,
     pub stage: StageCell,
@@ -149,6 +152,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/stop").route(web::post().to(stop::stop)))
         .service(at("/resume").route(web::post().to(stop::resume)))
         .service(at("/computers").route(web::get().to(computers::list)))
+        .service(at("/computers/{id}/queue").route(web::get().to(computers::queue)))
         .service(at("/questions").route(web::get().to(questions::list)))
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
         .service(at("/tools/call").route(web::post().to(tools::call)))

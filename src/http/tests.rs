@@ -253,6 +253,7 @@ async fn bench() -> Bench {
         observe_journal: journal.clone().recipient(),
         subscribe: feed.recipient(),
         journal: reader,
+        router: Default::default(),
         computers: Arc::new(|| Box::pin(async { Some(vec![turtle()]) })),
         status: vec![(
             "models",

@@ -679,6 +679,7 @@ fn the_time_without_a_server_does_not_count_as_time_without_the_computer() {
     bench.advance();
     bench.now_ms += 600_000;
     bench.push(TaskEvent::GenerationStarted {
+        salt: None,
         generation: Generation(2),
         reason: "the server was started".into(),
     });
@@ -805,6 +806,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             result: TaskResult::default()
         }),
         Just(TaskEvent::GenerationStarted {
+            salt: None,
             generation: Generation(2),
             reason: "crash".into()
         }),

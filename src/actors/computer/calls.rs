@@ -9,6 +9,7 @@ use super::messages::{
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::{QuestionClosed, UserQuestion};
 use actix::prelude::*;
+use std::time::Duration;
 
 impl Handler<PlaceCall> for Computer {
     type Result = ();
@@ -22,6 +23,7 @@ impl Handler<PlaceCall> for Computer {
             args: place.args,
             timeout_ms: place.timeout_ms,
             reply: place.reply_to,
+            since: Duration::ZERO,
         };
         self.with_lane(ctx, |lane, now, acts| lane.place(reservation, now, acts));
     }

@@ -56,6 +56,7 @@ fn reservation(n: u64, tool: &str) -> Reservation<Task> {
         args: json!({"n": n}),
         timeout_ms: None,
         reply: Task(n),
+        since: T0,
     }
 }
 
@@ -551,6 +552,9 @@ fn a_task_that_was_started_again_gets_the_same_turn() {
     b.place(1, "dig").place(1, "dig");
     assert_eq!(b.said(), ["1 granted Some(1)", "1 granted Some(1)"]);
 }
+
+#[path = "lane_late_tests.rs"]
+mod late;
 
 #[path = "schedules/mod.rs"]
 mod schedules;

@@ -1,7 +1,7 @@
 //! Results that came after their calls were over, on their way to the journal.
 
 use super::Computer;
-use super::messages::{LateSettled, ResumeLane, StopLane};
+use super::messages::{LateSettled, ResumeLane, ShowQueue, StopLane, WaitingCall};
 use crate::actors::supervisor::messages::LateResult;
 use crate::domain::call::CallReport;
 use crate::domain::ids::CallId;
@@ -78,6 +78,14 @@ impl Handler<LateSettled> for Computer {
             });
         }
         self.late_is_settled(&settled.call_id, ctx);
+    }
+}
+
+impl Handler<ShowQueue> for Computer {
+    type Result = Vec<WaitingCall>;
+
+    fn handle(&mut self, _: ShowQueue, _: &mut Self::Context) -> Self::Result {
+        self.lane.waiting(self.now())
     }
 }
 

@@ -62,6 +62,21 @@ pub struct LateSettled {
     pub stored: bool,
 }
 
+/// What waits for its turn, in order.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Vec<WaitingCall>")]
+pub struct ShowQueue;
+
+/// A call that waits.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct WaitingCall {
+    pub call_id: CallId,
+    pub task_id: TaskId,
+    pub tool: String,
+    /// How long it has waited.
+    pub age_ms: u64,
+}
+
 /// Stop everything here, or go on; see [`crate::actors::registry::messages::StopCalls`].
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "usize")]

@@ -47,6 +47,7 @@ impl Registry {
             cancel: addr.clone().recipient(),
             notice: addr.clone().recipient(),
             question: addr.clone().recipient(),
+            queue: addr.clone().recipient(),
             view,
         }));
         addr

@@ -3,7 +3,8 @@
 //! Looking a computer up here saves a hop through the registry on the path of every call.
 
 use crate::actors::computer::messages::{
-    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, TaskNotice,
+    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, ShowQueue,
+    TaskNotice,
 };
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
 use crate::domain::call::{NoRoute, NoRouteReason, Target};
@@ -31,6 +32,7 @@ pub struct LaneParts {
     pub cancel: Recipient<CancelCall>,
     pub notice: Recipient<TaskNotice>,
     pub question: Recipient<QuestionNotice>,
+    pub queue: Recipient<ShowQueue>,
     pub view: Arc<ComputerCell>,
 }
 

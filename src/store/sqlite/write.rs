@@ -136,12 +136,21 @@ fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<O
             found: generation,
         }));
     }
+    // The key first: a repeated request is answered with its task whatever else holds.
+    if let Some(existing) = known_key(transaction, append)? {
+        return Ok(Some(Refusal::Duplicate { existing }));
+    }
     if append.expected_seq != last_seq {
         return Ok(Some(Refusal::Sequence {
             expected: append.expected_seq,
             found: last_seq,
         }));
     }
+    Ok(None)
+}
+
+/// The task that the append's idempotency key names already.
+fn known_key(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<Option<TaskId>> {
     let Some(key) = &append.idempotency_key else {
         return Ok(None);
     };
@@ -154,9 +163,7 @@ fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<O
             |row| row.get(0),
         )
         .optional()?;
-    Ok(existing
-        .and_then(|id| TaskId::parse(&id).ok())
-        .map(|existing| Refusal::Duplicate { existing }))
+    Ok(existing.and_then(|id| TaskId::parse(&id).ok()))
 }
 
 fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusqlite::Result<()> {

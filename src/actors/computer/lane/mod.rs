@@ -30,7 +30,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::messages::{CallFact, CallNews};
+use super::messages::{CallFact, CallNews, WaitingCall};
 
 /// Somebody who can be told of a call. In tests a number, in the actor a `Recipient`.
 pub trait Reply: Clone {
@@ -112,6 +112,8 @@ pub struct Reservation<R> {
     pub args: Value,
     pub timeout_ms: Option<u64>,
     pub reply: R,
+    /// Set by [`Lane::place`].
+    pub since: Duration,
 }
 
 /// A call that has its turn.
@@ -299,6 +301,17 @@ impl<R: Reply> Lane<R> {
     /// Calls that wait.
     pub fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    /// What waits, in order, with how long it has.
+    pub fn waiting(&self, now: Duration) -> Vec<WaitingCall> {
+        let waiting = self.queue.iter().map(|call| WaitingCall {
+            call_id: call.call_id.clone(),
+            task_id: call.task_id.clone(),
+            tool: call.tool.clone(),
+            age_ms: u64::try_from(now.saturating_sub(call.since).as_millis()).unwrap_or(u64::MAX),
+        });
+        waiting.collect()
     }
 
     /// Calls that have a turn.

@@ -6,7 +6,8 @@ impl<R: Reply> Lane<R> {
     /// Reserves a turn. Refused when the tool is not there or the queue is full.
     ///
     /// A task that was started again may place a call that its former life had placed: it goes on where it stood.
-    pub fn place(&mut self, call: Reservation<R>, now: Duration, acts: &mut Vec<Act<R>>) {
+    pub fn place(&mut self, mut call: Reservation<R>, now: Duration, acts: &mut Vec<Act<R>>) {
+        call.since = now;
         self.queue.retain(|waiting| waiting.call_id != call.call_id);
         if let Some(known) = self.calls.get_mut(&call.call_id) {
             known.reply = call.reply;

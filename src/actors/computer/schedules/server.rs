@@ -177,6 +177,7 @@ impl Server {
             args: json!({"of": call_id}),
             timeout_ms: None,
             reply: self.ear(&call_id),
+            since: Duration::ZERO,
             call_id,
         };
         self.with(|lane, now, acts| lane.place(reservation, now, acts));
