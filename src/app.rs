@@ -9,6 +9,8 @@ mod folder;
 mod parts;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;
 
 pub use folder::{DataFolder, FolderError};
 pub use parts::{Leaves, Upper};
@@ -168,13 +170,17 @@ impl App {
         let routes = upper.routes.clone();
         let more = move |config: &mut actix_web::web::ServiceConfig| routes(config);
         let address = listener.local_addr();
-        let http =
-            HttpServer::start(listener, api.clone(), more, HTTP_CLOSE).map_err(|source| {
-                AppError::Bind {
-                    address: address.unwrap_or(leaves.settings.server.bind),
-                    source,
-                }
-            })?;
+        let http = HttpServer::start(
+            listener,
+            api.clone(),
+            more,
+            Some(upper.gate.clone()),
+            HTTP_CLOSE,
+        )
+        .map_err(|source| AppError::Bind {
+            address: address.unwrap_or(leaves.settings.server.bind),
+            source,
+        })?;
         let running = RunningApp {
             leaves,
             upper,

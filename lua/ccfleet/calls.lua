@@ -8,7 +8,7 @@ local results = require("ccfleet.results")
 local schema = require("ccfleet.schema")
 local Toolbox = require("ccfleet.toolbox")
 
--- A result over the frame limit keeps this much of each end. Its text is JSON inside JSON: at worst twice as long.
+-- A result over the limit of a message keeps this much of each end. Its text is JSON inside JSON: at worst twice as long.
 local FRAME_END_BYTES = 24 * 1024
 -- How many calls cancelled before they arrived are remembered.
 local MAX_CANCELLED = 64
@@ -18,7 +18,7 @@ local Calls = {}
 Calls.__index = Calls
 
 --- @tparam table parts `toolbox`, `receipts`, `runner`, `platform`, `log`, `entry_log` (path or nil),
--- `send(message)` (returns true, or nil and the reason) and `frame_limit()`.
+-- `send(message)` (returns true, or nil and the reason) and `message_limit()` (how long one may be, in bytes).
 function Calls.new(parts)
     return setmetatable({
         _toolbox = parts.toolbox,
@@ -28,9 +28,10 @@ function Calls.new(parts)
         _log = parts.log,
         _entry_log = parts.entry_log,
         _send = parts.send,
-        _frame_limit = parts.frame_limit,
+        _message_limit = parts.message_limit,
         _lane = Lane.new(),
         _active = {},    -- call_id -> call, waiting in the lane or running
+        _watchers = {},
         _cancelled = {}, -- the last call ids that were cancelled before they arrived
     }, Calls)
 end
@@ -55,7 +56,7 @@ end
 function Calls:_answer(call, outcome, receipt)
     local message = result_message(call, outcome, receipt)
     -- Fields that the session adds (`ack`) need a little room too.
-    if outcome.ok and #json.encode(message) + 64 > self._frame_limit() then
+    if outcome.ok and #json.encode(message) + 64 > self._message_limit() then
         message.result, message.truncated = results.shorten(outcome.result, 0, FRAME_END_BYTES)
     end
     local ok, err = self._send(message)
@@ -136,6 +137,9 @@ function Calls:_objection(call)
     if not Toolbox.fits(tool, call.tool_rev) then
         return "tool_changed", ("tool %s has changed since this call was made"):format(call.command)
     end
+    if tool.spec.state == "draft" then
+        return "unknown_tool", ("tool %s is a draft: tool_test, then tool_activate"):format(call.command)
+    end
     if tool.spec.args_schema then
         local ok, err = schema.check(tool.spec.args_schema, call.args)
         if not ok then return "bad_args", err end
@@ -178,6 +182,19 @@ function Calls:_witness(call)
     if not ok then self._log:error("entry log: %s", tostring(err)) end
 end
 
+--- Have functions called at the start and the end of handlers; see @{ccfleet.Fleet:watch_calls}.
+function Calls:watch(watcher)
+    table.insert(self._watchers, watcher)
+end
+
+-- A watcher that fails must not keep a call from its end.
+function Calls:_notify(what, call)
+    for _, watcher in ipairs(self._watchers) do
+        local ok, err = pcall(watcher[what], call)
+        if not ok then self._log:error("watcher of calls: %s", tostring(err)) end
+    end
+end
+
 -- What a handler gets as its fourth argument.
 function Calls:_context(call)
     local context = { call_id = call.call_id, task_id = call.task_id, command = call.command }
@@ -212,9 +229,10 @@ function Calls:_enter(call)
     self._log:info("call %s %s", call.call_id, call.command)
     self:_witness(call)
     call.entered_ms = self._platform.epoch_ms()
+    self:_notify("entered", call)
     local tool, context = call.tool, self:_context(call)
     call.job = self._runner:start(function()
-        return tool.handler(call.args, call.task_id, call.call_id, context)
+        return results.seal(tool.handler(call.args, call.task_id, call.call_id, context))
     end, function(job)
         self:_settle(call, results.of_job(job))
     end)
@@ -240,6 +258,7 @@ end
 function Calls:_settle(call, outcome)
     outcome.duration_ms = self._platform.epoch_ms() - call.entered_ms
     self:_forget(call)
+    self:_notify("ended", call)
     if call.needs_receipt then
         local ok, err = self._receipts:finish(call.call_id, outcome)
         if not ok then self._log:error("receipt of %s is in memory only: %s", call.call_id, tostring(err)) end
@@ -325,6 +344,19 @@ function Calls:tick(now)
     end
     for _, call in ipairs(late) do self:_end(call, "timeout", "the call ran out of time") end
     return soonest
+end
+
+--- What goes on: `running` (the command of a running call, one with an effect first) and `queued` (how many wait).
+function Calls:overview()
+    local running, queued = nil, 0
+    for _, call in pairs(self._active) do
+        if not call.entered_ms then
+            queued = queued + 1
+        elseif not running or call.effect ~= "read" then
+            running = call.command
+        end
+    end
+    return { running = running, queued = queued }
 end
 
 --- End all calls, because the program ends. What was running is answered and will not be `unknown` later.

@@ -1,15 +1,28 @@
---- Whole-file reading and writing that reports failure instead of raising it.
+--- Whole-file reading and writing that reports failure instead of raising it, and that never leaves half a file.
 --
 -- Always in binary mode: before 1.109 text mode converts every byte from 128 up.
 --
+-- A computer can be switched off between any two steps and its disk can fill up at any byte, and ComputerCraft cannot
+-- replace a file in one step. So the new content is written beside the old one, the old one is put aside, the new one
+-- is moved into its place, and only then the old one goes. What a crash leaves is mended by @{files.recover}.
+--
 -- @module[kind=internal] ccfleet.files
 
+local sha256 = require("ccfleet.sha256")
+
 local files = {}
+
+-- Beside the file itself, so that moving is never copying to another disk.
+local NEW, OLD = ".ccfleet-new", ".ccfleet-old"
+-- A hash of more than this takes the computer too long for what it is good for.
+local HASH_BYTES = 256 * 1024
 
 -- Errors of mod functions carry the caller's position on some versions and not on others.
 local function clean(err)
     return (tostring(err):gsub("^[^:]+:%d+: ", ""))
 end
+
+files.clean_error = clean
 
 --- Read a file.
 --
@@ -24,7 +37,7 @@ function files.read(fs, path)
     return content or ""
 end
 
---- Replace a file's content.
+--- Write a file in place.
 --
 -- @treturn boolean|nil true, or nil and the reason; then the file may hold part of the content.
 function files.write(fs, path, content)
@@ -41,6 +54,75 @@ function files.write(fs, path, content)
     return true
 end
 
-files.clean_error = clean
+--- The hash that tells one content from another: `sha256:` and 16 hex digits, or nil above 256 KiB.
+function files.hash(content)
+    if #content > HASH_BYTES then return nil end
+    return sha256.short(content)
+end
+
+--- Bring a file back that a crash left put aside.
+function files.recover(fs, path)
+    if not fs.exists(path) and fs.exists(path .. OLD) then pcall(fs.move, path .. OLD, path) end
+end
+
+-- Write each content beside its file. Returns true, or nil, the reason and the path.
+local function write_beside(fs, changes)
+    for _, change in ipairs(changes) do
+        files.recover(fs, change.path)
+        pcall(fs.delete, change.path .. NEW)
+        local ok, err = files.write(fs, change.path .. NEW, change.content)
+        if not ok then return nil, err, change.path end
+    end
+    return true
+end
+
+local function put_in_place(fs, change)
+    if fs.exists(change.path) then
+        pcall(fs.delete, change.path .. OLD)
+        fs.move(change.path, change.path .. OLD)
+        change.is_put_aside = true
+    end
+    fs.move(change.path .. NEW, change.path)
+    change.is_placed = true
+end
+
+local function put_back(fs, change)
+    if change.is_placed then pcall(fs.delete, change.path) end
+    if change.is_put_aside then pcall(fs.move, change.path .. OLD, change.path) end
+end
+
+--- Replace the content of several files, all or none.
+--
+-- @tparam table fs The file system API.
+-- @tparam table list `path` and `content` of each; `path` once only.
+-- @treturn boolean|nil true; or nil, the reason and the path it is about, and every file is as it was.
+function files.replace_all(fs, list)
+    local changes = {}
+    for i, item in ipairs(list) do changes[i] = { path = item.path, content = item.content } end
+    local ok, err, path = write_beside(fs, changes)
+    for i = 1, ok and #changes or 0 do
+        local placed, place_err = pcall(put_in_place, fs, changes[i])
+        if not placed then
+            ok, err, path = nil, clean(place_err), changes[i].path
+            break
+        end
+    end
+    if not ok then
+        for i = #changes, 1, -1 do put_back(fs, changes[i]) end
+    end
+    for _, change in ipairs(changes) do
+        pcall(fs.delete, change.path .. NEW)
+        if ok and change.is_put_aside then pcall(fs.delete, change.path .. OLD) end
+    end
+    return ok, err, path
+end
+
+--- Replace a file's content, or keep the old one.
+--
+-- @treturn boolean|nil true, or nil and the reason; then the file is as it was.
+function files.replace(fs, path, content)
+    local ok, err = files.replace_all(fs, { { path = path, content = content } })
+    return ok, err
+end
 
 return files

@@ -13,6 +13,7 @@
 -- - `ccfleet_task_created` (task_id, request_id, status), `ccfleet_task_refused` (request_id, error, code)
 -- - `ccfleet_task_update` (task_id, status, progress, message)
 -- - `ccfleet_task_completed` (task_id, result), `ccfleet_task_failed` (task_id, error)
+-- - `ccfleet_error` (error, code): the server did not take something that was no request for a task
 -- - `ccfleet_question` (question_id, question, options), `ccfleet_question_closed` (question_id, answer, by)
 --
 -- @module ccfleet
@@ -48,6 +49,8 @@ local ccfleet = {
 -- @type Fleet
 local Fleet = {}
 Fleet.__index = Fleet
+-- What it can do about tools and about watching is in a file of its own.
+for name, method in pairs(require("ccfleet.fleet_tools")) do Fleet[name] = method end
 
 -- Unique for each start of the program; the server tells a reconnect from a restart by it.
 local function new_boot_id(platform)
@@ -63,8 +66,11 @@ local function check_options(options)
     field(options, "state_dir", "string", "nil")
     field(options, "entry_log", "string", "nil")
     field(options, "log", "string", "nil")
+    field(options, "log_bytes", "number", "nil")
+    field(options, "log_files", "number", "nil")
     field(options, "on_log", "function", "nil")
     field(options, "platform", "table", "nil")
+    field(options, "library_version", "string", "nil")
     if #options.client_id == 0 or #options.client_id > 64 then
         error("client_id must have 1 to 64 characters", 3)
     end
@@ -81,16 +87,21 @@ end
 --  - `groups` (list of strings, optional): groups that calls can be addressed to;
 --  - `state_dir` (string, optional, `/.ccfleet`): where receipts are kept; one folder a program;
 --  - `entry_log` (string, optional): a file that gets a line before each handler is entered;
---  - `log` (string, optional): a file to log to;
+--  - `log` (string, optional): a file to log to; `log_bytes` (32768) is how big it gets before it is turned over,
+--    `log_files` (2) how many old ones stay;
 --  - `on_log` (function, optional): gets each log line as `function(level, line)`;
+--  - `library_version` (string, optional): what the server is told; the installer's version with its build;
 --  - `platform` (table, optional): stands in for the computer's own functions; for tests.
 -- @treturn Fleet
 function ccfleet.new(options)
     expect(1, options, "table")
     check_options(options)
     local platform = options.platform or require("ccfleet.platform")
-    local self = setmetatable({ _platform = platform, _is_running = false }, Fleet)
-    self._log = Log.new({ platform = platform, path = options.log, sink = options.on_log })
+    local self = setmetatable({ _platform = platform, _is_running = false, _listeners = {} }, Fleet)
+    self._log = Log.new({
+        platform = platform, path = options.log, sink = options.on_log,
+        max_bytes = options.log_bytes, max_files = options.log_files,
+    })
     self._runner = Runner.new()
     self._toolbox = Toolbox.new()
     self._receipts = Receipts.open(platform.fs, options.state_dir or DEFAULT_STATE_DIR)
@@ -106,7 +117,7 @@ function Fleet:_build(options, boot_id)
     local calls = Calls.new({
         toolbox = self._toolbox, receipts = self._receipts, runner = self._runner, platform = self._platform,
         log = self._log, entry_log = options.entry_log, send = send,
-        frame_limit = function() return self._session:frame_limit() end,
+        message_limit = function() return self._session:message_limit() end,
     })
     self._tasks, self._calls = tasks, calls
     --- task_id -> what was last heard of the task: `status`, `progress`, `message`, `result`, `error`, ...
@@ -130,64 +141,33 @@ function Fleet:_build(options, boot_id)
             task_failed = function(message) tasks:failed(message) end,
             user_question = function(message) tasks:asked(message) end,
             question_closed = function(message) tasks:closed(message) end,
+            task_list = function(message) tasks:listed(message) end,
+            pong = function(message) self:_on_pong(message) end,
             error = function(message) self:_on_error(message) end,
         },
     })
 end
 
 function Fleet:_on_ready(welcome)
+    self._welcome = welcome
     self._tasks:repeat_requests()
     self._calls:repeat_unconfirmed()
     self._platform.queue_event("ccfleet_connected", welcome.server_id)
 end
 
 function Fleet:_on_lost(reason, code, was_ready)
+    self._ping = nil
+    self._last_problem = { text = tostring(reason), code = code }
+    self._tasks:forget_queries()
     if was_ready then self._platform.queue_event("ccfleet_disconnected", reason, code) end
 end
 
 function Fleet:_on_error(message)
     local hint = message.hint and " (" .. tostring(message.hint) .. ")" or ""
     self._log:error("server: %s%s", tostring(message.error), hint)
-    if message.request_id then self._tasks:refused(message) end
-end
-
--- Tools --------------------------------------------------------------------------------------------------------
-
---- Offer a tool, or replace one.
---
--- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
--- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
--- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
--- `context:progress(fraction, message)` tells how far it is; `context:remaining_ms()` how long it may still take, nil
--- if nobody has set a limit.
--- @tparam[opt] table spec
---
---  - `description` (string): what the tool does, for the model;
---  - `args_schema` (table): JSON Schema of the arguments, checked before the handler is entered;
---  - `effect` (string): `read` changes nothing, `idempotent` may be repeated, `effect` (the default) is entered at most
---    once a call;
---  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`.
--- @treturn boolean|nil true, or nil and what is wrong.
-function Fleet:register(name, handler, spec)
-    expect(1, name, "string")
-    expect(2, handler, "function")
-    expect(3, spec, "table", "nil")
-    local tool, err = self._toolbox:add(name, handler, spec or {})
-    if not tool then return nil, err end
-    -- Without a connection `hello` tells it.
-    self._session:send({ type = "register_commands", commands = json.array({ Toolbox.describe(tool) }) })
-    return true
-end
-
---- Withdraw a tool.
---
--- @tparam string name The tool.
--- @treturn boolean Whether there was one.
-function Fleet:unregister(name)
-    expect(1, name, "string")
-    if not self._toolbox:remove(name) then return false end
-    self._session:send({ type = "unregister_commands", names = json.array({ name }) })
-    return true
+    self._last_problem = { text = tostring(message.error), code = message.code }
+    local is_ours = message.request_id and self._tasks:refused(message)
+    if not is_ours then self._platform.queue_event("ccfleet_error", tostring(message.error), message.code) end
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------
@@ -237,6 +217,81 @@ function Fleet:answer(question_id, answer)
     return self._session:send({ type = "user_answer", question_id = question_id, answer = answer })
 end
 
+--- Ask the server for this computer's tasks: all open ones and the latest ended ones, or one.
+--
+-- @tparam function on_answer Gets a list of tasks as `GET /api/v1/tasks` gives them, or nil, the error and its code. Called
+-- once; must not wait.
+-- @tparam[opt] string task_id The one that is meant.
+-- @treturn boolean|nil true if the question is on its way, or nil and the reason.
+function Fleet:query_tasks(on_answer, task_id)
+    expect(1, on_answer, "function")
+    expect(2, task_id, "string", "nil")
+    return self._tasks:query({ task_id = task_id }, on_answer)
+end
+
+--- Have the server stop this computer: its running calls are cancelled and no new one comes, until
+-- @{Fleet:resume_calls}. Tasks wait.
+--
+-- @tparam[opt="own"] string scope `own`, or `fleet` for all computers where the token may.
+-- @treturn boolean|nil true if the order is on its way, or nil and the reason.
+function Fleet:stop_calls(scope)
+    expect(1, scope, "string", "nil")
+    return self._session:send({ type = "stop", scope = scope or "own" })
+end
+
+--- Let calls come again after @{Fleet:stop_calls}.
+--
+-- @tparam[opt="own"] string scope As for @{Fleet:stop_calls}.
+-- @treturn boolean|nil true if the order is on its way, or nil and the reason.
+function Fleet:resume_calls(scope)
+    expect(1, scope, "string", "nil")
+    return self._session:send({ type = "resume", scope = scope or "own" })
+end
+
+--- Measure how long the server takes to answer.
+--
+-- @tparam function on_pong Gets the milliseconds; never called if the answer is lost. Must not wait.
+-- @treturn boolean|nil true if the question is on its way, or nil and the reason.
+function Fleet:ping(on_pong)
+    expect(1, on_pong, "function")
+    local sent_ms = self._platform.epoch_ms()
+    -- One at a time; an answer to an earlier one is not taken for this one's.
+    self._ping = { nonce = ("%.0f"):format(sent_ms), sent_ms = sent_ms, on_pong = on_pong }
+    return self._session:send({ type = "ping", nonce = self._ping.nonce })
+end
+
+function Fleet:_on_pong(message)
+    local ping = self._ping
+    if not ping or message.nonce ~= ping.nonce then return end
+    self._ping = nil
+    ping.on_pong(self._platform.epoch_ms() - ping.sent_ms)
+end
+
+--- How this computer's membership stands, for people.
+--
+-- @treturn table `is_connected`, `server_id`, `server_version`, `library` (what the server hands out), `tools` (names)
+--, `call` (command of the running effect or else any running call), `queued` (calls), `problem` (`text`, `code`).
+function Fleet:state()
+    local welcome, calls, names = self._welcome or {}, self._calls:overview(), {}
+    for i, tool in ipairs(self._toolbox:describe_all()) do names[i] = tool.name end
+    return {
+        is_connected = self:is_connected(),
+        server_id = welcome.server_id,
+        server_version = welcome.server_version,
+        library = welcome.library,
+        tools = names,
+        call = calls.running,
+        queued = calls.queued,
+        problem = self._last_problem,
+    }
+end
+
+--- Whether no call runs or waits here and no task has asked a question that is open.
+function Fleet:is_idle()
+    local calls = self._calls:overview()
+    return not calls.running and calls.queued == 0 and next(self.questions) == nil
+end
+
 --- Tell the server that something has happened here; wakes tasks that wait for it.
 --
 -- @tparam string name What happened.
@@ -281,6 +336,7 @@ function Fleet:handle(event)
     if event[1] == "timer" and event[2] == self._timer then
         self._timer = nil
     elseif not self._session:handle(event) then
+        self:_tell_listeners(event)
         self._runner:dispatch(event)
     end
     self:_tick()

@@ -28,6 +28,15 @@ function json.array(list)
     return setmetatable(list or {}, ARRAY)
 end
 
+local RAW = { __name = "json text" }
+
+--- A value whose JSON is known already; it is written as it is.
+--
+-- @tparam string encoded What @{json.encode} gave.
+function json.raw(encoded)
+    return setmetatable({ text = encoded }, RAW)
+end
+
 -- Encoding -----------------------------------------------------------------------------------------------------
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
@@ -46,6 +55,8 @@ end
 
 local function encode_number(n)
     if n ~= n or n == math.huge or n == -math.huge then return "null" end
+    -- Minus zero would be a number with a fraction to readers that tell them from whole ones.
+    if n == 0 then return "0" end
     if n % 1 == 0 and n > -2 ^ 53 and n < 2 ^ 53 then return ("%.0f"):format(n) end
     local short = ("%.14g"):format(n)
     return tonumber(short) == n and short or ("%.17g"):format(n)
@@ -78,6 +89,11 @@ end
 local encode_value
 
 local function encode_table(value, out, path)
+    if getmetatable(value) == RAW then
+        out[#out + 1] = value.text
+        return
+    end
+    if path.breathe then path.breathe() end
     if path[value] or path.depth >= MAX_DEPTH then
         return encode_string(path[value] and "<cycle>" or "<too deep>", out)
     end
@@ -88,6 +104,7 @@ local function encode_table(value, out, path)
         out[#out + 1] = "["
         for i = 1, length do
             if i > 1 then out[#out + 1] = "," end
+            if path.breathe and i % 1000 == 0 then path.breathe() end
             encode_value(value[i], out, path)
         end
         out[#out + 1] = "]"
@@ -128,10 +145,11 @@ end
 --- Write any value as JSON. Never fails.
 --
 -- @param value The value.
+-- @tparam[opt] function breathe Called often; may wait (see @{ccfleet.breath}).
 -- @treturn string JSON in UTF-8, keys sorted.
-function json.encode(value)
+function json.encode(value, breathe)
     local out = {}
-    encode_value(value, out, { depth = 0 })
+    encode_value(value, out, { depth = 0, breathe = breathe })
     return table.concat(out)
 end
 
@@ -176,13 +194,15 @@ end
 
 -- `position` is that of the first character after the opening quote.
 local function decode_string(s, position)
+    -- Mostly there is nothing to be undone in it.
+    local plain, after = s:match('^([^"\\]*)"()', position)
+    if plain then return plain, after end
     local out = {}
     while true do
         local stop = s:find('["\\]', position)
         if not stop then malformed(position, "string without end") end
         local piece = s:sub(position, stop - 1)
         if s:byte(stop) == 34 then
-            if #out == 0 then return piece, stop + 1 end
             out[#out + 1] = piece
             return table.concat(out), stop + 1
         end
@@ -198,23 +218,29 @@ local function decode_string(s, position)
     end
 end
 
+local SPACE = { [32] = true, [9] = true, [13] = true, [10] = true }
+
 local function skip_space(s, position)
+    -- Mostly there is none.
+    if not SPACE[s:byte(position)] then return position end
     return s:find("[^ \t\r\n]", position) or #s + 1
 end
+
+local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
 
 local decode_value
 
 local function decode_array(s, position, depth)
     local list, index = json.array(), 0
     position = skip_space(s, position)
-    if s:sub(position, position) == "]" then return list, position + 1 end
+    if s:byte(position) == BRACKET_END then return list, position + 1 end
     while true do
         index = index + 1
         list[index], position = decode_value(s, position, depth)
         position = skip_space(s, position)
-        local separator = s:sub(position, position)
-        if separator == "]" then return list, position + 1 end
-        if separator ~= "," then malformed(position, "expected , or ]") end
+        local separator = s:byte(position)
+        if separator == BRACKET_END then return list, position + 1 end
+        if separator ~= COMMA then malformed(position, "expected , or ]") end
         position = position + 1
     end
 end
@@ -222,19 +248,19 @@ end
 local function decode_object(s, position, depth)
     local object = {}
     position = skip_space(s, position)
-    if s:sub(position, position) == "}" then return object, position + 1 end
+    if s:byte(position) == BRACE_END then return object, position + 1 end
     while true do
         position = skip_space(s, position)
-        if s:sub(position, position) ~= '"' then malformed(position, "expected a key") end
+        if s:byte(position) ~= QUOTE then malformed(position, "expected a key") end
         local key
         key, position = decode_string(s, position + 1)
         position = skip_space(s, position)
-        if s:sub(position, position) ~= ":" then malformed(position, "expected :") end
+        if s:byte(position) ~= COLON then malformed(position, "expected :") end
         object[key], position = decode_value(s, position + 1, depth)
         position = skip_space(s, position)
-        local separator = s:sub(position, position)
-        if separator == "}" then return object, position + 1 end
-        if separator ~= "," then malformed(position, "expected , or }") end
+        local separator = s:byte(position)
+        if separator == BRACE_END then return object, position + 1 end
+        if separator ~= COMMA then malformed(position, "expected , or }") end
         position = position + 1
     end
 end
@@ -242,11 +268,10 @@ end
 local WORDS = { ["true"] = true, ["false"] = false }
 
 local function decode_scalar(s, position)
-    local word = s:match("^%l+", position)
+    local digits = s:match("^%-?%d+%.?%d*[eE]?[+-]?%d*", position)
+    local word = not digits and s:match("^%l+", position)
     if word == "null" then return nil, position + 4 end
     if word and WORDS[word] ~= nil then return WORDS[word], position + #word end
-
-    local digits = s:match("^%-?%d+%.?%d*[eE]?[+-]?%d*", position)
     local number = digits and tonumber(digits)
     if not number then malformed(position, "expected a value") end
     return number, position + #digits
@@ -255,10 +280,10 @@ end
 function decode_value(s, position, depth)
     if depth > MAX_DEPTH then malformed(position, "nested too deeply") end
     position = skip_space(s, position)
-    local first = s:sub(position, position)
-    if first == "{" then return decode_object(s, position + 1, depth + 1) end
-    if first == "[" then return decode_array(s, position + 1, depth + 1) end
-    if first == '"' then return decode_string(s, position + 1) end
+    local first = s:byte(position)
+    if first == QUOTE then return decode_string(s, position + 1) end
+    if first == BRACE then return decode_object(s, position + 1, depth + 1) end
+    if first == BRACKET then return decode_array(s, position + 1, depth + 1) end
     return decode_scalar(s, position)
 end
 

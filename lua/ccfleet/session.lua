@@ -4,6 +4,7 @@
 
 local Connection = require("ccfleet.connection")
 local Window = require("ccfleet.window")
+local chunks = require("ccfleet.chunks")
 local json = require("ccfleet.json")
 local version = require("ccfleet.version")
 
@@ -13,6 +14,8 @@ local MAX_FRAME_BYTES = 131072
 local WELCOME_SECONDS = 15
 -- Room for an `ack` that rides along, so that adding it never makes a frame too long.
 local ACK_ROOM = 32
+-- How long a message in chunks may be, if the server does not say.
+local DEFAULT_MESSAGE_BYTES = 1024 * 1024
 
 local Session = {}
 Session.__index = Session
@@ -31,6 +34,7 @@ function Session.new(parts)
         _on_ready = parts.on_ready,
         _on_lost = parts.on_lost,
         _frame_limit = MAX_FRAME_BYTES,
+        _chunk_ids = 0,
         _is_ready = false,
     }, Session)
     self._connection = Connection.new({
@@ -51,9 +55,14 @@ function Session:is_ready()
     return self._is_ready
 end
 
---- How long a frame may be, with room for what the session adds.
-function Session:frame_limit()
+-- How long a frame may be, with room for what the session adds.
+function Session:_room()
     return self._frame_limit - ACK_ROOM
+end
+
+--- How long a message may be: a frame, or what the server takes in chunks.
+function Session:message_limit()
+    return self._chunked_limit or self:_room()
 end
 
 function Session:start()
@@ -75,15 +84,24 @@ function Session:send(message)
     return self:_transmit(message)
 end
 
+-- Put the acknowledgement that is due in front of a frame.
+function Session:_with_ack(frame)
+    local ack = self._window:take_ack()
+    if not ack then return frame end
+    -- Every message is an object with a type, so there is a first field to put this in front of.
+    return ('{"ack":%d,'):format(ack) .. frame:sub(2)
+end
+
 function Session:_transmit(message)
     local frame = json.encode(message)
-    if #frame > self:frame_limit() then return nil, "too large" end
-    local ack = self._window:take_ack()
-    if ack then
-        -- Every message is an object with a type, so there is a first field to put this in front of.
-        frame = ('{"ack":%d,'):format(ack) .. frame:sub(2)
+    if #frame <= self:_room() then return self._connection:send(self:_with_ack(frame)) end
+    if #frame > self:message_limit() then return nil, "too large" end
+    self._chunk_ids = self._chunk_ids + 1
+    for _, piece in ipairs(chunks.split(frame, ("%s-%d"):format(self._boot_id, self._chunk_ids), self:_room())) do
+        local ok, err = self._connection:send(self:_with_ack(piece))
+        if not ok then return nil, err end
     end
-    return self._connection:send(frame)
+    return true
 end
 
 function Session:_hello()
@@ -95,7 +113,7 @@ function Session:_hello()
         boot_id = self._boot_id,
         label = options.label,
         token = options.token,
-        library_version = version.LIBRARY,
+        library_version = options.library_version or version.LIBRARY,
         computer = {
             id = self._platform.computer_id(),
             kind = self._platform.computer_kind(),
@@ -103,7 +121,7 @@ function Session:_hello()
         },
         groups = json.array(options.groups),
         commands = self._toolbox:describe_all(),
-        features = json.array({ "receipts", "progress", "questions" }),
+        features = json.array({ "receipts", "progress", "questions", "chunks" }),
         max_frame_bytes = MAX_FRAME_BYTES,
         frames = "binary",
         window = WINDOW_SIZE,
@@ -114,11 +132,40 @@ function Session:_hello()
     }
 end
 
+-- A hello that is too long says nothing of the tools: they follow after the welcome, in several messages.
+function Session:_hello_frame()
+    local hello = self:_hello()
+    local frame = json.encode(hello)
+    self._owes_tools = #frame > MAX_FRAME_BYTES
+    if not self._owes_tools then return frame end
+    hello.commands = json.array()
+    return json.encode(hello)
+end
+
+-- Register all tools, as many in one message as fit into a frame.
+function Session:_register_all()
+    local batch, bytes = json.array(), 0
+    local function flush()
+        if not batch[1] then return end
+        local ok, err = self:_transmit({ type = "register_commands", commands = batch })
+        if not ok then self._log:error("tool %s and others not registered: %s", batch[1].name, tostring(err)) end
+        batch, bytes = json.array(), 0
+    end
+    for _, tool in ipairs(self._toolbox:describe_all()) do
+        local size = #json.encode(tool) + 1
+        if bytes + size > self:_room() - ACK_ROOM - 64 then flush() end
+        table.insert(batch, tool)
+        bytes = bytes + size
+    end
+    flush()
+end
+
 function Session:_greet()
     self._window = Window.new(WINDOW_SIZE)
-    self._frame_limit = MAX_FRAME_BYTES
+    self._joiner = chunks.joiner()
+    self._frame_limit, self._chunked_limit = MAX_FRAME_BYTES, nil
     self._welcome_by = self._platform.clock() + WELCOME_SECONDS
-    local ok, err = self._connection:send(json.encode(self:_hello()))
+    local ok, err = self._connection:send(self:_hello_frame())
     if not ok then
         self._log:error("cannot say hello: %s", tostring(err))
         self._connection:drop("hello not sent")
@@ -135,6 +182,13 @@ function Session:_note_tools(answer)
     end
 end
 
+local function has_feature(message, wanted)
+    for _, feature in ipairs(type(message.features) == "table" and message.features or {}) do
+        if feature == wanted then return true end
+    end
+    return false
+end
+
 function Session:_welcomed(message)
     local server_id = message.server_id
     -- Receipts hang on it: a guess here could let a call run twice.
@@ -143,8 +197,12 @@ function Session:_welcomed(message)
     if not ok then self._log:warn("state not written: %s", tostring(err)) end
     self._window:resize(tonumber(message.window) or WINDOW_SIZE)
     self._frame_limit = math.min(MAX_FRAME_BYTES, tonumber(message.max_frame_bytes) or MAX_FRAME_BYTES)
+    if has_feature(message, "chunks") then
+        self._chunked_limit = math.max(self:_room(), tonumber(message.max_from_computer) or DEFAULT_MESSAGE_BYTES)
+    end
     self._welcome_by = nil
     self._is_ready = true
+    if self._owes_tools then self:_register_all() end
     if type(message.commands) == "table" then self:_note_tools(message.commands) end
     self._log:info("connected to %s as %s", server_id, tostring(message.client_id or self._options.client_id))
     self._on_ready(message)
@@ -158,15 +216,22 @@ function OWN:welcome(message) self:_welcomed(message) end
 -- Also before the welcome: the server may probe us first.
 function OWN:ping(message) self:_transmit({ type = "pong", nonce = message.nonce }) end
 
-function OWN:pong() end
+function OWN:pong(message) self._handlers.pong(message) end
 
 function OWN:commands_registered(message) self:_note_tools(message) end
+
+function OWN:chunk(message)
+    local whole, err = self._joiner:take(message, self._platform.clock())
+    if err then self._log:error("message in chunks thrown away: %s", err) end
+    local joined = whole and self:_read(whole)
+    if joined and joined.type ~= "chunk" then self:_dispatch(joined) end
+end
 
 -- The id without which a message means nothing.
 local NEEDED = {
     command_call = "call_id", command_cancel = "call_id", call_status = "call_id", result_stored = "call_id",
     task_created = "task_id", task_update = "task_id", task_completed = "task_id", task_failed = "task_id",
-    user_question = "question_id", question_closed = "question_id",
+    user_question = "question_id", question_closed = "question_id", task_list = "request_id",
 }
 
 function Session:_dispatch(message)
@@ -182,12 +247,16 @@ function Session:_dispatch(message)
     end
 end
 
-function Session:_receive(frame)
+function Session:_read(frame)
     local message, err = json.decode(frame)
-    if type(message) ~= "table" then
-        self._log:error("unreadable message from the server: %s", tostring(err or "not an object"))
-        return
-    end
+    if type(message) == "table" then return message end
+    self._log:error("unreadable message from the server: %s", tostring(err or "not an object"))
+    return nil
+end
+
+function Session:_receive(frame)
+    local message = self:_read(frame)
+    if not message then return end
     local n = tonumber(message.n)
     if n and self._window:accept(n, self._platform.clock()) ~= "handle" then return end
     -- Whatever the server sends, the program goes on.

@@ -9,6 +9,9 @@ local json = require("ccfleet.json")
 -- Ended tasks that are remembered; each costs memory, and a day of work has thousands.
 local MAX_ENDED = 64
 
+-- Questions to the server that wait for their `task_list`.
+local MAX_QUERIES = 16
+
 local DEFAULT_KIND = "general_agent"
 
 local ENDED = { completed = true, failed = true, cancelled = true }
@@ -22,6 +25,7 @@ function Tasks.new(parts)
         known = {},     -- task_id -> metadata
         questions = {}, -- question_id -> the open question
         _pending = {},  -- request_id -> { message, on_created }
+        _queries = {},  -- request_id -> on_answer
         _ended = {},    -- task ids in the order in which they ended
         _requests = 0,
         _parts = parts,
@@ -34,12 +38,16 @@ end
 
 -- Requests -----------------------------------------------------------------------------------------------------
 
+function Tasks:_new_request_id()
+    self._requests = self._requests + 1
+    return ("%s-%d"):format(self._parts.boot_id, self._requests)
+end
+
 --- Ask for a task. Without a connection it is asked for as soon as there is one.
 --
 -- @treturn string|nil The request id, or nil and the reason.
 function Tasks:create(request)
-    self._requests = self._requests + 1
-    local request_id = ("%s-%d"):format(self._parts.boot_id, self._requests)
+    local request_id = self:_new_request_id()
     local message = {
         type = "create_task",
         request_id = request_id,
@@ -85,11 +93,56 @@ end
 --
 -- @treturn boolean Whether a request of ours was meant.
 function Tasks:refused(message)
+    local on_answer = self:_take_query(message.request_id)
+    if on_answer then
+        on_answer(nil, tostring(message.error), message.code)
+        return true
+    end
     local pending = self:_take_pending(message.request_id)
     if not pending then return false end
     self:_announce("task_refused", message.request_id, message.error, message.code)
     if pending.on_created then pending.on_created(nil, message.error, message.code) end
     return true
+end
+
+-- Questions to the server --------------------------------------------------------------------------------------
+
+function Tasks:_take_query(request_id)
+    local on_answer = request_id and self._queries[request_id]
+    if on_answer then self._queries[request_id] = nil end
+    return on_answer
+end
+
+--- Ask the server for this computer's tasks, or for one.
+--
+-- @tparam table query `task_id` or nothing, `scope`.
+-- @tparam function on_answer Gets the list, or nil, the error and its code. A lost connection ends all queries.
+-- @treturn boolean|nil true if the question is on its way, or nil and the reason.
+function Tasks:query(query, on_answer)
+    local waiting = 0
+    for _ in pairs(self._queries) do waiting = waiting + 1 end
+    if waiting >= MAX_QUERIES then return nil, "too many questions wait for the server" end
+    local request_id = self:_new_request_id()
+    local message = {
+        type = "task_query", request_id = request_id, task_id = query.task_id, scope = query.scope,
+    }
+    local ok, err = self._parts.send(message)
+    if not ok then return nil, err end
+    self._queries[request_id] = on_answer
+    return true
+end
+
+--- A `task_list` has come.
+function Tasks:listed(message)
+    local on_answer = self:_take_query(message.request_id)
+    if on_answer then on_answer(type(message.tasks) == "table" and message.tasks or {}) end
+end
+
+--- The connection is lost: nobody will answer what was asked on it.
+function Tasks:forget_queries()
+    local queries = self._queries
+    self._queries = {}
+    for _, on_answer in pairs(queries) do on_answer(nil, "the connection was lost", "offline") end
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------

@@ -88,12 +88,20 @@ function text.cut_middle(s, limit)
     return text.head(s, room - #tail) .. note .. tail, true
 end
 
+local CHECKSUM_STEP = 65536
+
 --- Adler-32 as eight hex digits: needs no bit operations, which not every Lua here has.
-function text.checksum(s)
+--
+-- @tparam string s Any bytes.
+-- @tparam[opt] function breathe Called every 64 KiB; may wait.
+function text.checksum(s, breathe)
     local a, b = 1, 0
-    for i = 1, #s do
-        a = (a + s:byte(i)) % 65521
-        b = (b + a) % 65521
+    for start = 1, #s, CHECKSUM_STEP do
+        for i = start, math.min(#s, start + CHECKSUM_STEP - 1) do
+            a = (a + s:byte(i)) % 65521
+            b = (b + a) % 65521
+        end
+        if breathe then breathe() end
     end
     return ("%04x%04x"):format(b, a)
 end

@@ -46,10 +46,12 @@ function Toolbox.describe(tool)
         name = tool.name,
         description = spec.description or "",
         args_schema = spec.args_schema,
+        result = spec.result,
         effect = tool.effect,
         timeout_ms = spec.timeout_ms,
         verify = spec.verify,
         tool_version = spec.tool_version,
+        state = spec.state,
     }
 end
 

@@ -1,46 +1,10 @@
 --- A stand-in for the computer: files in memory that can fail, a clock that is moved by hand, and a WebSocket whose
 -- other end is the spec.
 
+local fake_disk = require("fake_disk")
 local json = require("ccfleet.json")
 
-local world = {}
-
--- Files --------------------------------------------------------------------------------------------------------
-
-local function open_for_writing(disk, path, mode)
-    local kept = mode:find("a") and disk.files[path] or ""
-    disk.files[path] = kept
-    return {
-        write = function(data)
-            local room = disk.bytes_until_crash or #data
-            disk.files[path] = disk.files[path] .. data:sub(1, room)
-            if room < #data then error("Out of space", 0) end
-        end,
-        flush = function() end,
-        close = function() end,
-    }
-end
-
---- A disk. `bytes_until_crash` cuts the next writes off after so many bytes.
-function world.disk()
-    local disk = { files = {} }
-    disk.fs = {
-        exists = function(path) return disk.files[path] ~= nil end,
-        getSize = function(path) return #disk.files[path] end,
-        delete = function(path) disk.files[path] = nil end,
-        move = function(from, to) disk.files[to], disk.files[from] = disk.files[from], nil end,
-        open = function(path, mode)
-            if mode:find("r") then
-                local content = disk.files[path]
-                if not content then return nil, path .. ": No such file" end
-                return { readAll = function() return content end, close = function() end }
-            end
-            if disk.is_read_only then return nil, path .. ": Access denied" end
-            return open_for_writing(disk, path, mode)
-        end,
-    }
-    return disk
-end
+local world = { disk = fake_disk.new }
 
 -- Computer -----------------------------------------------------------------------------------------------------
 

@@ -86,4 +86,9 @@ specs["json: 128 KiB decode and encode far inside the seven seconds"] = function
     check.truthy(os.epoch("utc") - started < 3500, "time")
 end
 
+specs["json: minus zero is zero"] = function()
+    check.same(json.encode(-0 * 1), "0")
+    check.same(json.encode({ -(5 - 5) }), "[0]")
+end
+
 return specs

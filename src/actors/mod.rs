@@ -19,6 +19,7 @@
 pub mod computer;
 pub mod connection;
 pub mod consult;
+pub mod counts;
 pub mod executor;
 pub mod feed;
 pub mod gateway;

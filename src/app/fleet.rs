@@ -3,17 +3,24 @@
 use super::{AppError, Leaves};
 use crate::actors::computer::LateDesk;
 use crate::actors::computer::lane::LaneLimits;
-use crate::actors::connection::{ConnectionDeps, ConnectionSettings, TaskDesk, TaskLookup};
+use crate::actors::connection::asks::TasksOf;
+use crate::actors::connection::{
+    ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
+};
 use crate::actors::journal::JournalReader;
+use crate::actors::journal::messages::JournalError;
 use crate::actors::registry::messages::{CloseConnections, SetListener};
 use crate::actors::registry::router::Router;
 use crate::actors::registry::{Registry, RegistryLinks, Stops};
 use crate::actors::supervisor::Supervisor;
 use crate::config::Settings;
+use crate::domain::task::TaskStatus;
 use crate::http::ws::WsGate;
-use crate::http::{ComputerBody, Source};
+use crate::http::{ComputerBody, Source, library_version};
+use crate::store::TaskQuery;
+use crate::wire::api::TaskBody;
 use crate::wire::frames::outgoing::Library;
-use actix::{Actor, Addr};
+use actix::{Actor, Addr, Arbiter};
 use actix_web::web::ServiceConfig;
 use std::sync::{Arc, OnceLock};
 
@@ -48,12 +55,21 @@ impl Fleet {
         let registry = Registry::new(router.clone(), known, limits, links, Vec::new()).start();
         let desk = Arc::default();
         let gate = WsGate::new(ConnectionDeps {
-            settings: Arc::new(connection_settings(leaves)),
-            register: registry.clone().recipient(),
-            gone: registry.clone().recipient(),
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
+            list_tasks: Some(list_tasks(&leaves.reader)),
+            stops: Some(StopDesk {
+                stop: registry.clone().recipient(),
+                resume: registry.clone().recipient(),
+            }),
+            ..ConnectionDeps::new(
+                connection_settings(leaves),
+                registry.clone().recipient(),
+                registry.clone().recipient(),
+            )
         });
+        // Lanes and tasks run here too.
+        let gate = gate.at_home(Arbiter::current());
         Ok(Fleet {
             router,
             registry,
@@ -72,6 +88,7 @@ impl Fleet {
             start: supervisor.clone().recipient(),
             cancel: supervisor.clone().recipient(),
             answer: supervisor.clone().recipient(),
+            event: supervisor.clone().recipient(),
         };
         // A fleet meets one supervisor in its life.
         let _ = self.desk.set(desk);
@@ -85,6 +102,10 @@ impl Fleet {
             let computers = computers.collect();
             Box::pin(async { Some(computers) })
         })
+    }
+
+    pub(super) fn gate(&self) -> WsGate {
+        self.gate.clone()
     }
 
     pub(super) fn routes(&self) -> Arc<dyn Fn(&mut ServiceConfig) + Send + Sync> {
@@ -118,9 +139,9 @@ fn lane_limits(settings: &Settings) -> LaneLimits {
 fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
     let identity = leaves.reader.identity();
     let library = Library {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        version: library_version().to_owned(),
         // Relative to the address that the computer itself used: the server cannot know that one.
-        url: "/install.lua".to_owned(),
+        url: "/lua/manifest.json".to_owned(),
     };
     let server = &leaves.settings.server;
     ConnectionSettings {
@@ -128,6 +149,8 @@ fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
         program_ping: server.program_ping,
         window: server.window as usize,
         max_frame_bytes: server.max_frame_bytes,
+        max_to_computer: server.max_to_computer,
+        max_from_computer: server.max_from_computer,
         ..ConnectionSettings::new(
             identity.server_id.clone(),
             leaves.reader.epoch().clone(),
@@ -141,6 +164,52 @@ fn find_task(reader: &JournalReader) -> TaskLookup {
     Arc::new(move |task_id| {
         let reader = reader.clone();
         Box::pin(async move { reader.task(task_id).await.ok()?.client_id })
+    })
+}
+
+/// The newest tasks of a computer, and all that are open.
+fn list_tasks(reader: &JournalReader) -> TaskLister {
+    const RECENT: usize = 50;
+    const OPEN: usize = 100;
+    let reader = reader.clone();
+    Arc::new(move |of: TasksOf| {
+        let reader = reader.clone();
+        Box::pin(async move {
+            let words = |error: JournalError| error.to_string();
+            if let Some(task_id) = of.task_id {
+                return match reader.task(task_id).await {
+                    Ok(task) if task.client_id.as_ref() == Some(&of.client_id) => {
+                        Ok(vec![TaskBody::from(&task)])
+                    }
+                    // Another computer's task is none that this one may know of.
+                    Ok(_) | Err(JournalError::NoTask(_)) => Ok(Vec::new()),
+                    Err(error) => Err(words(error)),
+                };
+            }
+            let newest = |status: Option<TaskStatus>, limit: usize| TaskQuery {
+                status,
+                kind: None,
+                client_id: Some(of.client_id.clone()),
+                owner: None,
+                before: None,
+                limit,
+            };
+            let mut tasks = reader
+                .tasks(newest(None, RECENT))
+                .await
+                .map_err(words)?
+                .tasks;
+            let mut open = Vec::new();
+            for status in TaskStatus::OPEN {
+                let page = reader.tasks(newest(Some(status), OPEN)).await;
+                open.extend(page.map_err(words)?.tasks);
+            }
+            open.retain(|task| tasks.iter().all(|known| known.task_id != task.task_id));
+            open.sort_by_key(|task| std::cmp::Reverse(task.created_at_ms));
+            open.truncate(OPEN);
+            tasks.extend(open);
+            Ok(tasks.iter().map(TaskBody::from).collect())
+        })
     })
 }
 

@@ -18,6 +18,7 @@ use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
 use crate::config::Settings;
 use crate::config::kinds::Kinds;
+use crate::http::ws::WsGate;
 use crate::http::{ComputerBody, Source};
 use crate::prompts::PromptLibrary;
 use crate::strategy;
@@ -50,7 +51,9 @@ pub struct Upper {
     pub restore: Source<Result<(), String>>,
     pub computers: Source<Vec<ComputerBody>>,
     pub router: Router,
-    /// `/ws`, and later the files for computers.
+    /// Where computers come in.
+    pub gate: WsGate,
+    /// What else is served to them.
     pub routes: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
     /// Closes every connection with 1001.
     pub close: Source<()>,
@@ -89,6 +92,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
         }),
         computers: fleet.computers(),
         router: fleet.router.clone(),
+        gate: fleet.gate(),
         routes: fleet.routes(),
         close: fleet.close(),
     })

@@ -8,9 +8,12 @@ macro_rules! say {
     ($($words:tt)*) => { $crate::cli::say_line(format_args!($($words)*)) };
 }
 
+pub mod call;
 pub mod demo;
 pub mod doctor;
+pub mod fleet;
 pub mod serve;
+mod server;
 mod signals;
 pub mod sim;
 
@@ -22,9 +25,9 @@ Exit codes:
   0    done
   1    it went wrong while running
   2    wrong use or settings
-  3    the address cannot be listened on
+  3    the address cannot be listened on; for `call`: not carried out, or nobody can tell
   4    the data folder or its journal cannot be used
-  130  stopped at once by a second Ctrl-C";
+  130  stopped at once by a second Ctrl-C; for `call`: by the first";
 
 /// Local language models run fleets of ComputerCraft computers.
 #[derive(Debug, Parser)]
@@ -36,8 +39,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Call(call::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Fleet(fleet::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
 }
@@ -86,6 +91,11 @@ fn say_line(words: std::fmt::Arguments<'_>) {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
+        Command::Call(args) => match in_system(call::run(args)) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
+        Command::Fleet(args) => in_system(fleet::run(args)),
         Command::Demo(args) => in_system(demo::run(args)),
         Command::Doctor(args) => in_system(doctor::run(args)),
         Command::Serve(args) => in_system(serve::run(args)),

@@ -87,6 +87,23 @@ pub enum NoRouteReason {
     NotAllowed,
     Busy,
     Stopped,
+    /// The tool is there, but it has to be tested and activated first.
+    ToolDraft,
+}
+
+impl NoRouteReason {
+    /// The stable code.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NoRouteReason::Offline => "offline",
+            NoRouteReason::UnknownComputer => "unknown_computer",
+            NoRouteReason::UnknownTool => "unknown_tool",
+            NoRouteReason::NotAllowed => "not_allowed",
+            NoRouteReason::Busy => "busy",
+            NoRouteReason::Stopped => "stopped",
+            NoRouteReason::ToolDraft => "tool_draft",
+        }
+    }
 }
 
 /// Why a call was not placed, in words a planner can use.
@@ -94,6 +111,16 @@ pub enum NoRouteReason {
 pub struct NoRoute {
     pub reason: NoRouteReason,
     pub message: String,
+}
+
+impl NoRoute {
+    /// What people and planners are told of a tool that is a draft.
+    pub fn draft_words(tool: &str, computer: &ClientId) -> String {
+        format!(
+            "tool \"{tool}\" on {computer} is a draft (new, or its file changed since it was activated): test it with \
+             tool_test and activate it again with tool_activate"
+        )
+    }
 }
 
 /// Where a call shall go: a tool by bare name, on one computer, or on any one of a group.

@@ -194,6 +194,7 @@ impl Guard {
 
 /// Why a task waits (wire contract, `wait_reason`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WaitReason {
     ComputerOffline,

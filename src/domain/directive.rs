@@ -149,6 +149,7 @@ impl StrictRequest {
 
 /// How a task ended well (or said that it did not).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskResult {
     pub success: bool,
     pub message: String,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 /// Where a task stands (wire contract, statuses).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     #[default]
@@ -26,6 +27,15 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
+    /// Those of tasks that have not ended.
+    pub const OPEN: [TaskStatus; 5] = [
+        TaskStatus::Queued,
+        TaskStatus::Running,
+        TaskStatus::WaitingForCommand,
+        TaskStatus::WaitingForUser,
+        TaskStatus::Sleeping,
+    ];
+
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -260,6 +270,7 @@ pub struct Note {
 
 /// What a task used up (wire contract, `usage`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Usage {
     pub steps: u32,
     pub calls: u32,

@@ -1,13 +1,15 @@
 //! Tools: what a computer offers, how harmful repeating it is, and what the server knows of a fleet.
 
 use super::ids::ClientId;
+use super::schema::Schema;
+use super::toolbox::{Tool, Toolbox};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// What repeating a call does (the effect class of the design's word list).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {
     /// Changes nothing.
@@ -21,12 +23,30 @@ pub enum EffectClass {
 
 /// Where a tool is in its life (source document 001 §8.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
     Draft,
     #[default]
     Active,
     Retired,
+}
+
+impl ToolState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolState::Draft => "draft",
+            ToolState::Active => "active",
+            ToolState::Retired => "retired",
+        }
+    }
+
+    /// The state of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [ToolState::Draft, ToolState::Active, ToolState::Retired]
+            .into_iter()
+            .find(|state| state.as_str() == name)
+    }
 }
 
 /// Whether `name` may name a tool: 1 to 64 of `A-Z a-z 0-9 _ . -` (wire contract).
@@ -39,13 +59,21 @@ pub fn is_tool_name(name: &str) -> bool {
 
 /// One tool as its computer registered it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSpec {
+    /// 1 to 64 of letters, digits, `_`, `.` and `-`.
+    #[cfg_attr(test, schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$")))]
     pub name: String,
+    /// What it does, for models and people.
     #[serde(default)]
     pub description: String,
     /// JSON Schema of the args object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub args_schema: Option<Value>,
+    #[cfg_attr(
+        test,
+        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
+    )]
+    pub args_schema: Option<Schema>,
     /// The args in plain words, where there is no schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<String>,
@@ -60,6 +88,7 @@ pub struct ToolSpec {
     /// A `read` tool of the same computer that tells whether a call of this one happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
+    /// The version of the file that it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<String>,
     #[serde(default)]
@@ -80,6 +109,9 @@ impl ToolSpec {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FleetView {
     pub computers: Vec<ComputerView>,
+    /// Whether anybody in the fleet has any tool, shown here or not.
+    #[serde(default)]
+    pub has_tools: bool,
 }
 
 /// One computer as a decision sees it.
@@ -95,7 +127,10 @@ pub struct ComputerView {
     pub groups: Vec<String>,
     pub online: bool,
     /// Sorted by name. Tools of a computer that is offline stay known.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Toolbox,
+    /// Names of tools that it had and has no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub once_owned: Vec<String>,
 }
 
 impl FleetView {
@@ -109,8 +144,13 @@ impl FleetView {
 }
 
 impl ComputerView {
-    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
-        self.tools.iter().find(|t| t.name == name)
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+
+    /// Whether it has the tool, or ever had it.
+    pub fn ever_owned(&self, name: &str) -> bool {
+        self.tool(name).is_some() || self.once_owned.iter().any(|once| once == name)
     }
 }
 

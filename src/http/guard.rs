@@ -18,7 +18,8 @@ pub(super) async fn guard(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    // Health is nobody's secret, and `/ws` has a rule of its own: computers come through tunnels.
+    // Health and the files for computers are nobody's secret, and `/ws` has a rule of its own: computers come
+    // through tunnels.
     if !request.path().starts_with("/api/") {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }

@@ -7,6 +7,8 @@ mod computers;
 mod extract;
 mod guard;
 mod health;
+pub mod listen;
+mod lua;
 mod problem;
 mod questions;
 mod server;
@@ -18,10 +20,11 @@ mod tests;
 mod tools;
 pub mod ws;
 #[cfg(test)]
-mod ws_client;
+pub(crate) mod ws_client;
 #[cfg(test)]
 mod ws_tests;
 
+pub use lua::library_version;
 pub use problem::Problem;
 pub use server::{HttpServer, bind};
 pub use shapes::{ComputerBody, time};
@@ -155,12 +158,36 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/computers/{id}/queue").route(web::get().to(computers::queue)))
         .service(at("/questions").route(web::get().to(questions::list)))
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
+        .service(at("/tools").route(web::get().to(tools::list)))
         .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(at("/status").route(web::get().to(health::status)));
+    routes_for_computers(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
         .service(api);
+}
+
+/// What computers fetch, with the installer.
+fn routes_for_computers(config: &mut web::ServiceConfig) {
+    let read_only =
+        |path: &str| web::resource(path).default_service(web::to(lua::method_not_allowed));
+    config
+        .service(
+            read_only("/install.lua")
+                .route(web::get().to(lua::installer))
+                .route(web::head().to(lua::installer)),
+        )
+        .service(
+            read_only("/lua/manifest.json")
+                .route(web::get().to(lua::list))
+                .route(web::head().to(lua::list)),
+        )
+        .service(
+            read_only("/lua/{path:.*}")
+                .route(web::get().to(lua::file))
+                .route(web::head().to(lua::file)),
+        );
 }
 
 /// A resource that answers a method it does not have with a problem.

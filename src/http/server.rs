@@ -1,5 +1,7 @@
 //! Listening: the socket, the workers and their end.
 
+use super::listen::{self, Listening};
+use super::ws::WsGate;
 use super::{Api, guard, problem, routes};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, middleware, web};
@@ -32,7 +34,7 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 impl HttpServer {
-    /// Serves the API on a listening socket. `more` adds routes of others, for example `/ws`.
+    /// Serves the API on a listening socket. `more` adds routes of others; `gate` takes computers.
     ///
     /// # Errors
     /// The socket cannot be used.
@@ -40,24 +42,24 @@ impl HttpServer {
         listener: TcpListener,
         api: Api,
         more: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
+        gate: Option<WsGate>,
         close_within: Duration,
     ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
-        let server = actix_web::HttpServer::new(move || {
+        let app = move || {
             App::new()
                 .app_data(web::ThinData(api.clone()))
                 .wrap(middleware::from_fn(guard::guard))
                 .configure(more.clone())
                 .configure(routes)
                 .default_service(web::to(problem::not_found))
-        })
-        .on_connect(super::ws::on_connect)
-        .workers(WORKERS)
-        .backlog(BACKLOG)
-        .disable_signals()
-        .shutdown_timeout(close_within.as_secs())
-        .listen(listener)?
-        .run();
+        };
+        let how = Listening {
+            workers: WORKERS,
+            backlog: BACKLOG,
+            close_within,
+        };
+        let server = listen::serve(listener, app, gate, how)?;
         let handle = server.handle();
         let running = actix::spawn(server);
         Ok(HttpServer {

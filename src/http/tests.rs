@@ -11,6 +11,7 @@ use crate::actors::supervisor::messages::{
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{QuestionId, TaskId};
+use crate::domain::toolbox::Toolbox;
 use crate::store::fixtures::{
     Author, call, client, completed, created, finished, intended, noted, task,
 };
@@ -45,6 +46,7 @@ impl Scripted {
             blobs: append.blobs,
             summary: append.summary,
             idempotency_key: None,
+            tools: Vec::new(),
         }
     }
 }
@@ -265,7 +267,7 @@ async fn bench() -> Bench {
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let server = HttpServer::start(listener, api, |_| {}, Duration::from_secs(1)).unwrap();
+    let server = HttpServer::start(listener, api, |_| {}, None, Duration::from_secs(1)).unwrap();
     // reqwest wants one although nothing here is encrypted; a second installation is refused, and harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Bench {
@@ -289,7 +291,7 @@ fn turtle() -> ComputerBody {
         state: "ready",
         since: time(1_700_000_000_000),
         library_version: None,
-        tools: Vec::new(),
+        tools: Toolbox::default(),
         queue: 0,
         current_call: None,
         owner: "local".into(),

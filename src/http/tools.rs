@@ -1,16 +1,20 @@
-//! `POST /api/v1/tools/call`: one call now, as a task of kind `call`, and its outcome as the answer.
+//! `GET /api/v1/tools`: what the fleet can do. `POST /api/v1/tools/call`: one call now, as a task of kind `call`, and its
+//! outcome as the answer.
 
 use super::extract::{Json, object};
-use super::{Api, LOCAL_OWNER, Problem, ask, tasks};
+use super::shapes::List;
+use super::{Api, ComputerBody, LOCAL_OWNER, Problem, ask, tasks};
 use crate::actors::feed::messages::{Committed, Subscribe};
 use crate::actors::supervisor::messages::{CancelTask, StartTask};
 use crate::domain::call::{Address, CallReport, Outcome};
 use crate::domain::event::{DirectCall, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, ClientId, TaskId};
+use crate::domain::toolbox::Tool;
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, timeout_at};
@@ -24,6 +28,51 @@ const MAX_TIMEOUT_MS: u64 = 600_000;
 /// Batches that may wait for a handler; one that lags reads the journal again.
 const FEED_CAPACITY: usize = 256;
 
+/// A tool, and the computers that have exactly this one. Computers may have different ones under one name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct ToolBody {
+    #[serde(flatten)]
+    tool: Tool,
+    tool_rev: String,
+    owners: Vec<OwnerBody>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct OwnerBody {
+    client_id: ClientId,
+    online: bool,
+}
+
+pub(super) async fn list(api: web::ThinData<Api>) -> Result<web::Json<List<ToolBody>>, Problem> {
+    let computers = (api.computers)().await;
+    let computers =
+        computers.ok_or_else(|| Problem::new(ErrorCode::Stopping, "the server is stopping"))?;
+    Ok(web::Json(List::all(by_tool(&computers))))
+}
+
+/// Every tool by name, each with its owners by name.
+fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
+    let mut tools: BTreeMap<&str, Vec<ToolBody>> = BTreeMap::new();
+    for computer in computers {
+        for tool in computer.tools.iter() {
+            let owner = OwnerBody {
+                client_id: computer.client_id.clone(),
+                online: computer.online,
+            };
+            let same_name = tools.entry(&tool.name).or_default();
+            match same_name.iter_mut().find(|known| known.tool == *tool) {
+                Some(known) => known.owners.push(owner),
+                None => same_name.push(ToolBody {
+                    tool: tool.clone(),
+                    tool_rev: tool.rev().to_owned(),
+                    owners: vec![owner],
+                }),
+            }
+        }
+    }
+    tools.into_values().flatten().collect()
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallBody {
@@ -36,6 +85,9 @@ pub(super) struct CallBody {
     timeout_ms: Option<u64>,
     #[serde(default)]
     idempotency_key: Option<String>,
+    /// Kept with the task and shown, never looked at.
+    #[serde(default)]
+    metadata: Value,
 }
 
 impl CallBody {
@@ -43,6 +95,7 @@ impl CallBody {
         Address::parse(&self.command)
             .map_err(|error| Problem::invalid("command", error.to_string()))?;
         let args = object("args", self.args)?;
+        let metadata = object("metadata", self.metadata)?;
         if self
             .timeout_ms
             .is_some_and(|ms| !(1..=MAX_TIMEOUT_MS).contains(&ms))
@@ -51,7 +104,11 @@ impl CallBody {
             return Err(Problem::invalid("timeout_ms", detail)
                 .with_hint("create a task for work that takes longer"));
         }
-        Ok(CallBody { args, ..self })
+        Ok(CallBody {
+            args,
+            metadata,
+            ..self
+        })
     }
 }
 
@@ -75,6 +132,7 @@ pub(super) async fn call(
             timeout_ms: Some(timeout_ms),
         }),
         idempotency_key: body.idempotency_key,
+        metadata: body.metadata,
         ..StartTask::default()
     };
     let started = tasks::start(&api, request).await?;

@@ -1,21 +1,33 @@
 //! `/ws`: the handshake, and the start of a connection's actor.
 
-use crate::actors::connection::admission::{Admission, Socket};
-use crate::actors::connection::{Connection, ConnectionDeps, Handshake};
+use crate::actors::connection::admission::Admission;
+use crate::actors::connection::{Connection, ConnectionDeps, Handshake, socket};
 use crate::domain::ids::ClientId;
-use actix_web::dev::Extensions;
+use actix::ArbiterHandle;
+use actix_codec::Framed;
+use actix_http::body::{BodySize, BoxBody};
+use actix_http::ws::handshake;
+use actix_http::{Request, RequestHead, Response, StatusCode, h1};
+use actix_web::HttpResponse;
+use actix_web::http::header;
 use actix_web::rt::net::TcpStream;
-use actix_web::{HttpRequest, HttpResponse, http::header, web};
+use actix_web::web::{self, BytesMut};
+use futures_util::SinkExt;
 use serde::Deserialize;
-use std::any::Any;
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// Where computers connect.
+const PATH: &str = "/ws";
 
 /// What the route needs. Cheap to clone; one for all workers.
 #[derive(Clone)]
 pub struct WsGate {
     deps: ConnectionDeps,
     admission: Arc<Admission>,
+    home: Option<ArbiterHandle>,
 }
 
 impl WsGate {
@@ -23,24 +35,20 @@ impl WsGate {
         WsGate {
             deps,
             admission: Arc::default(),
+            home: None,
         }
     }
 
-    /// Adds `/ws` to a server.
-    pub fn configure(&self, config: &mut web::ServiceConfig) {
-        let gate = self.clone();
-        config.service(
-            web::resource("/ws")
-                .app_data(web::Data::new(gate))
-                .route(web::get().to(open)),
-        );
+    /// Connections live on this thread instead of the one that accepted them. Where their lanes and tasks are, a call
+    /// changes threads nowhere, which costs more than all the rest that is done for it.
+    pub fn at_home(mut self, home: ArbiterHandle) -> Self {
+        self.home = Some(home);
+        self
     }
-}
 
-/// For `HttpServer::on_connect`: keeps a handle by which a connection that does not read can be ended.
-pub fn on_connect(io: &dyn Any, extensions: &mut Extensions) {
-    if let Some(socket) = io.downcast_ref::<TcpStream>().and_then(Socket::of) {
-        extensions.insert(socket);
+    /// Adds `/ws` to a server, for requests that are none for a WebSocket.
+    pub fn configure(&self, config: &mut web::ServiceConfig) {
+        config.service(web::resource(PATH).to(no_web_socket));
     }
 }
 
@@ -49,44 +57,128 @@ struct Query {
     client_id: Option<String>,
 }
 
-async fn open(
-    request: HttpRequest,
-    body: web::Payload,
-    gate: web::Data<WsGate>,
-) -> Result<HttpResponse, actix_web::Error> {
-    if is_foreign(&request) {
-        return Ok(HttpResponse::Forbidden().body("a web page may not open this socket\n"));
-    }
-    let settings = &gate.deps.settings;
-    let address = request.peer_addr().map(|peer| peer.ip());
-    let over_quota = address.is_some_and(|address| {
-        let per_second = settings.new_per_second;
-        gate.admission.is_over(address, per_second, Instant::now())
-    });
-    // A name that cannot be one is treated as none: the client is told when it says something.
-    let query = web::Query::<Query>::from_query(request.query_string()).ok();
-    let client_id = query.and_then(|query| query.into_inner().client_id);
-    let handshake = Handshake {
-        client_id: client_id.and_then(|id| ClientId::parse(&id).ok()),
-        over_quota,
-        socket: request.conn_data::<Socket>().cloned(),
+async fn no_web_socket() -> HttpResponse {
+    HttpResponse::UpgradeRequired()
+        .insert_header((header::UPGRADE, "websocket"))
+        .body("computers connect here, with a WebSocket\n")
+}
+
+/// Takes a request for a WebSocket with its stream; ends when the connection does.
+///
+/// # Errors
+/// The client is gone.
+pub(super) async fn upgrade(
+    gate: Option<WsGate>,
+    request: Request,
+    mut framed: Framed<TcpStream, h1::Codec>,
+) -> Result<(), actix_web::Error> {
+    let (gate, response) = match (gate, admit(request.head())) {
+        (Some(gate), Ok(response)) => (gate, response),
+        (None, Ok(_)) => return Ok(answer(&mut framed, not_here()).await?),
+        (gate, Err(response)) => {
+            if let Some(gate) = gate {
+                gate.deps.counts.refused.one();
+            }
+            return Ok(answer(&mut framed, response).await?);
+        }
     };
-    let limit = settings.max_frame_bytes;
-    let (response, session, stream) = actix_ws::handle(&request, body)?;
-    let stream = stream
-        .max_frame_size(limit)
-        .aggregate_continuations()
-        .max_continuation_size(limit);
-    Connection::open(session, stream, handshake, gate.deps.clone());
-    Ok(response)
+    answer(&mut framed, response).await?;
+    let parts = framed.into_parts();
+    // The buffer of the request is large, and a computer may be silent for days.
+    let early = BytesMut::from(&parts.read_buf[..]);
+    let handshake = gate.handshake(&request);
+    drop(request);
+    let (open, ended) = oneshot::channel();
+    let max_bytes = gate.deps.settings.max_frame_bytes;
+    let start = move |stream| {
+        let (socket, incoming) = socket::open(stream, early, max_bytes, open);
+        Connection::open(socket, incoming, handshake, gate.deps);
+    };
+    match gate.home {
+        Some(home) => {
+            let stream = parts.io.into_std()?;
+            home.spawn(async move {
+                match TcpStream::from_std(stream) {
+                    Ok(stream) => start(stream),
+                    Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
+                }
+            });
+        }
+        None => start(parts.io),
+    }
+    // The server counts a connection as open until this returns.
+    let _ = ended.await;
+    Ok(())
+}
+
+/// The response that opens the WebSocket, or refuses it.
+fn admit(head: &RequestHead) -> Result<Response<BoxBody>, Response<BoxBody>> {
+    if head.uri.path() != PATH {
+        return Err(not_here());
+    }
+    if is_foreign(head) {
+        let words = "a web page may not open this socket\n";
+        return Err(Response::new(StatusCode::FORBIDDEN).set_body(BoxBody::new(words)));
+    }
+    match handshake(head) {
+        Ok(mut response) => Ok(response.finish().map_into_boxed_body()),
+        Err(error) => Err(Response::from(error)),
+    }
+}
+
+fn not_here() -> Response<BoxBody> {
+    let words = "no WebSocket here; computers connect to /ws\n";
+    Response::new(StatusCode::NOT_FOUND).set_body(BoxBody::new(words))
+}
+
+async fn answer(
+    framed: &mut Framed<TcpStream, h1::Codec>,
+    response: Response<BoxBody>,
+) -> io::Result<()> {
+    use actix_http::body::{MessageBody, to_bytes};
+    let size = response.body().size();
+    let (head, body) = response.into_parts();
+    let size = if head.status() == StatusCode::SWITCHING_PROTOCOLS {
+        BodySize::None
+    } else {
+        size
+    };
+    framed.send(h1::Message::Item((head, size))).await?;
+    // Refusals have a body that lies in memory: it is there at once.
+    if let Ok(body) = to_bytes(body).await
+        && !body.is_empty()
+    {
+        framed.send(h1::Message::Chunk(Some(body))).await?;
+    }
+    Ok(())
+}
+
+impl WsGate {
+    /// What the handshake tells of its sender.
+    fn handshake(&self, request: &Request) -> Handshake {
+        let per_second = self.deps.settings.new_per_second;
+        self.deps.counts.connections.one();
+        let over_quota = request.peer_addr().is_some_and(|peer| {
+            let address = peer.ip();
+            self.admission.is_over(address, per_second, Instant::now())
+        });
+        // A name that cannot be one is treated as none: the client is told when it says something.
+        let query = request.uri().query().unwrap_or_default();
+        let query = web::Query::<Query>::from_query(query).ok();
+        let client_id = query.and_then(|query| query.into_inner().client_id);
+        Handshake {
+            client_id: client_id.and_then(|id| ClientId::parse(&id).ok()),
+            over_quota,
+        }
+    }
 }
 
 /// Whether a browser sends this from a page of somebody else. Computers send no `Origin`.
-fn is_foreign(request: &HttpRequest) -> bool {
-    let Some(origin) = request.headers().get(header::ORIGIN) else {
+fn is_foreign(head: &RequestHead) -> bool {
+    let Some(origin) = head.headers().get(header::ORIGIN) else {
         return false;
     };
-    let host = request
+    let host = head
         .headers()
         .get(header::HOST)
         .and_then(|h| h.to_str().ok());

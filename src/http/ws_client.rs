@@ -67,7 +67,11 @@ impl Client {
     }
 
     pub async fn hear(&mut self) -> Heard {
-        let heard = tokio::time::timeout(PATIENCE, self.next()).await;
+        self.hear_within(PATIENCE).await
+    }
+
+    pub async fn hear_within(&mut self, patience: Duration) -> Heard {
+        let heard = tokio::time::timeout(patience, self.next()).await;
         heard.expect("the server says nothing")
     }
 

@@ -1,25 +1,33 @@
 //! Computers through a real `/ws` on loopback, in real time, without the rest of the server.
 
-use super::ws::{WsGate, on_connect};
+use super::listen::{self, Listening};
+use super::ws::WsGate;
 use super::ws_client::{Client, Heard};
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::messages::{
     CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, PlaceCall, TaskNotice,
 };
-use crate::actors::connection::{ConnectionDeps, ConnectionSettings, TaskDesk};
-use crate::actors::registry::messages::{CloseConnections, FleetChanged, SetListener};
+use crate::actors::connection::asks::TasksOf;
+use crate::actors::connection::{ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk};
+use crate::actors::counts::FleetCounts;
+use crate::actors::registry::messages::{
+    CloseConnections, FleetChanged, ResumeCalls, SetListener, StopCalls, StopError, StopReport,
+};
 use crate::actors::registry::router::{Lane, Router};
 use crate::actors::registry::{Registry, RegistryLinks};
 use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, CancelTask, NoSuchTask, StartError, StartTask, StartedTask,
+    WorldEvent,
 };
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::directive::TaskResult;
 use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary, Usage};
+use crate::store::KnownComputer;
+use crate::wire::api::TaskBody;
 use crate::wire::frames::outgoing::Library;
 use actix::prelude::*;
-use actix_web::{App, HttpServer};
+use actix_web::App;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -78,6 +86,31 @@ impl Handler<CancelTask> for Desk {
     }
 }
 
+/// Stands for the registry's stopping side; notes what it was asked for.
+struct Stopper(mpsc::UnboundedSender<(bool, Option<ClientId>)>);
+
+impl Actor for Stopper {
+    type Context = Context<Self>;
+}
+
+impl Handler<StopCalls> for Stopper {
+    type Result = Result<StopReport, StopError>;
+
+    fn handle(&mut self, stop: StopCalls, _: &mut Self::Context) -> Self::Result {
+        let _ = self.0.send((true, stop.client_id));
+        Ok(StopReport::default())
+    }
+}
+
+impl Handler<ResumeCalls> for Stopper {
+    type Result = Result<StopReport, StopError>;
+
+    fn handle(&mut self, resume: ResumeCalls, _: &mut Self::Context) -> Self::Result {
+        let _ = self.0.send((false, resume.client_id));
+        Err(StopError::NotStored("the disk is full".into()))
+    }
+}
+
 impl Handler<AnswerQuestion> for Desk {
     type Result = Result<(), AnswerError>;
 
@@ -122,6 +155,9 @@ struct Bench {
     router: Router,
     registry: Addr<Registry>,
     started: mpsc::UnboundedReceiver<StartTask>,
+    events: mpsc::UnboundedReceiver<WorldEvent>,
+    stops: mpsc::UnboundedReceiver<(bool, Option<ClientId>)>,
+    counts: Arc<FleetCounts>,
     fleet: mpsc::UnboundedReceiver<FleetChanged>,
 }
 
@@ -130,6 +166,14 @@ async fn bench() -> Bench {
 }
 
 async fn bench_with(change: impl FnOnce(&mut ConnectionSettings)) -> Bench {
+    bench_of(change, Vec::new()).await
+}
+
+/// As [`bench_with`], with computers that the journal knows.
+async fn bench_of(
+    change: impl FnOnce(&mut ConnectionSettings),
+    known: Vec<KnownComputer>,
+) -> Bench {
     let library = Library {
         version: "1".into(),
         url: "/install.lua".into(),
@@ -140,7 +184,7 @@ async fn bench_with(change: impl FnOnce(&mut ConnectionSettings)) -> Bench {
     let links = RegistryLinks::default();
     let registry = Registry::new(
         router.clone(),
-        Vec::new(),
+        known,
         LaneLimits::default(),
         links,
         Vec::new(),
@@ -150,35 +194,60 @@ async fn bench_with(change: impl FnOnce(&mut ConnectionSettings)) -> Bench {
     registry.do_send(SetListener(listener));
     let (tell, started) = mpsc::unbounded_channel();
     let desk = Desk(tell).start();
+    let (event, events) = ear();
+    let (tell, stops) = mpsc::unbounded_channel();
+    let stopper = Stopper(tell).start();
     let tasks = Arc::new(OnceLock::new());
     let _ = tasks.set(TaskDesk {
         start: desk.clone().recipient(),
         cancel: desk.clone().recipient(),
         answer: desk.recipient(),
+        event,
     });
     let owner = |_| -> futures_util::future::BoxFuture<'static, Option<ClientId>> {
         Box::pin(async { ClientId::parse("cc-1").ok() })
     };
-    let gate = WsGate::new(ConnectionDeps {
-        settings: Arc::new(settings),
-        register: registry.clone().recipient(),
-        gone: registry.clone().recipient(),
+    let lister = |of: TasksOf| -> futures_util::future::BoxFuture<'static, _> {
+        let mut tasks = vec![
+            summary("01", TaskStatus::Running),
+            summary("02", TaskStatus::Queued),
+        ];
+        tasks.retain(|task| of.task_id.as_ref().is_none_or(|id| *id == task.task_id));
+        Box::pin(async move { Ok(tasks.iter().map(TaskBody::from).collect()) })
+    };
+    let deps = ConnectionDeps {
         tasks,
         find_task: Some(Arc::new(owner)),
-    });
-    let server = HttpServer::new(move || App::new().configure(|config| gate.configure(config)))
-        .on_connect(on_connect)
-        .workers(1)
-        .disable_signals()
-        .bind("127.0.0.1:0")
-        .unwrap();
-    let address = server.addrs()[0];
-    actix_web::rt::spawn(server.run());
+        list_tasks: Some(Arc::new(lister)),
+        stops: Some(StopDesk {
+            stop: stopper.clone().recipient(),
+            resume: stopper.recipient(),
+        }),
+        ..ConnectionDeps::new(
+            settings,
+            registry.clone().recipient(),
+            registry.clone().recipient(),
+        )
+    };
+    let counts = deps.counts.clone();
+    let gate = WsGate::new(deps);
+    let listener = super::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let how = Listening {
+        workers: 1,
+        backlog: 2048,
+        close_within: Duration::from_secs(1),
+    };
+    let server = listen::serve(listener, App::new, Some(gate), how).unwrap();
+    actix_web::rt::spawn(server);
     Bench {
         address,
         router,
         registry,
         started,
+        events,
+        stops,
+        counts,
         fleet,
     }
 }
@@ -229,7 +298,9 @@ impl Bench {
             timeout_ms: None,
             reply_to,
         };
-        let lane = self.router.route(&Target::Any, None, tool).unwrap();
+        // Named, so that it is placed also while the computer does not answer.
+        let only = Target::Computer(self.router.computers()[0].client_id.clone());
+        let lane = self.router.route(&only, None, tool).unwrap();
         lane.place.do_send(place);
         (call_id, facts)
     }
@@ -409,11 +480,9 @@ async fn bad_input_is_answered_with_code_and_field_and_ten_of_it_close_the_conne
     );
     client.say(json!({"type": "ack", "n": 99})).await;
     assert_eq!(client.expect("error").await["code"], "bad_ack");
-    client
-        .say(json!({"type": "world_event", "name": "rain"}))
-        .await;
-    assert_eq!(client.expect("error").await["code"], "unsupported");
-    for _ in 0..6 {
+    client.say(json!({"type": "world_event", "name": ""})).await;
+    assert_eq!(client.expect("error").await["field"], "name");
+    for _ in 0..5 {
         client.say_text(b"?").await;
     }
     assert_eq!(client.closed().await, Some(1008));
@@ -598,7 +667,10 @@ async fn tools_come_and_go_by_message() {
     client.say(json!({"type": "ping"})).await;
     client.expect("pong").await;
     let home = ClientId::parse("cc-1").unwrap();
-    let names: Vec<String> = bench.router.fleet_view(Some(&home)).computers[0]
+    let names: Vec<String> = bench
+        .router
+        .fleet_view(Some(&home), &Default::default())
+        .computers[0]
         .tools
         .iter()
         .map(|tool| tool.name.clone())
@@ -766,3 +838,8 @@ async fn a_task_that_cannot_be_created_is_answered_with_its_reason() {
         (&json!("empty_prompt"), &json!("r7"))
     );
 }
+
+#[path = "ws_asks_tests.rs"]
+mod asks;
+#[path = "ws_flood_tests.rs"]
+mod flood;

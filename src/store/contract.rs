@@ -5,7 +5,9 @@ use super::*;
 use crate::domain::call::Outcome;
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::Generation;
+use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskStatus;
+use crate::domain::tool::ToolState;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -281,17 +283,65 @@ fn a_saved_computer_replaces_what_was_known_of_it_and_comes_with_its_lane() {
             [
                 KnownComputer {
                     record: computer("a"),
-                    lane: Lane::default()
+                    lane: Lane::default(),
+                    tools: vec![],
                 },
                 KnownComputer {
                     record: renewed,
                     lane: Lane {
                         high_seq: 9,
                         stored_seq: 0
-                    }
+                    },
+                    tools: vec![],
                 },
             ]
         );
+    });
+}
+
+#[test]
+fn what_a_call_told_of_tools_is_written_with_its_end_or_not_at_all() {
+    on_each_store(|open| {
+        let mut store = open();
+        write_one(&mut store, Write::SaveComputer(computer("a"))).unwrap();
+        let record = |state, version: &str, seq| ToolRecord {
+            client_id: client("a"),
+            name: "dig".into(),
+            state,
+            tool_version: Some(version.into()),
+            seq,
+        };
+        let mut author = Author::new("A");
+        let mut told = |record: &ToolRecord| Append {
+            tools: vec![record.clone()],
+            ..author.append(vec![created("dig"), finished(&call("A"), Outcome::Done)])
+        };
+        let kept = || open().reads.computers().unwrap().remove(0).tools;
+        let activated = record(ToolState::Active, "v1", Some(5));
+        let first = told(&activated);
+        write_one(&mut store, Write::Append(Box::new(first.clone()))).unwrap();
+        assert_eq!(kept(), [activated.clone()]);
+        // A refused append leaves nothing behind.
+        let refused = Append {
+            tools: vec![record(ToolState::Retired, "v1", Some(6))],
+            ..first
+        };
+        write_one(&mut store, Write::Append(Box::new(refused))).unwrap_err();
+        assert_eq!(kept(), [activated.clone()]);
+        // An older call whose end came late does not undo a newer one.
+        for (late, wanted) in [
+            (record(ToolState::Retired, "v1", Some(4)), activated.clone()),
+            // What was activated stays so when it is written once more.
+            (record(ToolState::Draft, "v1", None), activated.clone()),
+            (
+                record(ToolState::Draft, "v2", Some(7)),
+                record(ToolState::Draft, "v2", Some(7)),
+            ),
+        ] {
+            let append = told(&late);
+            write_one(&mut store, Write::Append(Box::new(append))).unwrap();
+            assert_eq!(kept(), [wanted]);
+        }
     });
 }
 

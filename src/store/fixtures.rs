@@ -184,6 +184,7 @@ impl Author {
             },
             summary: self.summary(),
             idempotency_key: None,
+            tools: Vec::new(),
         }
     }
 

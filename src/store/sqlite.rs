@@ -19,7 +19,10 @@ pub const FILE_NAME: &str = "journal.db";
 const APPLICATION_ID: i64 = 0x6363_6674;
 
 /// In order; the position (from 1) is the `user_version` after it. Append only.
-const MIGRATIONS: &[&str] = &[include_str!("schema/0001_init.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/0001_init.sql"),
+    include_str!("schema/0002_tools.sql"),
+];
 
 /// The store is used by one server, so only a foreign tool can make it wait.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,6 +2,7 @@
 
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
+use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::{TaskStatus, TaskSummary};
 use serde_json::Value;
 use std::fmt;
@@ -80,6 +81,8 @@ pub struct Append {
     pub blobs: Vec<(BlobHash, String)>,
     pub summary: TaskSummary,
     pub idempotency_key: Option<String>,
+    /// What these events tell of tools, kept beside the computers.
+    pub tools: Vec<ToolRecord>,
 }
 
 /// How one entry of a batch fared: the events with their positions (none unless it was an append), or
@@ -175,6 +178,8 @@ pub struct ComputerRecord {
 pub struct KnownComputer {
     pub record: ComputerRecord,
     pub lane: Lane,
+    /// What finished calls told of its tools.
+    pub tools: Vec<ToolRecord>,
 }
 
 /// The numbers of a computer's lane (design section 8, "Backups and clones"). 0 = none yet.

@@ -3,14 +3,14 @@
 
 use super::fleet::ToolLookup;
 use super::validate::{Refusal, check_call};
-use crate::domain::call::{Address, Target};
+use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::event::DirectCall;
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "call";
@@ -40,33 +40,11 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
         Ok(address) => address,
         Err(error) => return fail("bad_address", error.to_string()),
     };
-    let on = match &address.target {
-        Target::Computer(id) => Some(id),
-        Target::Any | Target::Group(_) => None,
+    let tools = ToolLookup::at(state, &inputs.fleet, &address.target);
+    let mended = match check_call(state, profile, &tools, &address.tool, &call.args) {
+        Ok(mended) => mended,
+        Err(refusal) => return refused(state, inputs, &address, refusal),
     };
-    let tools = ToolLookup::new(state, &inputs.fleet, on);
-    match check_call(state, profile, &tools, &address.tool, &call.args) {
-        Ok(()) => {}
-        Err(Refusal::NotAllowed(tool)) => {
-            return fail("not_allowed", format!("{tool} is not allowed here"));
-        }
-        Err(Refusal::UnknownTool(tool)) => {
-            return fail(
-                "unknown_tool",
-                format!("no computer that is meant has a tool {tool}"),
-            );
-        }
-        Err(Refusal::UnknownComputer(id)) => return unknown_computer(&id),
-        Err(Refusal::CannotTell) => {
-            let why = match on.or(state.home()) {
-                Some(id) if !inputs.fleet.has(id) => return unknown_computer(id),
-                Some(id) => format!("{id} has registered no tools yet"),
-                None => "no computer was ever connected".to_owned(),
-            };
-            return fail("offline", why);
-        }
-        Err(Refusal::Arguments(problems)) => return fail("bad_args", problems.join("; ")),
-    }
     let call_id = CallId::derive(&state.task_id, state.generation, state.last_seq + 1, 0);
     Decision::Call {
         request: request(call),
@@ -75,9 +53,52 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
             call_id,
             target: address.target,
             tool: address.tool,
-            args: call.args.clone(),
+            args: mended.unwrap_or_else(|| call.args.clone()),
             timeout_ms: call.timeout_ms,
         }],
+    }
+}
+
+/// Ends the task with the reason why its call cannot be made.
+fn refused(state: &TaskState, inputs: &Inputs, address: &Address, refusal: Refusal) -> Decision {
+    let on = match &address.target {
+        Target::Computer(id) => Some(id),
+        Target::Any => state.home(),
+        Target::Group(_) => None,
+    };
+    match refusal {
+        Refusal::NotAllowed(tool) => fail("not_allowed", format!("{tool} is not allowed here")),
+        Refusal::UnknownTool { tool, elsewhere } => {
+            let words = match (&address.target, on) {
+                (Target::Group(group), _) => {
+                    format!("no computer of the group \"{group}\" has a tool \"{tool}\"")
+                }
+                (_, Some(id)) => format!("computer \"{id}\" has no tool \"{tool}\""),
+                (_, None) => format!("no computer has a tool \"{tool}\""),
+            };
+            let words = match elsewhere {
+                Some(other) => {
+                    let target = Target::Computer(other);
+                    format!(
+                        "{words}; another one has it: \"{}\"",
+                        Address { target, tool }
+                    )
+                }
+                None => words,
+            };
+            fail("unknown_tool", words)
+        }
+        Refusal::Draft { tool, on } => fail("tool_draft", NoRoute::draft_words(&tool, &on)),
+        Refusal::UnknownComputer(id) => unknown_computer(&id),
+        Refusal::CannotTell => match on {
+            Some(id) if !inputs.fleet.has(id) => unknown_computer(id),
+            Some(id) => fail("offline", format!("{id} has registered no tools yet")),
+            None => fail(
+                "offline",
+                "no computer has registered a tool yet".to_owned(),
+            ),
+        },
+        Refusal::Arguments(problems) => fail("bad_args", problems.join("; ")),
     }
 }
 
@@ -94,13 +115,7 @@ fn ended(call: &CallRecord) -> Decision {
     let report = match &call.end {
         CallEnd::Open => return Decision::Rest,
         CallEnd::NotPlaced(no_route) => {
-            let code = serde_json::to_value(no_route.reason).ok();
-            let code = code
-                .as_ref()
-                .and_then(Value::as_str)
-                .unwrap_or("not_placed")
-                .to_owned();
-            return fail(&code, no_route.message.clone());
+            return fail(no_route.reason.as_str(), no_route.message.clone());
         }
         CallEnd::Finished(report) => report,
     };

@@ -3,6 +3,7 @@
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
 pub mod call;
+pub mod coerce;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
@@ -16,9 +17,9 @@ use crate::domain::chat::ChatAnswer;
 use crate::domain::decision::{Contract, Decision, Inputs, WaitReason};
 use crate::domain::directive::StrictRequest;
 use crate::domain::event::TaskEvent;
-use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
+use fleet::Wants;
 
 /// The version in which this program runs a strategy; none for one that it does not have.
 pub fn version_of(strategy: &str) -> Option<u32> {
@@ -74,22 +75,25 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
     }
 }
 
-/// The computers beside its own that a task's next move may name: a decision has to see them.
-pub fn named_computers(state: &TaskState) -> Vec<ClientId> {
+/// What a task's next move may want of the fleet beside its own computer: a decision has to see that.
+pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
     let direct = state.created.as_ref().and_then(|c| c.call.as_ref());
-    let direct = direct.and_then(|call| match Address::parse(&call.command).ok()?.target {
-        Target::Computer(id) => Some(id),
-        Target::Any | Target::Group(_) => None,
-    });
+    let direct = direct.and_then(|call| Address::parse(&call.command).ok());
     let step = state.current_step();
-    let read = step.and_then(|step| directive::named_computer(step.reading.as_ref()?));
+    let reading = step.and_then(|step| step.reading.as_ref());
+    let on = reading.and_then(directive::named_computer);
+    let called = reading.and_then(directive::named_tool);
     let asked = step.and_then(|step| step.executor.last()?.request.as_ref());
-    let asked = asked.and_then(|request| match request {
-        StrictRequest::Tool { on, .. } => on.clone(),
-        StrictRequest::Final { .. } | StrictRequest::Unclear { .. } => None,
+    let (asked_tool, asked_on) = match asked {
+        Some(StrictRequest::Tool { tool, on, .. }) => (Address::parse(tool).ok(), on.clone()),
+        Some(StrictRequest::Final { .. } | StrictRequest::Unclear { .. }) | None => (None, None),
+    };
+    let computers = [on, asked_on].into_iter().flatten().map(|id| Address {
+        target: Target::Computer(id),
+        tool: String::new(),
     });
-    let named = [direct, read, asked].into_iter().flatten();
-    named.filter(|id| Some(id) != state.home()).collect()
+    let named = [direct, called, asked_tool].into_iter().flatten();
+    Wants::of(state, profile, named.chain(computers).collect())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, Tas
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules, Profile};
 use crate::domain::task::{Open, TaskState, TaskStatus};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
+use crate::domain::toolbox::Toolbox;
 use crate::prompts::PromptLibrary;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -71,6 +72,7 @@ pub(crate) fn fleet() -> FleetView {
             kind: None,
             groups: vec![],
             online: true,
+            once_owned: vec![],
             tools: vec![
                 tool(
                     "fs_read",
@@ -100,8 +102,10 @@ pub(crate) fn fleet() -> FleetView {
                         &["path", "content"],
                     ),
                 ),
-            ],
+            ]
+            .into(),
         }],
+        has_tools: true,
     }
 }
 
@@ -698,7 +702,7 @@ fn a_computer_that_connected_but_has_no_tools_yet_is_waited_for() {
         bench
     };
     let mut inputs = inputs(bench.now_ms);
-    inputs.fleet.computers[0].tools.clear();
+    inputs.fleet.computers[0].tools = Toolbox::default();
     assert!(matches!(
         decide(&bench.state, &bench.profile, &inputs),
         Decision::Wait { .. }
@@ -724,7 +728,7 @@ fn the_computer_of_an_on_line_is_named_also_when_the_directive_is_unclear() {
         bench.advance();
         bench.answer(text);
         assert_eq!(
-            super::named_computers(&bench.state),
+            super::wants(&bench.state, &bench.profile).computers,
             [ClientId::parse("other").unwrap()]
         );
     }

@@ -1,18 +1,29 @@
 //! Validation of a strict request: the tool exists and is allowed, the arguments match its schema, and
-//! nothing in them was invented. Validation only bounces; it never repairs.
+//! nothing in them was invented. Validation only bounces; it mends arguments only where the schema leaves one meaning.
 
-use super::fleet::{Found, ToolLookup, is_allowed};
+use super::coerce::coerce;
+use super::fleet::{Found, Owner, ToolLookup, is_allowed, is_allowed_name};
 use super::text::head_and_tail;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
+use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     NotAllowed(String),
-    UnknownTool(String),
+    /// No computer that is meant has the tool; perhaps another one.
+    UnknownTool {
+        tool: String,
+        elsewhere: Option<ClientId>,
+    },
+    /// The tool is there, but has to be tested and activated first.
+    Draft {
+        tool: String,
+        on: ClientId,
+    },
     /// A computer that was never seen is named.
     UnknownComputer(ClientId),
     /// The computer that would know the tool has shown no tools yet: wait, do not refuse.
@@ -26,45 +37,85 @@ const MAX_DEPTH: usize = 64;
 /// The longest words about one broken argument, in bytes.
 const MAX_PROBLEM: usize = 400;
 
-/// Checks a tool call against what is online and allowed.
+/// Checks a tool call against what is online and allowed. The answer holds the arguments where they had to be mended to
+/// match the schema; none if they match as they are.
 pub fn check_call(
     state: &TaskState,
     profile: &Profile,
     tools: &ToolLookup<'_>,
     tool: &str,
     args: &Value,
-) -> Result<(), Refusal> {
-    if !is_allowed(state, profile, tool) {
-        return Err(Refusal::NotAllowed(tool.to_owned()));
-    }
-    let spec = match tools.find(tool) {
-        Found::Tool(spec) => spec,
-        Found::Unknown => return Err(Refusal::UnknownTool(tool.to_owned())),
+) -> Result<Option<Value>, Refusal> {
+    let not_allowed = || Refusal::NotAllowed(tool.to_owned());
+    let found = tools.find(tool);
+    let owners: Vec<Owner<'_>> = match &found {
+        Found::Tools(owners) => {
+            let mut owners = owners.clone();
+            owners.retain(|owner| is_allowed(state, profile, owner));
+            owners
+        }
+        _ => Vec::new(),
+    };
+    match found {
+        Found::Tools(_) if owners.is_empty() => return Err(not_allowed()),
+        Found::Tools(_) => {}
+        _ if !is_allowed_name(state, profile, tool) => return Err(not_allowed()),
+        Found::Draft(on) => {
+            let (tool, on) = (tool.to_owned(), on.clone());
+            return Err(Refusal::Draft { tool, on });
+        }
+        Found::Unknown { elsewhere } => {
+            let (tool, elsewhere) = (tool.to_owned(), elsewhere.cloned());
+            return Err(Refusal::UnknownTool { tool, elsewhere });
+        }
         Found::NoComputer(name) => return Err(Refusal::UnknownComputer(name.clone())),
         Found::CannotTell => return Err(Refusal::CannotTell),
-    };
-    if !args.is_object() {
-        return Err(Refusal::Arguments(vec![
-            "the arguments are no JSON object".to_owned(),
-        ]));
     }
-    if depth(args) > MAX_DEPTH {
-        return Err(Refusal::Arguments(vec![format!(
-            "the arguments nest deeper than {MAX_DEPTH}"
-        )]));
+    check_args(&owners, args)
+}
+
+/// Finds an owner whose schema takes the arguments: as they are, else mended.
+fn check_args(owners: &[Owner<'_>], args: &Value) -> Result<Option<Value>, Refusal> {
+    // Lua writes an empty object as `[]`, and models leave out what is empty.
+    let empty = args.is_null() || args.as_array().is_some_and(Vec::is_empty);
+    let object = if empty { &json!({}) } else { args };
+    if !object.is_object() {
+        let problem = "the arguments are no JSON object".to_owned();
+        return Err(Refusal::Arguments(vec![problem]));
     }
-    match &spec.args_schema {
-        Some(schema) => check_schema(schema, args).map_err(Refusal::Arguments),
-        None => Ok(()),
+    if depth(object) > MAX_DEPTH {
+        let problem = format!("the arguments nest deeper than {MAX_DEPTH}");
+        return Err(Refusal::Arguments(vec![problem]));
+    }
+    let schemas = || owners.iter().map(|owner| owner.tool.args_schema.as_ref());
+    if schemas().any(|schema| schema.is_none_or(|schema| schema.accepts(object))) {
+        return Ok(empty.then(|| object.clone()));
+    }
+    let mended = schemas().flatten().find_map(|schema| mend(schema, object));
+    match (mended, schemas().flatten().next()) {
+        (Some(mended), _) => Ok(Some(mended)),
+        (None, Some(schema)) => check_schema(schema, object)
+            .map(|()| None)
+            .map_err(Refusal::Arguments),
+        (None, None) => Ok(None),
     }
 }
 
-/// Each way in which `args` break `schema`, at most five. A schema that is itself broken refuses nothing: its
-/// tool was accepted at registration, so this cannot be the caller's fault.
-pub fn check_schema(schema: &Value, args: &Value) -> Result<(), Vec<String>> {
-    let Ok(validator) = jsonschema::validator_for(schema) else {
+/// The arguments as the schema must mean them; none if they do not match even so.
+pub fn mend(schema: &Schema, args: &Value) -> Option<Value> {
+    let (mended, changes) = coerce(schema, args);
+    (!changes.is_empty() && schema.accepts(&mended)).then_some(mended)
+}
+
+/// Each way in which `args` break `schema`, at most five.
+pub fn check_schema(schema: &Schema, args: &Value) -> Result<(), Vec<String>> {
+    let Some(validator) = schema.validator() else {
         return Ok(());
     };
+    // Most are valid, and that is known faster than what is wrong.
+    if validator.is_valid(args) {
+        return Ok(());
+    }
     let problems: Vec<String> = validator
         .iter_errors(args)
         .take(5)
@@ -130,12 +181,13 @@ fn collect_invented(value: &Value, source: &str, found: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_schema_error_names_the_field() {
-        let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
-            "additionalProperties": false});
+        let schema = Schema::of(
+            json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
+            "additionalProperties": false}),
+        );
         assert_eq!(check_schema(&schema, &json!({"path": "/a"})), Ok(()));
         let wrong = check_schema(&schema, &json!({"path": 3})).unwrap_err();
         assert!(wrong[0].starts_with("/path: "), "{wrong:?}");
@@ -144,11 +196,13 @@ mod tests {
 
     #[test]
     fn a_schema_error_does_not_repeat_a_whole_file() {
-        let schema = json!({"type": "object", "properties": {"content": {"type": "string", "maxLength": 1000}}});
+        let schema = Schema::of(
+            json!({"type": "object", "properties": {"content": {"type": "string", "maxLength": 1000}}}),
+        );
         let wrong = check_schema(&schema, &json!({"content": "z".repeat(5000)})).unwrap_err();
         assert_eq!(wrong, ["/content: value is longer than 1000 characters"]);
         let many = json!({"content": 1, "more": "z".repeat(5000)});
-        let closed = json!({"enum": ["y".repeat(5000)]});
+        let closed = Schema::of(json!({"enum": ["y".repeat(5000)]}));
         assert!(check_schema(&closed, &many).unwrap_err()[0].len() < 600);
     }
 

@@ -57,11 +57,16 @@ codes! {
     TooLarge "too_large" 413 false "the encoded message is over the receiver's limit; split the content";
     NotUtf8 "not_utf8" 400 false "a text frame must be UTF-8; send binary frames for raw bytes";
     BadAck "bad_ack" 400 false "acknowledge only numbers that were received on this connection";
+    ChunkConflict "chunk_conflict" 400 false "the chunks of a message share `count`, and each index has one text; send the message again under a new chunk_id";
+    TooManyChunks "too_many_chunks" 429 true "a connection has at most 8 messages in chunks open, one before `hello`, and the server 64 MiB; send the message again under a new chunk_id";
+    ChunksExpired "chunks_expired" 408 true "the rest of the message did not come within 60 seconds; send it again under a new chunk_id";
+    TooManyRequests "too_many_requests" 429 true "wait for the answers to earlier requests, and send events and registrations more seldom";
     SlowReader "slow_reader" 503 true "the computer does not read what it is sent; reconnect when it does";
     BadToolName "bad_tool_name" 422 false "a tool name has 1 to 64 of letters, digits, `_`, `.` and `-`";
-    BadToolSchema "bad_tool_schema" 422 false "`args_schema` is a JSON Schema object for the args object";
+    BadToolSchema "bad_tool_schema" 422 false "`args_schema` is a JSON Schema of the args object: an object of at most 16 KiB that refers to nothing outside itself";
     DuplicateTool "duplicate_tool" 422 false "each tool is registered once per message; the last one counts";
-    TooManyTools "too_many_tools" 422 false "a computer registers at most 256 tools";
+    ToolTooLarge "tool_too_large" 422 false "a tool takes at most 16 KiB as JSON; shorten its description and its schema";
+    TooManyTools "too_many_tools" 422 false "a computer registers at most 256 tools, of 256 KiB together";
     EmptyPrompt "empty_prompt" 422 false "say in `prompt` what shall be done";
     PromptTooLong "prompt_too_long" 422 false "shorten the prompt; put large material into files on the computer";
     TooManyTasks "too_many_tasks" 503 true "wait until a task ends, or cancel one";
@@ -74,6 +79,7 @@ codes! {
     UnknownTool "unknown_tool" 404 false "no computer that could take the call offers this tool; `GET /api/v1/tools` lists them";
     Busy "busy" 409 true "the computer's queue is full; wait for its calls to end";
     Stopped "stopped" 409 true "the computer was stopped; an operator has to resume it";
+    ToolDraft "tool_draft" 409 false "the tool is a draft: it is new, or its file changed since it was activated; test it with tool_test and activate it again with tool_activate";
     BadArgs "bad_args" 422 false "the arguments do not match the tool's schema";
     ToolChanged "tool_changed" 409 true "the tool changed on the computer since it was registered; the call did not start";
     ReceiptUnwritable "receipt_unwritable" 507 true "the computer cannot write its receipt, most often because its disk is full; the call did not start";
@@ -108,6 +114,7 @@ impl From<NoRouteReason> for ErrorCode {
             NoRouteReason::NotAllowed => ErrorCode::NotAllowed,
             NoRouteReason::Busy => ErrorCode::Busy,
             NoRouteReason::Stopped => ErrorCode::Stopped,
+            NoRouteReason::ToolDraft => ErrorCode::ToolDraft,
         }
     }
 }

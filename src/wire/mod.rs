@@ -2,10 +2,15 @@
 //!
 //! `docs/protocol.md` is the public form of this folder. Shapes only: nothing here knows actors.
 
+pub mod api;
+pub mod chunks;
 pub mod codes;
 pub mod frames;
 pub mod lenient;
 pub mod text;
+
+#[cfg(test)]
+mod schema;
 
 /// The version of the contract; changes only when something breaks.
 pub const PROTOCOL_VERSION: u64 = 1;

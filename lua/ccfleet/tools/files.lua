@@ -1,39 +1,26 @@
---- The core tools for files: `fs_list`, `fs_read`, `fs_write`, `fs_delete`, `fs_move`.
+--- The core tools for files: `fs_list`, `fs_read`, `fs_write`, `fs_write_many`, `fs_delete`, `fs_move`.
 --
 -- @module[kind=internal] ccfleet.tools.files
 
 local files = require("ccfleet.files")
 local json = require("ccfleet.json")
 local text = require("ccfleet.text")
+local common = require("ccfleet.tools.common")
 
-local PATH_CHARACTERS = 1024
+local PATH, absolute, attempt = common.PATH, common.absolute, common.attempt
+
 local DEFAULT_READ_BYTES = 65536
 local MAX_READ_BYTES = 65536
 -- What a frame has room for beside the other fields. A file full of control bytes needs six bytes for each.
 local MAX_ENCODED_BYTES = 120000
-local MAX_CONTENT_CHARACTERS = 120000
+local MAX_FILES = 32
+-- A file counts for at least this much on a computer's disk.
+local MIN_FILE_BYTES = 500
 
-local PATH = { type = "string", maxLength = PATH_CHARACTERS, description = "Path from the root, such as /todo.lua." }
-
-local function absolute(path)
-    return "/" .. fs.combine(path, "")
-end
-
--- Call a function of `fs` that raises; returns its result, or fails with a message without positions.
-local function attempt(action, ...)
-    local ok, result = pcall(action, ...)
-    if not ok then error(files.clean_error(result), 0) end
-    return result
-end
-
-local function require_existing(path)
-    if not fs.exists(path) then error(path .. ": no such file or folder", 0) end
-end
-
-local function list(args)
-    local path = absolute(args.path or "/")
-    require_existing(path)
-    if not fs.isDir(path) then error(path .. ": not a folder", 0) end
+local function list(fs, args)
+    local path = absolute(fs, args.path or "/")
+    common.require_existing(fs, path)
+    if not fs.isDir(path) then error(path .. ": not a folder; use fs_read", 0) end
     local entries = json.array()
     for _, name in ipairs(attempt(fs.list, path)) do
         local child = fs.combine(path, name)
@@ -43,12 +30,9 @@ local function list(args)
     return { path = path, entries = entries, free_bytes = fs.getFreeSpace(path) }
 end
 
-local function read(args)
-    local path = absolute(args.path)
-    require_existing(path)
-    if fs.isDir(path) then error(path .. ": is a folder; use fs_list", 0) end
-    local content, err = files.read(fs, path)
-    if not content then error(err, 0) end
+local function read(fs, args)
+    local path = absolute(fs, args.path)
+    local content = common.read_file(fs, path)
     local offset = args.offset or 0
     local rest, limit = content:sub(offset + 1), args.max_bytes or DEFAULT_READ_BYTES
     local piece = text.head(rest, limit)
@@ -56,38 +40,79 @@ local function read(args)
         limit = math.floor(limit / 2)
         piece = text.head(rest, limit)
     end
-    return { path = path, content = piece, bytes = #content, truncated = offset + #piece < #content }
+    return {
+        path = path, content = piece, bytes = #content, truncated = offset + #piece < #content,
+        hash = files.hash(content),
+    }
 end
 
-local function write(args)
-    local path = absolute(args.path)
-    if fs.isDir(path) then error(path .. ": is a folder", 0) end
+local function write(fs, args)
+    local path = absolute(fs, args.path)
+    common.require_writable(fs, path)
+    files.recover(fs, path)
     local existed = fs.exists(path)
-    local ok, err = files.write(fs, path, args.content)
-    if not ok then error(err, 0) end
-    return { path = path, bytes = #args.content, created = not existed }
+    local ok, err = files.replace(fs, path, args.content)
+    if not ok then error(common.write_error(path, err), 0) end
+    return { path = path, bytes = #args.content, created = not existed, hash = files.hash(args.content) }
 end
 
-local function delete(args)
-    local path = absolute(args.path)
+-- What writing needs: all of the new content is on the disk before any of the old goes.
+local function require_space(fs, changes)
+    local needed = 0
+    for _, change in ipairs(changes) do needed = needed + math.max(MIN_FILE_BYTES, #change.content) end
+    local free = fs.getFreeSpace(changes[1].path)
+    if type(free) == "number" and free >= 0 and free < needed then
+        error(("not enough space: %d bytes are needed, %d are free; nothing was written. Delete what is not needed.")
+            :format(needed, free), 0)
+    end
+end
+
+local function write_many(fs, args)
+    local changes, seen, report = {}, {}, json.array()
+    for i, file in ipairs(args.files) do
+        local path = absolute(fs, file.path)
+        common.require_writable(fs, path)
+        if seen[path] then error(path .. ": is named twice; nothing was written", 0) end
+        seen[path] = true
+        files.recover(fs, path)
+        changes[i] = { path = path, content = file.content }
+        report[i] = {
+            path = path, bytes = #file.content, created = not fs.exists(path), hash = files.hash(file.content),
+        }
+    end
+    if not changes[1] then error("files is empty: give at least one file", 0) end
+    require_space(fs, changes)
+    local ok, err, path = files.replace_all(fs, changes)
+    if not ok then error(common.write_error(path, err), 0) end
+    return { files = report }
+end
+
+local function delete(fs, args)
+    local path = absolute(fs, args.path)
     if path == "/" then error("/: the root cannot be deleted", 0) end
+    files.recover(fs, path)
     local existed = fs.exists(path)
     attempt(fs.delete, path)
     return { path = path, deleted = existed }
 end
 
-local function move(args)
-    local from, to = absolute(args.from), absolute(args.to)
-    require_existing(from)
+local function move(fs, args)
+    local from, to = absolute(fs, args.from), absolute(fs, args.to)
+    common.require_existing(fs, from)
     attempt(fs.move, from, to)
     return { from = from, to = to }
 end
 
-local tools = {
+local CONTENT = {
+    type = "string", maxLength = common.MAX_CONTENT_CHARACTERS, description = "The whole new content.",
+}
+
+local TOOLS = {
     fs_list = {
         handler = list,
         effect = "read",
         description = "List a folder: name, is_dir and size of each entry, and the free space of the disk.",
+        result = "path, entries [name, is_dir, size], free_bytes",
         properties = { path = PATH },
         required = nil,
     },
@@ -95,7 +120,8 @@ local tools = {
         handler = read,
         effect = "read",
         description = "Read a text file, whole or a piece of it. `bytes` is the size of the file; `truncated` says that "
-            .. "there is more after this piece: read on with offset.",
+            .. "there is more after this piece: read on with offset. `hash` is that of the whole file (not above 256 KiB).",
+        result = "path, content, bytes, truncated, hash",
         properties = {
             path = PATH,
             offset = { type = "integer", minimum = 0, description = "How many bytes to skip; default 0." },
@@ -109,17 +135,37 @@ local tools = {
     fs_write = {
         handler = write,
         effect = "idempotent",
-        description = "Write a text file, replacing what was there. Folders on the way are made.",
+        description = "Write a text file, replacing what was there. Folders on the way are made. If it fails (a full "
+            .. "disk), the old content is still there.",
+        result = "path, bytes, created, hash",
         properties = {
             path = PATH,
-            content = { type = "string", maxLength = MAX_CONTENT_CHARACTERS, description = "The whole new content." },
+            content = CONTENT,
         },
         required = { "path", "content" },
+    },
+    fs_write_many = {
+        handler = write_many,
+        effect = "idempotent",
+        description = "Write several text files, all or none: the space is checked first, and if one cannot be written "
+            .. "the others stay as they were.",
+        result = "files [path, bytes, created, hash]",
+        properties = {
+            files = {
+                type = "array", maxItems = MAX_FILES, description = "The files; each path once.",
+                items = {
+                    type = "object", additionalProperties = false, required = { "path", "content" },
+                    properties = { path = PATH, content = CONTENT },
+                },
+            },
+        },
+        required = { "files" },
     },
     fs_delete = {
         handler = delete,
         effect = "idempotent",
         description = "Delete a file or a folder with everything in it. A missing one is no error: deleted is false.",
+        result = "path, deleted",
         properties = { path = PATH },
         required = { "path" },
     },
@@ -127,9 +173,14 @@ local tools = {
         handler = move,
         effect = "effect",
         description = "Move or rename a file or folder. Fails if the target exists.",
+        result = "from, to",
         properties = { from = PATH, to = PATH },
         required = { "from", "to" },
     },
 }
 
-return { tools = tools, write = write }
+--- The tools, working on a file system.
+--
+-- @tparam table fs The file system API.
+-- @treturn table name -> tool.
+return { make = function(fs) return common.bind(TOOLS, fs) end, write = write }

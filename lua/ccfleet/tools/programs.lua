@@ -45,7 +45,7 @@ local function run_program(shell, args, context)
 end
 
 local function write_and_run(shell, args, context)
-    local ok, written = pcall(files.write, args)
+    local ok, written = pcall(files.write, fs, args)
     if not ok then
         return { success = false, write = { success = false, bytes = 0, error = tostring(written) } }
     end

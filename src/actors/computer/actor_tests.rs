@@ -4,7 +4,6 @@ use super::*;
 use crate::actors::connection::messages::{CloseConnection, ConnectionId, Probe};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
-use crate::domain::tool::ToolSpec;
 use lane::Receipt;
 use messages::{CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
 use serde_json::json;
@@ -67,6 +66,7 @@ async fn bench() -> Bench {
     let (desk, late) = ear();
     let (tools_changed, _) = ear();
     let links = ComputerLinks {
+        index: ToolIndex::default(),
         tools_changed,
         notice_delivered: None,
         late: Arc::new(desk.into()),
@@ -75,9 +75,8 @@ async fn bench() -> Bench {
     let (to_client, out) = ear();
     let (close, _) = ear::<CloseConnection>();
     let connection = ConnectionId::next();
-    let dig: ToolSpec = serde_json::from_value(json!({"name": "dig"})).unwrap();
     let registration = Registration {
-        tools: [("dig".to_owned(), dig)].into(),
+        tools: serde_json::from_value(json!([{"name": "dig"}])).unwrap(),
         ..Registration::default()
     };
     let attach = Attach {

@@ -15,6 +15,7 @@ impl Handler<PlaceCall> for Computer {
     type Result = ();
 
     fn handle(&mut self, place: PlaceCall, ctx: &mut Self::Context) {
+        self.cell.promise_kept();
         let reservation = Reservation {
             task_id: place.task_id,
             generation: place.generation,

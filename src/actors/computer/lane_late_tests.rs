@@ -4,10 +4,9 @@ use super::*;
 use std::cell::Cell;
 use std::rc::Rc;
 
-fn with_verify() -> BTreeMap<String, ToolSpec> {
-    let mut all = tools();
-    all.get_mut("dig").unwrap().verify = Some("look".into());
-    all
+fn with_verify() -> Toolbox {
+    let dig: Tool = serde_json::from_value(json!({"name": "dig", "verify": "look"})).unwrap();
+    tools().changed([dig], &[])
 }
 
 fn behind(high_seq: u64) -> Link {

@@ -1,7 +1,6 @@
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
-use std::collections::{BTreeSet, HashMap};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Task(u64);
@@ -26,7 +25,7 @@ fn id(n: u64) -> CallId {
     CallId::derive(&task_id(), Generation(1), n, 0)
 }
 
-fn tools() -> BTreeMap<String, ToolSpec> {
+fn tools() -> Toolbox {
     let list = [
         json!({"name": "dig"}),
         json!({"name": "write", "effect": "idempotent"}),
@@ -34,8 +33,7 @@ fn tools() -> BTreeMap<String, ToolSpec> {
         json!({"name": "old", "state": "retired"}),
         json!({"name": "new", "state": "draft"}),
     ];
-    let specs = list.map(|tool| serde_json::from_value::<ToolSpec>(tool).unwrap());
-    specs.into_iter().map(|t| (t.name.clone(), t)).collect()
+    serde_json::from_value(json!(list)).unwrap()
 }
 
 fn link(boot: &str) -> Link {
@@ -236,7 +234,7 @@ fn tools_that_cannot_be_called_are_refused_with_a_reason() {
         [
             "1 not placed UnknownTool",
             "2 not placed UnknownTool",
-            "3 not placed NotAllowed"
+            "3 not placed ToolDraft"
         ]
     );
 }

@@ -5,7 +5,7 @@ use crate::actors::connection::messages::{ConnectionId, ConnectionLink};
 use crate::actors::registry::messages::Registration;
 use crate::domain::call::CallReport;
 use crate::domain::ids::{CallId, TaskId};
-use crate::domain::tool::ToolSpec;
+use crate::domain::toolbox::{Tool, Toolbox};
 use actix::{Message, Recipient};
 
 /// A connection speaks for this computer from now on.
@@ -59,11 +59,11 @@ pub enum ConnectionFact {
     Responsive(bool),
 }
 
-/// Add or replace tools, and remove others. Answered when routing knows.
+/// Add or replace tools, and remove others. Answered with all tools, in the states that count, when routing knows.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Toolbox")]
 pub struct ChangeTools {
-    pub add: Vec<ToolSpec>,
+    pub add: Vec<Tool>,
     pub remove: Vec<String>,
 }
 

@@ -7,6 +7,7 @@ pub use super::lane::Resumed;
 use crate::domain::call::{CallReport, NoRoute};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
+use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
 use crate::domain::tool::EffectClass;
 use actix::{Message, Recipient};
@@ -95,6 +96,13 @@ pub struct ResumeLane {
 #[rtype(result = "()")]
 pub struct CancelCall {
     pub call_id: CallId,
+}
+
+/// Calls told of tools of this computer, and what they told is durable. A fact of a task.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct ToolsTold {
+    pub records: Vec<ToolRecord>,
 }
 
 /// A task changed; shown to the computer that owns it (`task_update`, `task_completed`, `task_failed`).

@@ -13,6 +13,7 @@ pub mod view;
 
 use crate::actors::connection::messages::{ConnectionLink, ToClient};
 use crate::actors::journal::messages::NoticeDelivered;
+use crate::actors::registry::index::ToolIndex;
 use crate::actors::registry::messages::{Registration, ToolsChanged};
 use crate::actors::supervisor::messages::LateResult;
 use crate::wire::frames::ServerMessage;
@@ -20,7 +21,7 @@ use actix::prelude::*;
 use lane::{Act, Lane, LaneLimits, Link, Note, Reply};
 use late::LateQueue;
 use link::{Attach, ChangeTools, ConnectionFact, Detach, FromConnection};
-use messages::{CallFact, QuestionDelivered};
+use messages::{CallFact, QuestionDelivered, ToolsTold};
 use notices::Notices;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -41,6 +42,8 @@ pub type LateDesk = Arc<OnceLock<Recipient<LateResult>>>;
 /// Whom a computer tells what.
 #[derive(Clone)]
 pub struct ComputerLinks {
+    /// Where it writes what tools it has.
+    pub index: ToolIndex,
     pub tools_changed: Recipient<ToolsChanged>,
     pub notice_delivered: Option<Recipient<NoticeDelivered>>,
     pub late: LateDesk,
@@ -71,11 +74,7 @@ impl Computer {
         let client_id = cell.client_id().clone();
         let mut lane = Lane::new(client_id, cell.high_seq(), stored_seq, limits);
         lane.set_last_boot(last_boot);
-        lane.set_tools(
-            cell.registration().tools.clone(),
-            Duration::ZERO,
-            &mut Vec::new(),
-        );
+        lane.set_tools(cell.tools(), Duration::ZERO, &mut Vec::new());
         Computer {
             cell,
             lane,
@@ -138,36 +137,35 @@ impl Computer {
     }
 
     fn arm(&mut self, ctx: &mut Context<Self>) {
-        let due = self.lane.next_deadline();
-        if self.timer.map(|(at, _)| at) == due {
+        let Some(at) = self.lane.next_deadline() else {
+            return;
+        };
+        // One that is armed too early looks at the clock and arms again: cheaper than to move it with every call.
+        if self.timer.is_some_and(|(armed, _)| armed <= at) {
             return;
         }
         if let Some((_, handle)) = self.timer.take() {
             ctx.cancel_future(handle);
         }
-        if let Some(at) = due {
-            let wait = at.saturating_sub(self.now());
-            let handle = ctx.run_later(wait, |computer, ctx| {
-                computer.timer = None;
-                computer.with_lane(ctx, |lane, now, acts| lane.tick(now, acts));
-            });
-            self.timer = Some((at, handle));
-        }
+        let wait = at.saturating_sub(self.now());
+        let handle = ctx.run_later(wait, |computer, ctx| {
+            computer.timer = None;
+            computer.with_lane(ctx, |lane, now, acts| lane.tick(now, acts));
+        });
+        self.timer = Some((at, handle));
     }
 
     fn is_current(&self, connection: crate::actors::connection::messages::ConnectionId) -> bool {
         self.connection.as_ref().is_some_and(|c| c.id == connection)
     }
 
-    fn set_registration(&mut self, mut registration: Registration, ctx: &mut Context<Self>) {
-        let before = self.cell.registration();
-        let names = registration.tools.keys().cloned();
-        registration.once_owned.extend(names);
-        registration
-            .once_owned
-            .extend(before.once_owned.iter().cloned());
-        let tools = registration.tools.clone();
-        self.cell.set_registration(registration);
+    fn set_registration(&mut self, registration: Registration, ctx: &mut Context<Self>) {
+        self.links.index.register(&self.cell, registration);
+        self.show_tools(ctx);
+    }
+
+    fn show_tools(&mut self, ctx: &mut Context<Self>) {
+        let tools = self.cell.tools();
         self.with_lane(ctx, |lane, now, acts| lane.set_tools(tools, now, acts));
     }
 
@@ -287,18 +285,25 @@ impl Handler<FromConnection> for Computer {
     }
 }
 
-impl Handler<ChangeTools> for Computer {
+impl Handler<ToolsTold> for Computer {
     type Result = ();
 
-    fn handle(&mut self, change: ChangeTools, ctx: &mut Self::Context) {
+    fn handle(&mut self, told: ToolsTold, ctx: &mut Self::Context) {
+        self.links.index.record(&self.cell, told.records);
+        self.show_tools(ctx);
+        self.tell_registry();
+    }
+}
+
+impl Handler<ChangeTools> for Computer {
+    type Result = MessageResult<ChangeTools>;
+
+    fn handle(&mut self, change: ChangeTools, ctx: &mut Self::Context) -> Self::Result {
         let mut registration = (*self.cell.registration()).clone();
-        for name in &change.remove {
-            registration.tools.remove(name);
-        }
-        let added = change.add.into_iter().map(|tool| (tool.name.clone(), tool));
-        registration.tools.extend(added);
+        registration.tools = registration.tools.changed(change.add, &change.remove);
         self.set_registration(registration, ctx);
         self.tell_registry();
+        MessageResult(self.cell.tools())
     }
 }
 

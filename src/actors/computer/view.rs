@@ -3,10 +3,13 @@
 use super::lane::Lane;
 use crate::actors::registry::messages::Registration;
 use crate::domain::ids::ClientId;
-use crate::domain::tool::{ComputerView, ToolSpec};
+use crate::domain::lifecycle::{ToolRecord, state_of};
+use crate::domain::tool::ComputerView;
+use crate::domain::toolbox::Toolbox;
 use serde::Serialize;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// How a computer fares (wire contract, `computer.state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -21,6 +24,14 @@ pub enum ComputerState {
 }
 
 impl ComputerState {
+    const ALL: [ComputerState; 5] = [
+        ComputerState::Ready,
+        ComputerState::Busy,
+        ComputerState::Unresponsive,
+        ComputerState::Offline,
+        ComputerState::Stopped,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             ComputerState::Ready => "ready",
@@ -57,11 +68,28 @@ pub struct ComputerStatus {
     pub since_ms: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library_version: Option<String>,
-    pub tools: Vec<ToolSpec>,
+    pub tools: Toolbox,
     pub queue: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_call: Option<String>,
     pub owner: String,
+}
+
+/// What changes when a computer registers or its tools live on.
+#[derive(Debug, Default)]
+struct Known {
+    registration: Arc<Registration>,
+    records: BTreeMap<String, ToolRecord>,
+    /// The registered tools in the states that count.
+    tools: Toolbox,
+}
+
+impl Known {
+    fn settle(&mut self) {
+        let records = &self.records;
+        let state = |tool: &crate::domain::toolbox::Tool| state_of(tool, records.get(&tool.name));
+        self.tools = self.registration.tools.in_states(state);
+    }
 }
 
 /// The shared view of one computer.
@@ -69,8 +97,14 @@ pub struct ComputerStatus {
 pub struct ComputerCell {
     client_id: ClientId,
     owner: String,
-    registration: RwLock<Arc<Registration>>,
+    known: RwLock<Known>,
     live: Mutex<Live>,
+    /// Of `live`, for routing, which looks at many computers: the state's place in [`ComputerState::ALL`], and calls
+    /// that wait or run.
+    state: AtomicU8,
+    load: AtomicUsize,
+    /// Calls that were routed here and have not arrived yet.
+    promised: AtomicUsize,
     /// The highest lane number granted; outlives a lane that failed.
     high_seq: AtomicU64,
     /// How far the computer certainly came; outlives a lane that failed.
@@ -84,14 +118,19 @@ impl ComputerCell {
         registration: Registration,
         high_seq: u64,
     ) -> Self {
-        ComputerCell {
+        let cell = ComputerCell {
             client_id,
             owner,
-            registration: RwLock::new(Arc::new(registration)),
+            known: RwLock::default(),
             live: Mutex::new(Live::default()),
+            state: AtomicU8::new(3),
+            load: AtomicUsize::new(0),
+            promised: AtomicUsize::new(0),
             high_seq: AtomicU64::new(high_seq),
             proven_seq: AtomicU64::new(0),
-        }
+        };
+        cell.set_registration(registration);
+        cell
     }
 
     // Whoever panicked while holding a lock left a whole value behind: they are only ever replaced.
@@ -115,17 +154,67 @@ impl ComputerCell {
         self.proven_seq.load(Ordering::Acquire)
     }
 
-    pub fn registration(&self) -> Arc<Registration> {
-        let guard = self.registration.read();
-        guard.unwrap_or_else(PoisonError::into_inner).clone()
+    fn known(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn set_registration(&self, registration: Registration) {
-        let mut guard = self
-            .registration
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *guard = Arc::new(registration);
+    fn change(&self, change: impl FnOnce(&mut Known)) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut known);
+        known.settle();
+    }
+
+    /// What the computer says of itself.
+    pub fn registration(&self) -> Arc<Registration> {
+        self.known().registration.clone()
+    }
+
+    /// Its tools in the states that count.
+    pub fn tools(&self) -> Toolbox {
+        self.known().tools.clone()
+    }
+
+    /// Whether it has a tool of this name, or ever had one.
+    pub fn ever_owned(&self, tool: &str) -> bool {
+        let known = self.known();
+        known.tools.get(tool).is_some() || known.registration.once_owned.contains(tool)
+    }
+
+    /// Through [`crate::actors::registry::index::ToolIndex::register`], which keeps the books. What it had and has no more
+    /// is remembered.
+    pub(in crate::actors) fn set_registration(&self, mut registration: Registration) {
+        self.change(|known| {
+            let former = &known.registration;
+            let had = former.tools.names().map(str::to_owned);
+            let once = former.once_owned.iter().cloned();
+            registration.once_owned.extend(had.chain(once));
+            let tools = &registration.tools;
+            registration
+                .once_owned
+                .retain(|name| tools.get(name).is_none());
+            known.registration = Arc::new(registration);
+        });
+    }
+
+    /// As if its lane stood so.
+    #[cfg(test)]
+    pub(in crate::actors) fn pretend(&self, state: ComputerState, load: usize) {
+        let place = ComputerState::ALL.iter().position(|s| *s == state);
+        self.state
+            .store(place.unwrap_or(3) as u8, Ordering::Relaxed);
+        self.load.store(load, Ordering::Relaxed);
+    }
+
+    /// Adds what calls told of its tools. Through [`crate::actors::registry::index::ToolIndex::record`].
+    pub(in crate::actors) fn set_records(&self, records: Vec<ToolRecord>) {
+        self.change(|known| {
+            for record in records {
+                let former = known.records.get(&record.name);
+                if former.is_none_or(|former| record.replaces(former)) {
+                    known.records.insert(record.name.clone(), record);
+                }
+            }
+        });
     }
 
     /// Shows how the lane stands.
@@ -143,6 +232,11 @@ impl ComputerCell {
         } else {
             ComputerState::Ready
         };
+        let place = ComputerState::ALL.iter().position(|s| *s == state);
+        self.state
+            .store(place.unwrap_or(3) as u8, Ordering::Relaxed);
+        self.load
+            .store(lane.queued() + lane.running(), Ordering::Relaxed);
         let mut live = self.live();
         if live.state != state || live.since_ms == 0 {
             live.state = state;
@@ -157,14 +251,58 @@ impl ComputerCell {
         }
     }
 
+    /// When it was last heard of, before it comes back: milliseconds since the Unix epoch.
+    pub(in crate::actors) fn set_last_seen(&self, at_ms: i64) {
+        self.live().since_ms = at_ms;
+    }
+
     pub fn is_online(&self) -> bool {
         self.live().connected
     }
 
-    /// Calls that wait or run.
+    pub fn state(&self) -> ComputerState {
+        let place = self.state.load(Ordering::Relaxed) as usize;
+        ComputerState::ALL.get(place).copied().unwrap_or_default()
+    }
+
+    /// Whether a call would be sent soon: it is connected, answers, and is not stopped.
+    pub fn can_take(&self) -> bool {
+        matches!(self.state(), ComputerState::Ready | ComputerState::Busy)
+    }
+
+    /// Calls that wait or run, or are on their way here.
     pub fn load(&self) -> usize {
-        let live = self.live();
-        live.queue + live.running
+        self.load.load(Ordering::Relaxed) + self.promised.load(Ordering::Relaxed)
+    }
+
+    /// A call was routed here: whoever looks before it arrives shall see it.
+    pub(in crate::actors) fn promise(&self) {
+        self.promised.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call that was routed here has arrived, or will not.
+    pub(in crate::actors) fn promise_kept(&self) {
+        let less = |promised: usize| promised.checked_sub(1);
+        // At zero there is nothing to take back: a call may come without a promise.
+        let _ = self
+            .promised
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// How it stands and since when, in words: "is offline since 12 min".
+    pub fn whereabouts(&self, now_ms: i64) -> String {
+        let since_ms = self.live().since_ms;
+        let words = match self.state() {
+            ComputerState::Ready => return "is ready".to_owned(),
+            ComputerState::Busy => return "is busy".to_owned(),
+            ComputerState::Unresponsive => "does not answer",
+            ComputerState::Offline => "is offline",
+            ComputerState::Stopped => "is stopped",
+        };
+        match since_ms {
+            0 => words.to_owned(),
+            since => format!("{words} since {}", ago(now_ms.saturating_sub(since))),
+        }
     }
 
     /// The computer as a decision sees it.
@@ -176,7 +314,8 @@ impl ComputerCell {
             kind: registration.kind.clone(),
             groups: registration.groups.clone(),
             online: self.is_online(),
-            tools: registration.tools.values().cloned().collect(),
+            tools: self.tools(),
+            once_owned: registration.once_owned.iter().cloned().collect(),
         }
     }
 
@@ -193,10 +332,32 @@ impl ComputerCell {
             state: live.state,
             since_ms: live.since_ms,
             library_version: registration.library_version.clone(),
-            tools: registration.tools.values().cloned().collect(),
+            tools: self.tools(),
             queue: live.queue,
             current_call: live.current_call,
             owner: self.owner.clone(),
         }
+    }
+}
+
+/// A length of time in one unit, for people.
+fn ago(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_of_time_is_told_in_one_unit() {
+        let told = [-5, 59_999, 12 * 60_000, 3 * 3_600_000, 400_000_000].map(ago);
+        assert_eq!(told, ["0 s", "59 s", "12 min", "3 h", "4 d"]);
     }
 }

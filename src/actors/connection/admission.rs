@@ -1,8 +1,8 @@
-//! How many connections one address may open, and the means to end one whose peer does not read.
+//! How many connections one address may open.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Addresses that are remembered; beyond it those that were quiet for a second are forgotten.
@@ -35,25 +35,6 @@ impl Admission {
         }
         *count += 1;
         *count > per_second
-    }
-}
-
-/// A second handle on a connection's socket: a peer that stopped reading can only be ended there, since the
-/// server does not look at its side while its buffers are full.
-#[derive(Debug, Clone)]
-pub struct Socket(Arc<TcpStream>);
-
-impl Socket {
-    /// Of a socket that belongs to the HTTP server; none if the system gives no second handle.
-    pub fn of(stream: &impl std::os::fd::AsFd) -> Option<Self> {
-        let handle = stream.as_fd().try_clone_to_owned().ok()?;
-        Some(Socket(Arc::new(TcpStream::from(handle))))
-    }
-
-    /// Ends the connection now.
-    pub fn cut(&self) {
-        // It may be closed already, which is what was wanted.
-        let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 

@@ -1,4 +1,4 @@
-//! How often a client may be wrong.
+//! How often a client may be wrong, and how often it may come with what costs others work.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,9 +23,47 @@ impl ErrorCount {
     }
 }
 
+/// So many at once, and then one in each interval.
+#[derive(Debug)]
+pub struct Rate {
+    interval: Duration,
+    burst: u32,
+    /// When the whole burst may come again.
+    full_at: Duration,
+}
+
+impl Rate {
+    pub fn new(per_second: u32, burst: u32) -> Self {
+        Rate {
+            interval: Duration::from_secs(1) / per_second.max(1),
+            burst: burst.max(1),
+            full_at: Duration::ZERO,
+        }
+    }
+
+    /// Notes one; false if it is one too many.
+    pub fn take(&mut self, now: Duration) -> bool {
+        let may = self.full_at <= now + self.interval * (self.burst - 1);
+        if may {
+            self.full_at = self.full_at.max(now) + self.interval;
+        }
+        may
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_burst_passes_and_then_one_in_each_interval() {
+        let mut rate = Rate::new(4, 8);
+        let now = Duration::from_secs(5);
+        let taken = |rate: &mut Rate, now| (0..20).filter(|_| rate.take(now)).count();
+        assert_eq!(taken(&mut rate, now), 8);
+        assert_eq!(taken(&mut rate, now + Duration::from_millis(500)), 2);
+        assert_eq!(taken(&mut rate, now + Duration::from_secs(60)), 8);
+    }
 
     #[test]
     fn the_tenth_error_within_ten_seconds_is_one_too_many() {

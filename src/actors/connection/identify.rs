@@ -8,7 +8,7 @@ use crate::wire::PROTOCOL_VERSION;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::incoming::{ClientMessage, FrameKind, Hello};
 use crate::wire::frames::outgoing::{ErrorMessage, RefusedTool, ServerMessage, Welcome};
-use crate::wire::frames::tools::{read_tools, registered};
+use crate::wire::frames::tools::{ToolShelf, registered};
 use actix::prelude::*;
 use std::time::Duration;
 
@@ -17,17 +17,24 @@ const REGISTER_WITHIN: Duration = Duration::from_secs(10);
 /// The smallest frame limit that a client may name: an ordinary message has to fit.
 const MIN_FRAME_BYTES: usize = 1024;
 const MAX_WINDOW: usize = 64;
-/// What this server can do beyond protocol 1's beginnings.
-const FEATURES: [&str; 5] = [
+/// The most frames that a message to a computer may take, or twice as many where every character is escaped.
+const MAX_CHUNKS_OUT: usize = 64;
+/// What this server can do beyond protocol 1's beginnings; a client that names `chunks` gets them too.
+const FEATURES: [&str; 9] = [
     "window",
     "receipts",
     "binary_frames",
     "questions",
     "progress",
+    CHUNKS,
+    "world_event",
+    "task_query",
+    "stop",
 ];
+const CHUNKS: &str = "chunks";
 
 impl Connection {
-    pub(super) fn hello(&mut self, hello: Hello, ctx: &mut Context<Self>) {
+    pub(super) fn hello(&mut self, mut hello: Hello, ctx: &mut Context<Self>) {
         if hello.protocol != PROTOCOL_VERSION {
             let words = format!("protocol {} is not spoken here", hello.protocol);
             let error = ErrorMessage::new(ErrorCode::BadProtocol, words);
@@ -41,7 +48,15 @@ impl Connection {
             let error = ErrorMessage::new(ErrorCode::IdentityMismatch, words);
             return self.bad_input(error, ctx);
         }
-        let (tools, refused) = read_tools(hello.commands.clone());
+        if let Err(error) = check(&hello) {
+            return self.bad_input(*error, ctx);
+        }
+        if self.identity().is_some() && !self.may_change_tools() {
+            return self.over_rate("registrations", None, ctx);
+        }
+        let mut shelf = ToolShelf::default();
+        let (tools, refused) = shelf.read(std::mem::take(&mut hello.commands));
+        self.deps.counts.tools_refused.add(refused.len() as u64);
         let computer = hello.computer.clone().unwrap_or_default();
         let register = RegisterComputer {
             client_id: hello.client_id.clone(),
@@ -70,6 +85,7 @@ impl Connection {
             over_quota: self.handshake.over_quota,
         };
         self.register(register, ctx, move |connection, done, ctx| {
+            connection.shelf = shelf;
             connection.welcome(&hello, done, refused, ctx);
         });
     }
@@ -100,6 +116,7 @@ impl Connection {
                 ErrorCode::Internal => CloseWith::TryLater,
                 _ => CloseWith::NotAllowed,
             };
+            connection.deps.counts.refused.one();
             let error = ErrorMessage::new(refusal.code, refusal.message);
             connection.close(close, error, ctx);
         }));
@@ -118,6 +135,9 @@ impl Connection {
         let asked_bytes = limit(hello.max_frame_bytes).unwrap_or(settings.max_frame_bytes);
         let max_frame_bytes = asked_bytes.clamp(MIN_FRAME_BYTES, settings.max_frame_bytes);
         let binary = hello.frames == FrameKind::Binary;
+        let joins = hello.features.iter().any(|feature| feature == CHUNKS);
+        let max_joined = settings.max_to_computer;
+        let max_joined_bytes = joins.then_some(max_joined.min(max_frame_bytes * MAX_CHUNKS_OUT));
         self.set_known(Identity {
             client_id: hello.client_id.clone(),
             boot_id: hello.boot_id.clone(),
@@ -131,9 +151,9 @@ impl Connection {
             ascii: !binary,
             binary,
             max_frame_bytes,
+            max_joined_bytes,
             legacy: false,
         });
-        let (tools, _) = read_tools(hello.commands.clone());
         let welcome = Welcome {
             protocol: PROTOCOL_VERSION,
             client_id: hello.client_id.clone(),
@@ -144,12 +164,11 @@ impl Connection {
             features: FEATURES.map(str::to_owned).to_vec(),
             heartbeat_ms: u64::try_from(settings.heartbeat.as_millis()).unwrap_or(u64::MAX),
             max_frame_bytes: settings.max_frame_bytes as u64,
-            // Until messages are cut into chunks, one message is one frame.
-            max_to_computer: max_frame_bytes as u64,
-            max_from_computer: settings.max_frame_bytes as u64,
+            max_to_computer: max_joined_bytes.unwrap_or(max_frame_bytes) as u64,
+            max_from_computer: settings.max_from_computer as u64,
             window: window.unwrap_or(0) as u64,
             library: settings.library.clone(),
-            commands: registered(tools.values(), refused),
+            commands: registered(done.tools.iter(), refused),
         };
         self.send(ServerMessage::Welcome(Box::new(welcome)), ctx);
     }
@@ -195,6 +214,7 @@ impl Connection {
                 ascii: true,
                 binary: false,
                 max_frame_bytes,
+                max_joined_bytes: None,
                 legacy: true,
             });
             if let Some(message) = first {
@@ -202,4 +222,54 @@ impl Connection {
             }
         });
     }
+}
+
+/// What a computer says of itself is kept and written down, so it has bounds.
+fn check(hello: &Hello) -> Result<(), Box<ErrorMessage>> {
+    const NAME: usize = 64;
+    const SECRET: usize = 512;
+    const NAMES: usize = 64;
+    let computer = hello.computer.as_ref();
+    let texts = [
+        ("boot_id", Some(&hello.boot_id), NAME),
+        ("label", hello.label.as_ref(), NAME),
+        ("library_version", hello.library_version.as_ref(), NAME),
+        ("server_id", hello.server_id.as_ref(), NAME),
+        ("session_secret", hello.session_secret.as_ref(), SECRET),
+        ("token", hello.token.as_ref(), SECRET),
+        (
+            "computer.kind",
+            computer.and_then(|c| c.kind.as_ref()),
+            NAME,
+        ),
+        (
+            "computer.version",
+            computer.and_then(|c| c.version.as_ref()),
+            NAME,
+        ),
+    ];
+    let too_long = |text: &String, max: usize| text.chars().count() > max;
+    let refuse = |field: String, words: String| {
+        let mut error = ErrorMessage::new(ErrorCode::BadField, words);
+        error.field = Some(field);
+        Err(Box::new(error))
+    };
+    for (field, text, max) in texts {
+        if text.is_some_and(|text| too_long(text, max)) {
+            return refuse(
+                field.to_owned(),
+                format!("it has more than {max} characters"),
+            );
+        }
+    }
+    for (field, names) in [("groups", &hello.groups), ("features", &hello.features)] {
+        if names.len() > NAMES {
+            return refuse(field.to_owned(), format!("there are more than {NAMES}"));
+        }
+        if let Some(at) = names.iter().position(|name| too_long(name, NAME)) {
+            let words = format!("it has more than {NAME} characters");
+            return refuse(format!("{field}[{at}]"), words);
+        }
+    }
+    Ok(())
 }

@@ -5,15 +5,13 @@ use crate::actors::computer::lane::Receipt;
 use crate::actors::computer::link::{ChangeTools, ConnectionFact};
 use crate::domain::call::{CallReport, Outcome};
 use crate::wire::codes::{CloseWith, ErrorCode};
-use crate::wire::frames::decode;
-use crate::wire::frames::incoming::{
-    CallReceipt, ClientMessage, CommandResult, Decoded, FrameError, ReceiptState,
-};
-use crate::wire::frames::outgoing::{CommandsRegistered, ErrorMessage, PongNonce, ServerMessage};
-use crate::wire::frames::tools::{read_tools, registered};
+use crate::wire::frames::incoming::{CallReceipt, ClientMessage, CommandResult, ReceiptState};
+use crate::wire::frames::outgoing::{ErrorMessage, PongNonce, RefusedTool, ServerMessage};
+use crate::wire::frames::tools::registered;
+use crate::wire::frames::{Decoded, FrameError, decode, decode_joined};
 use crate::wire::text;
 use actix::prelude::*;
-use actix_ws::{AggregatedMessage, ProtocolError};
+use actix_ws::{AggregatedMessage, Message, ProtocolError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -35,7 +33,7 @@ impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
                 self.frame(&text, latin1, ctx);
             }
             // The HTTP layer leaves pings to us.
-            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes),
+            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes, ctx),
             Ok(AggregatedMessage::Pong(_)) => {}
             Ok(AggregatedMessage::Close(_)) => ctx.stop(),
             Err(error) => self.broken_frame(&error, ctx),
@@ -44,11 +42,12 @@ impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
 }
 
 impl Connection {
-    /// Best effort: a channel that is full has frames to show for life.
-    fn answer_ping(&mut self, bytes: actix_web::web::Bytes) {
-        use futures_util::FutureExt;
-        if let Some(session) = &mut self.session {
-            let _ = session.pong(&bytes).now_or_never();
+    /// Best effort: a socket that is full has frames to show for life.
+    fn answer_ping(&mut self, bytes: actix_web::web::Bytes, ctx: &mut Context<Self>) {
+        if let Some(socket) = self.socket.as_ref().filter(|socket| socket.has_room())
+            && socket.put(Message::Pong(bytes)).is_ok()
+        {
+            self.flush(ctx);
         }
     }
 
@@ -57,10 +56,6 @@ impl Connection {
             ProtocolError::Overflow => (CloseWith::TooBig, ErrorCode::TooLarge),
             ProtocolError::Io(io) if io.kind() == ErrorKind::InvalidData => {
                 (CloseWith::NotUtf8, ErrorCode::NotUtf8)
-            }
-            // The aggregation of continuations has no kind of its own for "too much".
-            ProtocolError::Io(io) if io.to_string().contains("continuation size") => {
-                (CloseWith::TooBig, ErrorCode::TooLarge)
             }
             ProtocolError::Io(_) => {
                 ctx.stop();
@@ -73,11 +68,8 @@ impl Connection {
 
     fn frame(&mut self, json: &str, latin1: bool, ctx: &mut Context<Self>) {
         self.program_lives();
-        let decoded = match self.identity() {
-            Some(identity) => decode(json, identity.mend),
-            None => self.first_decode(json),
-        };
-        match decoded {
+        self.deps.counts.messages.one();
+        match self.read(json, false) {
             Ok(decoded) => {
                 if let Some(n) = decoded.ack {
                     self.acknowledged(n, ctx);
@@ -88,8 +80,13 @@ impl Connection {
         }
     }
 
-    /// Before it is known who speaks, only a `hello` can tell that its text is not garbled.
-    fn first_decode(&self, json: &str) -> Result<Decoded, FrameError> {
+    /// Reads a message; `joined` is one that came in chunks.
+    pub(super) fn read(&self, json: &str, joined: bool) -> Result<Decoded, FrameError> {
+        let decode = if joined { decode_joined } else { decode };
+        if let Some(identity) = self.identity() {
+            return decode(json, identity.mend);
+        }
+        // Before it is known who speaks, only a `hello` can tell that its text is not garbled.
         let plain = decode(json, false);
         match &plain {
             Ok(Decoded {
@@ -100,7 +97,7 @@ impl Connection {
         }
     }
 
-    fn acknowledged(&mut self, n: u64, ctx: &mut Context<Self>) {
+    pub(super) fn acknowledged(&mut self, n: u64, ctx: &mut Context<Self>) {
         let now = self.now();
         match self.outbox.ack(n, now) {
             Ok(tags) => {
@@ -114,7 +111,7 @@ impl Connection {
         }
     }
 
-    fn unreadable(&mut self, error: FrameError, ctx: &mut Context<Self>) {
+    pub(super) fn unreadable(&mut self, error: FrameError, ctx: &mut Context<Self>) {
         let message = ErrorMessage {
             field: error.field,
             ..ErrorMessage::new(error.code, error.message)
@@ -125,8 +122,10 @@ impl Connection {
     /// Tells the client what was wrong; the tenth time within ten seconds is the last.
     pub(super) fn bad_input(&mut self, error: ErrorMessage, ctx: &mut Context<Self>) {
         let now = self.now();
+        self.deps.counts.bad_messages.one();
         self.send(ServerMessage::Error(error), ctx);
         if self.errors.note(now) {
+            self.deps.counts.too_many_errors.one();
             let words = "too many bad messages";
             let error = ErrorMessage::new(ErrorCode::TooManyErrors, words);
             self.close(CloseWith::Policy, error, ctx);
@@ -150,44 +149,56 @@ impl Connection {
                     "a computer reports an error"
                 );
             }
-            M::NotYet(kind) => {
-                let words = format!("\"{kind}\" is not served by this version");
-                self.send(
-                    ServerMessage::Error(ErrorMessage::new(ErrorCode::Unsupported, words)),
-                    ctx,
-                );
-            }
+            M::Chunk(chunk) => self.chunk(chunk, latin1, ctx),
             message if self.identity().is_none() => self.introduce(message, ctx),
+            M::RegisterCommands(_) | M::UnregisterCommands(_) if !self.may_change_tools() => {
+                self.over_rate("registrations", None, ctx);
+            }
             M::RegisterCommands(register) => {
-                let (tools, refused) = read_tools(register.commands);
-                let answer = registered(tools.values(), refused);
+                let (tools, refused) = self.shelf.read(register.commands);
+                self.deps.counts.tools_refused.add(refused.len() as u64);
                 let change = ChangeTools {
-                    add: tools.into_values().collect(),
+                    add: tools.to_vec(),
                     remove: Vec::new(),
                 };
-                self.change_tools(change, Some(answer), ctx);
+                self.change_tools(change, Some(refused), ctx);
             }
             M::UnregisterCommands(unregister) => {
+                self.shelf.remove(&unregister.names);
                 let change = ChangeTools {
                     add: Vec::new(),
                     remove: unregister.names,
                 };
                 self.change_tools(change, None, ctx);
             }
-            M::CommandResult(result) => self.result(*result, latin1),
+            M::CommandResult(result) => {
+                let fact = ConnectionFact::Answered {
+                    task_id: result.task_id.clone(),
+                    call_id: result.call_id.clone(),
+                    report: report_of(*result, latin1),
+                };
+                self.pass_on(fact, ctx);
+            }
             M::CallReceipt(receipt) => {
                 let call_id = receipt.call_id.clone();
                 let receipt = receipt_of(*receipt);
-                self.tell_computer(ConnectionFact::Receipt { call_id, receipt });
+                self.pass_on(ConnectionFact::Receipt { call_id, receipt }, ctx);
             }
-            M::CommandProgress(progress) => self.tell_computer(ConnectionFact::Progress {
-                call_id: progress.call_id,
-                message: progress.message,
-                progress: progress.progress.map(|p| p.clamp(0.0, 1.0)),
-            }),
+            M::CommandProgress(progress) => {
+                let fact = ConnectionFact::Progress {
+                    call_id: progress.call_id,
+                    message: progress.message,
+                    progress: progress.progress.map(|p| p.clamp(0.0, 1.0)),
+                };
+                self.pass_on(fact, ctx);
+            }
             M::CreateTask(create) => self.create_task(*create, ctx),
             M::CancelTask(cancel) => self.cancel_task(cancel.task_id, ctx),
             M::UserAnswer(answer) => self.user_answer(answer, ctx),
+            M::WorldEvent(event) => self.world_event(event, ctx),
+            M::TaskQuery(query) => self.task_query(query, ctx),
+            M::Stop(asked) => self.stop(asked, true, ctx),
+            M::Resume(asked) => self.stop(asked, false, ctx),
         }
     }
 
@@ -232,40 +243,40 @@ impl Connection {
         }));
     }
 
+    /// Each change of the tools is written down, so they are paced.
+    pub(super) fn may_change_tools(&mut self) -> bool {
+        let now = self.now();
+        self.tool_changes.take(now)
+    }
+
     fn change_tools(
         &mut self,
         change: ChangeTools,
-        answer: Option<CommandsRegistered>,
+        refused: Option<Vec<RefusedTool>>,
         ctx: &mut Context<Self>,
     ) {
         let Some(identity) = self.identity() else {
             return;
         };
+        let names: Vec<String> = change.add.iter().map(|tool| tool.name.clone()).collect();
         let changed = identity.port.tools.send(change).timeout(CHANGE_WITHIN);
-        ctx.wait(changed.into_actor(self).map(|changed, connection, ctx| {
-            match (changed, answer) {
-                (Ok(()), Some(answer)) => {
-                    connection.send(ServerMessage::CommandsRegistered(answer), ctx);
-                }
-                (Ok(()), None) => {}
-                (Err(_), _) => {
-                    let words = "the computer's lane does not answer";
-                    let error = ErrorMessage::new(ErrorCode::Internal, words);
-                    connection.send(ServerMessage::Error(error), ctx);
-                }
-            }
-        }));
-    }
-
-    fn result(&self, result: CommandResult, latin1: bool) {
-        let task_id = result.task_id.clone();
-        let call_id = result.call_id.clone();
-        let report = report_of(result, latin1);
-        self.tell_computer(ConnectionFact::Answered {
-            task_id,
-            call_id,
-            report,
-        });
+        ctx.wait(
+            changed
+                .into_actor(self)
+                .map(move |changed, connection, ctx| match (changed, refused) {
+                    (Ok(tools), Some(refused)) => {
+                        let added = names.iter().filter_map(|name| tools.get(name));
+                        let answer = registered(added, refused);
+                        connection.send(ServerMessage::CommandsRegistered(answer), ctx);
+                    }
+                    (Ok(_), None) => {}
+                    (Err(_), _) => {
+                        let words = "the computer's lane does not answer";
+                        let error = ErrorMessage::new(ErrorCode::Internal, words);
+                        connection.send(ServerMessage::Error(error), ctx);
+                    }
+                }),
+        );
     }
 }
 

@@ -1,14 +1,16 @@
-//! One WebSocket of a computer: an ordinary actor, fed by `actix-ws` through `add_stream`.
+//! One WebSocket of a computer: an ordinary actor that reads and writes its socket itself (`socket.rs`).
 //!
 //! It decodes frames, says who the computer is to the registry, numbers and paces what goes out, and keeps the
-//! heartbeat. It never waits for the socket: a frame leaves when the session's channel has room (`send.rs`), so a
+//! heartbeat. It never waits for the socket: a frame leaves when the system takes it (`send.rs`), so a
 //! computer that does not read costs at most what its outbox holds and never stops a timer. Messages to it are
 //! facts (`do_send`); the bound is the outbox, and a connection whose outbox is over it is closed.
 
 pub mod admission;
+pub mod asks;
 pub mod guard;
 pub mod messages;
 pub mod outbox;
+pub mod socket;
 pub mod window;
 
 mod identify;
@@ -17,21 +19,25 @@ mod send;
 mod tasks;
 
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
-use crate::actors::registry::messages::{ClientGone, RegisterComputer};
-use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask};
+use crate::actors::counts::FleetCounts;
+use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
+use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::store::Epoch;
 use crate::wire::MAX_FRAME_BYTES;
+use crate::wire::api::TaskBody;
+use crate::wire::chunks::{Assembler, ChunkBudget};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
+use crate::wire::frames::tools::ToolShelf;
 use actix::prelude::*;
-use actix_ws::{AggregatedMessageStream, Session};
-use admission::Socket;
+use asks::TasksOf;
 use futures_util::future::BoxFuture;
-use guard::ErrorCount;
+use guard::{ErrorCount, Rate};
 use messages::{CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient};
 use outbox::Outbox;
+use socket::{Incoming, Socket};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -44,6 +50,17 @@ const MAX_PARKED: usize = 256;
 /// How long the program has to answer a probe (wire contract, "Identity").
 const PROBE_WITHIN: Duration = Duration::from_secs(2);
 
+/// Bytes of parked messages; beyond them too.
+const MAX_PARKED_BYTES: usize = 256 * 1024;
+/// Events of the world that a computer may tell: so many a second, after so many at once.
+const EVENTS: (u32, u32) = (16, 64);
+/// Registrations of tools likewise: each is written down.
+const TOOL_CHANGES: (u32, u32) = (4, 64);
+/// After so many facts a connection waits until its computer has taken them, so that no flood fills its mailbox.
+const FACTS_AT_ONCE: u32 = 64;
+/// A computer waits for nobody.
+const FACT_WITHIN: Duration = Duration::from_secs(5);
+
 /// Times, bounds and names that every connection shares.
 #[derive(Debug, Clone)]
 pub struct ConnectionSettings {
@@ -53,6 +70,10 @@ pub struct ConnectionSettings {
     pub hello_deadline: Duration,
     pub window: usize,
     pub max_frame_bytes: usize,
+    /// Bytes of one message that goes to a computer in chunks.
+    pub max_to_computer: usize,
+    /// Bytes of one message that comes from a computer in chunks.
+    pub max_from_computer: usize,
     /// New connections from one address in a second; 0 = no limit.
     pub new_per_second: u32,
     pub server_id: String,
@@ -69,6 +90,8 @@ impl ConnectionSettings {
             hello_deadline: Duration::from_secs(60),
             window: 8,
             max_frame_bytes: MAX_FRAME_BYTES,
+            max_to_computer: 512 * 1024,
+            max_from_computer: 1024 * 1024,
             new_per_second: 50,
             server_id,
             journal_epoch: journal_epoch.into(),
@@ -83,12 +106,24 @@ pub struct TaskDesk {
     pub start: Recipient<StartTask>,
     pub cancel: Recipient<CancelTask>,
     pub answer: Recipient<AnswerQuestion>,
+    pub event: Recipient<WorldEvent>,
+}
+
+/// Where calls are stopped and let go on.
+#[derive(Clone)]
+pub struct StopDesk {
+    pub stop: Recipient<StopCalls>,
+    pub resume: Recipient<ResumeCalls>,
 }
 
 /// Tells to which computer a task belongs; none if there is no such task or it belongs to none.
 pub type TaskLookup = Arc<dyn Fn(TaskId) -> BoxFuture<'static, Option<ClientId>> + Send + Sync>;
 
-/// Whom a connection talks to.
+/// Gives a computer's tasks as its people are shown them, newest first; the error is for people.
+pub type TaskLister =
+    Arc<dyn Fn(TasksOf) -> BoxFuture<'static, Result<Vec<TaskBody>, String>> + Send + Sync>;
+
+/// Whom a connection talks to, and what it shares with the others.
 #[derive(Clone)]
 pub struct ConnectionDeps {
     pub settings: Arc<ConnectionSettings>,
@@ -96,6 +131,33 @@ pub struct ConnectionDeps {
     pub gone: Recipient<ClientGone>,
     pub tasks: Arc<OnceLock<TaskDesk>>,
     pub find_task: Option<TaskLookup>,
+    pub list_tasks: Option<TaskLister>,
+    /// None where nobody can stop calls.
+    pub stops: Option<StopDesk>,
+    /// What all connections together may keep of messages that are not complete.
+    pub chunk_budget: Arc<ChunkBudget>,
+    pub counts: Arc<FleetCounts>,
+}
+
+impl ConnectionDeps {
+    /// A server without tasks, whose computers can register and be called.
+    pub fn new(
+        settings: ConnectionSettings,
+        register: Recipient<RegisterComputer>,
+        gone: Recipient<ClientGone>,
+    ) -> Self {
+        ConnectionDeps {
+            settings: Arc::new(settings),
+            register,
+            gone,
+            tasks: Arc::default(),
+            find_task: None,
+            list_tasks: None,
+            stops: None,
+            chunk_budget: Arc::default(),
+            counts: Arc::default(),
+        }
+    }
 }
 
 /// What the handshake told.
@@ -104,7 +166,6 @@ pub struct Handshake {
     /// `?client_id=` of the URL.
     pub client_id: Option<ClientId>,
     pub over_quota: bool,
-    pub socket: Option<Socket>,
 }
 
 /// Who speaks on this connection.
@@ -131,9 +192,21 @@ pub struct Connection {
     deps: ConnectionDeps,
     handshake: Handshake,
     phase: Phase,
-    /// None while the channel to the socket is full, and after the end.
-    session: Option<Session>,
+    /// None after the end.
+    socket: Option<Socket>,
+    /// Something waits for the system to take more.
+    flushing: bool,
     outbox: Outbox,
+    chunks: Assembler,
+    /// A timer looks after the open sets of chunks.
+    chunks_watched: bool,
+    shelf: ToolShelf,
+    tool_changes: Rate,
+    events: Rate,
+    /// Questions to others that wait for their answer.
+    asking: u32,
+    /// Facts that were told since the computer was last waited for.
+    facts_told: u32,
     errors: ErrorCount,
     started: Instant,
     timer: Option<(Duration, SpawnHandle)>,
@@ -147,26 +220,35 @@ pub struct Connection {
     /// Requests for tasks under way; what their tasks say waits until they are answered.
     creating: u32,
     parked: Vec<ServerMessage>,
+    parked_bytes: usize,
     closing: bool,
 }
 
 impl Connection {
     /// Starts the actor for an accepted WebSocket, on the thread that serves it.
     pub fn open(
-        session: Session,
-        stream: AggregatedMessageStream,
+        socket: Socket,
+        incoming: Incoming,
         handshake: Handshake,
         deps: ConnectionDeps,
     ) -> Addr<Self> {
         Connection::create(|ctx| {
-            ctx.add_stream(stream);
+            ctx.add_stream(incoming);
             Connection {
                 id: ConnectionId::next(),
                 outbox: Outbox::new(deps.settings.max_frame_bytes),
+                chunks: Assembler::new(deps.settings.max_from_computer, deps.chunk_budget.clone()),
+                chunks_watched: false,
+                shelf: ToolShelf::default(),
+                tool_changes: Rate::new(TOOL_CHANGES.0, TOOL_CHANGES.1),
+                events: Rate::new(EVENTS.0, EVENTS.1),
+                asking: 0,
+                facts_told: 0,
                 deps,
                 handshake,
                 phase: Phase::Nobody,
-                session: Some(session),
+                socket: Some(socket),
+                flushing: false,
                 errors: ErrorCount::default(),
                 started: Instant::now(),
                 timer: None,
@@ -179,6 +261,7 @@ impl Connection {
                 probes: Vec::new(),
                 creating: 0,
                 parked: Vec::new(),
+                parked_bytes: 0,
                 closing: false,
             }
         })
@@ -214,10 +297,31 @@ impl Connection {
         }
     }
 
+    /// Tells what the computer said. After many facts the next message is read only when they were taken.
+    fn pass_on(&mut self, fact: ConnectionFact, ctx: &mut Context<Self>) {
+        let Some(identity) = self.identity() else {
+            return;
+        };
+        let facts = identity.port.facts.clone();
+        let told = FromConnection {
+            connection: self.id,
+            fact,
+        };
+        self.facts_told += 1;
+        if self.facts_told < FACTS_AT_ONCE {
+            facts.do_send(told);
+            return;
+        }
+        self.facts_told = 0;
+        let taken = facts.send(told).timeout(FACT_WITHIN).into_actor(self);
+        ctx.wait(taken.map(|_, _, _| ()));
+    }
+
     /// WebSocket pings tell whether the connection lives.
     fn heartbeat(&mut self, ctx: &mut Context<Self>) {
         if self.lost_pings >= MAX_LOST_PINGS {
             tracing::debug!(connection = ?self.id, "three pings were lost");
+            self.deps.counts.lost.one();
             self.give_up(ctx);
             return;
         }
@@ -306,7 +410,9 @@ impl Handler<ToClient> for Connection {
                 | ServerMessage::TaskFailed(_)
         );
         // What a task says comes after the `task_created` that names it.
-        if self.creating > 0 && of_task && self.parked.len() < MAX_PARKED {
+        let may_park = self.parked.len() < MAX_PARKED && self.parked_bytes < MAX_PARKED_BYTES;
+        if self.creating > 0 && of_task && may_park {
+            self.parked_bytes += message.0.encode(false).len();
             self.parked.push(message.0);
         } else {
             self.send(message.0, ctx);

@@ -1,16 +1,19 @@
 //! What waits to go out on one connection, in which order, and how much of it there may be.
 //!
 //! Control messages go first and without a number, but only 16 a second, cancel and status before the others.
-//! Everything else goes in order; to a client with a window it is numbered. Pure: time comes from outside.
+//! Everything else goes in order; to a client with a window it is numbered, and to one that joins chunks a message
+//! that is larger than a frame goes in several. Pure: time comes from outside.
 
 use super::window::{NeverSent, SendWindow};
 use crate::domain::ids::{CallId, TaskId};
+use crate::wire::chunks;
 use crate::wire::frames::ServerMessage;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// The most bytes that may wait for one computer. With what the socket's own buffers hold, a computer that
-/// stops reading costs about 3 MiB with a window, and up to about 10 MiB without (by calculation).
+/// The most bytes that may wait for one computer. With what is encoded for the system (`ROOM` in `socket.rs` and one
+/// frame, for which its buffer may have grown to twice as much) and what the system itself holds, a computer that stops
+/// reading costs less than 4 MiB, with or without a window.
 pub const MAX_WAITING_BYTES: usize = 2 * 1024 * 1024;
 /// The most messages that may wait for one computer.
 pub const MAX_WAITING_MESSAGES: usize = 512;
@@ -20,6 +23,8 @@ const CONTROL_INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / CONTROL_
 const MAX_CONTROL: usize = 64;
 /// A client that speaks only document 001 has no window: it gets the latest update of a task this often.
 const FOLD_UPDATES: Duration = Duration::from_millis(50);
+/// Updates that are held back for it; beyond them they go out at once.
+const MAX_HELD: usize = 64;
 /// Room for `,"n":<number>` in a numbered frame.
 const NUMBER_BYTES: usize = 24;
 
@@ -34,6 +39,8 @@ pub struct Manner {
     pub binary: bool,
     /// The largest frame the client takes, in bytes.
     pub max_frame_bytes: usize,
+    /// The largest message that it joins from chunks, in bytes; none = it takes no chunks.
+    pub max_joined_bytes: Option<usize>,
     /// Only the messages of source document 001.
     pub legacy: bool,
 }
@@ -45,12 +52,17 @@ pub enum Tag {
     Call(CallId),
     Update(TaskId),
     Final(TaskId),
+    /// The answer to a request.
+    Answer(String),
 }
 
+/// One frame that waits.
 #[derive(Debug)]
 struct Queued {
     json: String,
     tag: Tag,
+    /// With this frame the message is complete.
+    last: bool,
 }
 
 /// A message that the client cannot take.
@@ -77,9 +89,12 @@ pub struct Outbox {
     /// When the bucket of control messages is full again.
     control_full_at: Duration,
     line: Line,
-    held_updates: BTreeMap<TaskId, ServerMessage>,
+    /// Encoded updates that wait to be overtaken.
+    held_updates: BTreeMap<TaskId, Vec<String>>,
     release_at: Option<Duration>,
     bytes: usize,
+    /// Messages that went in chunks.
+    chunked: u64,
 }
 
 impl Outbox {
@@ -90,6 +105,7 @@ impl Outbox {
             ascii: true,
             binary: false,
             max_frame_bytes,
+            max_joined_bytes: None,
             legacy: false,
         };
         Outbox {
@@ -101,6 +117,7 @@ impl Outbox {
             held_updates: BTreeMap::new(),
             release_at: None,
             bytes: 0,
+            chunked: 0,
         }
     }
 
@@ -118,47 +135,59 @@ impl Outbox {
         &self.manner
     }
 
-    /// Takes a message; messages that are too large are shortened if they can be.
+    /// Takes a message; messages that are too large are cut into chunks or shortened if they can be.
     pub fn push(&mut self, message: ServerMessage, now: Duration) -> Result<(), TooLarge> {
         let message = match self.adapt(message) {
             Some(message) => message,
             None => return Ok(()),
         };
         let tag = tag_of(&message);
-        if self.manner.legacy
-            && let Tag::Update(task_id) = tag
+        let is_control = message.is_control();
+        let frames = self.encode(&message, is_control)?;
+        if is_control {
+            self.push_control(&message, frames);
+            return Ok(());
+        }
+        if let (true, Tag::Update(task_id)) = (self.manner.legacy, &tag)
+            && (self.held_updates.len() < MAX_HELD || self.held_updates.contains_key(task_id))
         {
-            self.held_updates.insert(task_id, message);
+            self.bytes += size(&frames);
+            if let Some(overtaken) = self.held_updates.insert(task_id.clone(), frames) {
+                self.bytes -= size(&overtaken);
+            }
             self.release_at.get_or_insert(now + FOLD_UPDATES);
             return Ok(());
         }
-        if let Tag::Final(task_id) = &tag {
-            self.held_updates.remove(task_id);
+        if let Tag::Final(task_id) = &tag
+            && let Some(overtaken) = self.held_updates.remove(task_id)
+        {
+            self.bytes -= size(&overtaken);
         }
-        let is_control = message.is_control();
+        self.bytes += size(&frames);
+        self.push_in_line(frames, tag);
+        Ok(())
+    }
+
+    fn push_control(&mut self, message: &ServerMessage, frames: Vec<String>) {
         let is_urgent = matches!(
             message,
             ServerMessage::CommandCancel(_) | ServerMessage::CallStatus(_)
         );
-        let json = self.encode(&message, is_control)?;
-        self.bytes += json.len();
-        if !is_control {
-            self.push_in_line(Queued { json, tag });
-            return Ok(());
-        }
         let queue = if is_urgent {
             &mut self.urgent
         } else {
             &mut self.control
         };
-        queue.push_back(json);
+        for json in frames {
+            self.bytes += json.len();
+            queue.push_back(json);
+        }
         // Errors and pings that nobody reads are not worth keeping.
-        if queue.len() > MAX_CONTROL
+        while queue.len() > MAX_CONTROL
             && let Some(dropped) = queue.pop_front()
         {
             self.bytes -= dropped.len();
         }
-        Ok(())
     }
 
     /// What document 001 does not know does not go to a client that speaks only it.
@@ -182,60 +211,94 @@ impl Outbox {
         }
     }
 
-    fn encode(&self, message: &ServerMessage, is_control: bool) -> Result<String, TooLarge> {
+    /// The frames of a message: one, or several chunks.
+    fn encode(
+        &mut self,
+        message: &ServerMessage,
+        is_control: bool,
+    ) -> Result<Vec<String>, TooLarge> {
         let number = if is_control || self.manner.window.is_none() {
             0
         } else {
             NUMBER_BYTES
         };
-        let max = self.manner.max_frame_bytes;
-        let mut json = message.encode(self.manner.ascii);
-        if json.len() + number > max
+        let Manner {
+            max_frame_bytes,
+            max_joined_bytes,
+            ascii,
+            ..
+        } = self.manner;
+        // Control messages overtake all others, so they must not be many frames.
+        let max_joined = max_joined_bytes.filter(|_| !is_control);
+        let room = max_frame_bytes.saturating_sub(number);
+        let max = max_joined.unwrap_or(room).max(room);
+        let mut json = message.encode(ascii);
+        if json.len() > max
             && let Some(shorter) = message.shortened()
         {
-            json = shorter.encode(self.manner.ascii);
+            json = shorter.encode(ascii);
         }
-        if json.len() + number > max {
-            return Err(TooLarge {
-                bytes: json.len() + number,
-                max,
-                tag: tag_of(message),
+        if json.len() <= room {
+            return Ok(vec![json]);
+        }
+        let too_large = |bytes| TooLarge {
+            bytes: bytes + number,
+            max: max + number,
+            tag: tag_of(message),
+        };
+        if json.len() > max {
+            return Err(too_large(json.len()));
+        }
+        self.chunked += 1;
+        let chunk_id = format!("s{}", self.chunked);
+        chunks::split(&json, &chunk_id, room, ascii).ok_or_else(|| too_large(json.len()))
+    }
+
+    fn push_in_line(&mut self, frames: Vec<String>, tag: Tag) {
+        // An update that was not sent yet is overtaken by a newer one of the same task.
+        if let Tag::Update(task_id) | Tag::Final(task_id) = &tag {
+            self.take_back(&Tag::Update(task_id.clone()));
+        }
+        let waiting = self.waiting();
+        let count = frames.len();
+        for (index, json) in frames.into_iter().enumerate() {
+            waiting.push_back(Queued {
+                json,
+                tag: tag.clone(),
+                last: index + 1 == count,
             });
         }
-        Ok(json)
     }
 
-    fn push_in_line(&mut self, frame: Queued) {
-        let waiting = match &mut self.line {
+    /// The frames that were never handed out.
+    fn waiting(&mut self) -> &mut VecDeque<Queued> {
+        match &mut self.line {
             Line::Plain(queue) => queue,
             Line::Numbered(window) => window.waiting_mut(),
-        };
-        // An update that was not sent yet is overtaken by a newer one of the same task.
-        if let Tag::Update(task_id) | Tag::Final(task_id) = &frame.tag {
-            let old = Tag::Update(task_id.clone());
-            if let Some(at) = waiting.iter().position(|queued| queued.tag == old)
-                && let Some(gone) = waiting.remove(at)
-            {
-                self.bytes -= gone.json.len();
+        }
+    }
+
+    /// Drops what waits under a tag; returns whether there was anything.
+    fn take_back(&mut self, tag: &Tag) -> bool {
+        let mut gone = 0;
+        let waiting = self.waiting();
+        let before = waiting.len();
+        waiting.retain(|queued| {
+            let stays = queued.tag != *tag;
+            if !stays {
+                gone += queued.json.len();
             }
-        }
-        waiting.push_back(frame);
+            stays
+        });
+        let any = waiting.len() < before;
+        self.bytes -= gone;
+        any
     }
 
-    /// Takes a call back that was never sent; returns whether it was still here.
+    /// Takes a call back that was never sent; returns whether it was still here. One whose chunks went out in part
+    /// counts as here: without the rest the computer cannot know it.
     pub fn withdraw(&mut self, call_id: &CallId) -> bool {
-        let waiting = match &mut self.line {
-            Line::Plain(queue) => queue,
-            Line::Numbered(window) => window.waiting_mut(),
-        };
-        let tag = Tag::Call(call_id.clone());
-        let Some(at) = waiting.iter().position(|queued| queued.tag == tag) else {
-            return false;
-        };
-        if let Some(gone) = waiting.remove(at) {
-            self.bytes -= gone.json.len();
-        }
-        true
+        self.take_back(&Tag::Call(call_id.clone()))
     }
 
     /// The next frame to send now. `delivered` gets the tag of one that counts as delivered by being sent.
@@ -252,7 +315,9 @@ impl Outbox {
             Line::Plain(queue) => {
                 let frame = queue.pop_front()?;
                 self.bytes -= frame.json.len();
-                delivered.push(frame.tag);
+                if frame.last {
+                    delivered.push(frame.tag);
+                }
                 Some(frame.json)
             }
             Line::Numbered(window) => {
@@ -271,13 +336,8 @@ impl Outbox {
             return;
         }
         self.release_at = None;
-        for (task_id, message) in std::mem::take(&mut self.held_updates) {
-            // One that is too large even when shortened is dropped: it only informs.
-            if let Ok(json) = self.encode(&message, false) {
-                self.bytes += json.len();
-                let tag = Tag::Update(task_id);
-                self.push_in_line(Queued { json, tag });
-            }
+        for (task_id, frames) in std::mem::take(&mut self.held_updates) {
+            self.push_in_line(frames, Tag::Update(task_id));
         }
     }
 
@@ -292,7 +352,21 @@ impl Outbox {
         };
         let settled = window.ack(n, now)?;
         self.bytes -= settled.iter().map(|frame| frame.json.len()).sum::<usize>();
-        Ok(settled.into_iter().map(|frame| frame.tag).collect())
+        let complete = settled.into_iter().filter(|frame| frame.last);
+        Ok(complete.map(|frame| frame.tag).collect())
+    }
+
+    /// The highest number that was acknowledged.
+    pub fn acked(&self) -> u64 {
+        match &self.line {
+            Line::Plain(_) => 0,
+            Line::Numbered(window) => window.acked(),
+        }
+    }
+
+    /// Bytes that wait, or are sent and not acknowledged.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Looks at the clock: what was not acknowledged in time goes out again.
@@ -338,8 +412,13 @@ fn tag_of(message: &ServerMessage) -> Tag {
         ServerMessage::TaskUpdate(update) => Tag::Update(update.task_id.clone()),
         ServerMessage::TaskCompleted(done) => Tag::Final(done.task_id.clone()),
         ServerMessage::TaskFailed(failed) => Tag::Final(failed.task_id.clone()),
+        ServerMessage::TaskList(list) => Tag::Answer(list.request_id.clone()),
         _ => Tag::Plain,
     }
+}
+
+fn size(frames: &[String]) -> usize {
+    frames.iter().map(String::len).sum()
 }
 
 /// Puts the number into an encoded object.

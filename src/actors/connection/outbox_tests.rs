@@ -56,6 +56,7 @@ fn modern(window: usize) -> Outbox {
         ascii: false,
         binary: true,
         max_frame_bytes: 131_072,
+        max_joined_bytes: None,
         legacy: false,
     });
     outbox
@@ -68,6 +69,7 @@ fn legacy() -> Outbox {
         ascii: true,
         binary: false,
         max_frame_bytes: 131_072,
+        max_joined_bytes: None,
         legacy: true,
     });
     outbox
@@ -183,4 +185,120 @@ fn what_waits_for_one_computer_is_bounded() {
         assert_eq!(outbox.is_overfull(), position > 20, "{position}");
         outbox.push(call(position, json!({"x": text})), T0).unwrap();
     }
+}
+
+fn joining(window: Option<usize>, max_frame_bytes: usize, max_joined: usize) -> Outbox {
+    let mut outbox = Outbox::new(131_072);
+    outbox.set_manner(Manner {
+        window,
+        ascii: false,
+        binary: true,
+        max_frame_bytes,
+        max_joined_bytes: Some(max_joined),
+        legacy: false,
+    });
+    outbox
+}
+
+/// What a client that joins chunks makes of them.
+fn join(frames: &[Value]) -> Value {
+    let text: String = frames.iter().map(|f| f["data"].as_str().unwrap()).collect();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_message_over_the_frame_limit_goes_in_numbered_chunks_that_each_fit() {
+    let mut outbox = joining(Some(8), 131_072, 512 * 1024);
+    let text = json!({"x": "é\"\\".repeat(80_000)});
+    outbox.push(call(1, text.clone()), T0).unwrap();
+    let mut delivered = Vec::new();
+    let frames: Vec<String> = std::iter::from_fn(|| outbox.next(T0, &mut delivered)).collect();
+    assert!(frames.len() > 3 && frames.iter().all(|frame| frame.len() <= 131_072));
+    let frames: Vec<Value> = frames
+        .iter()
+        .map(|f| serde_json::from_str(f).unwrap())
+        .collect();
+    let numbers: Vec<_> = frames.iter().map(|f| f["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=frames.len() as u64).collect::<Vec<_>>());
+    let joined = join(&frames);
+    assert_eq!(joined["args"], text);
+    assert_eq!(joined.get("n"), None);
+}
+
+#[test]
+fn a_message_over_the_joined_limit_is_refused_or_shortened() {
+    let mut outbox = joining(Some(8), 131_072, 512 * 1024);
+    let refused = outbox.push(call(1, json!({"x": "x".repeat(600_000)})), T0);
+    assert!(refused.unwrap_err().max >= 512 * 1024);
+    outbox.push(update(&"x".repeat(600_000)), T0).unwrap();
+    assert_eq!(drain(&mut outbox, T0)[0]["type"], "task_update");
+}
+
+#[test]
+fn control_messages_do_not_wait_behind_chunks() {
+    let mut outbox = joining(Some(2), 2048, 512 * 1024);
+    outbox
+        .push(call(1, json!({"x": "x".repeat(50_000)})), T0)
+        .unwrap();
+    assert_eq!(drain(&mut outbox, T0).len(), 2);
+    outbox.push(error(), T0).unwrap();
+    assert_eq!(drain(&mut outbox, T0)[0]["type"], "error");
+}
+
+#[test]
+fn a_call_whose_chunks_went_out_in_part_can_be_withdrawn_and_leaves_nothing_behind() {
+    let mut outbox = joining(Some(2), 2048, 512 * 1024);
+    outbox
+        .push(call(1, json!({"x": "x".repeat(10_000)})), T0)
+        .unwrap();
+    outbox.push(call(2, json!({})), T0).unwrap();
+    assert_eq!(drain(&mut outbox, T0).len(), 2);
+    assert!(outbox.withdraw(&call_id(1)));
+    outbox.ack(2, T0).unwrap();
+    let rest = drain(&mut outbox, T0);
+    assert_eq!(
+        rest.iter()
+            .map(|m| (&m["type"], &m["n"]))
+            .collect::<Vec<_>>(),
+        [(&json!("command_call"), &json!(3))]
+    );
+    outbox.ack(3, T0).unwrap();
+    assert_eq!(outbox.bytes(), 0);
+}
+
+#[test]
+fn a_message_in_chunks_is_delivered_with_its_last_chunk() {
+    let done = |n: usize| {
+        ServerMessage::TaskCompleted(crate::wire::frames::outgoing::TaskCompleted {
+            task_id: task(),
+            result: json!({"success": true, "message": "x".repeat(n)}),
+        })
+    };
+    let mut outbox = joining(Some(2), 2048, 512 * 1024);
+    outbox.push(done(3000), T0).unwrap();
+    assert_eq!(drain(&mut outbox, T0).len(), 2);
+    assert_eq!(outbox.ack(1, T0), Ok(vec![]));
+    assert_eq!(outbox.ack(2, T0), Ok(vec![Tag::Final(task())]));
+    let mut plain = joining(None, 2048, 512 * 1024);
+    plain.push(done(3000), T0).unwrap();
+    let mut delivered = Vec::new();
+    plain.next(T0, &mut delivered);
+    assert_eq!(delivered, []);
+    plain.next(T0, &mut delivered);
+    assert_eq!(delivered, [Tag::Final(task())]);
+}
+
+#[test]
+fn what_is_held_back_for_a_document_001_client_is_bounded_and_counted() {
+    let mut outbox = legacy();
+    for n in 0..100 {
+        let ServerMessage::TaskUpdate(mut told) = update("x") else {
+            unreachable!()
+        };
+        told.task_id = TaskId::from_unique(&format!("{n}")).unwrap();
+        outbox.push(ServerMessage::TaskUpdate(told), T0).unwrap();
+    }
+    assert!(outbox.held_updates.len() <= MAX_HELD && outbox.bytes() > 5000);
+    drain(&mut outbox, FOLD_UPDATES);
+    assert_eq!(outbox.bytes(), 0);
 }

@@ -1,6 +1,7 @@
-//! Getting frames out: from the outbox into the session's channel, whenever that has room.
+//! Getting frames out: from the outbox into the socket, whenever that has room.
 
 use super::outbox::{Tag, TooLarge};
+use super::socket::Socket;
 use super::{Connection, Phase};
 use crate::actors::computer::lane::NotSent;
 use crate::actors::computer::link::ConnectionFact;
@@ -8,12 +9,8 @@ use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::ErrorMessage;
 use actix::prelude::*;
-use actix_ws::{CloseCode, CloseReason, Message, Session};
-use futures_util::task::noop_waker_ref;
-use futures_util::{Sink, SinkExt};
+use actix_ws::{CloseCode, CloseReason, Message};
 use std::future::poll_fn;
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 
 /// How long the last words to a computer may take.
@@ -34,10 +31,11 @@ impl Connection {
         }
         let now = self.now();
         if let Err(too_large) = self.outbox.push(message, now) {
-            self.too_large(too_large);
+            self.too_large(too_large, ctx);
         }
         if self.outbox.is_overfull() {
             tracing::warn!(connection = ?self.id, "a computer does not read what it is sent");
+            self.deps.counts.slow_readers.one();
             let words = "the computer does not read what it is sent";
             let error = ErrorMessage::new(ErrorCode::SlowReader, words);
             self.close(CloseWith::TryLater, error, ctx);
@@ -46,45 +44,53 @@ impl Connection {
         self.pump(ctx);
     }
 
-    fn too_large(&self, too_large: TooLarge) {
+    fn too_large(&mut self, too_large: TooLarge, ctx: &mut Context<Self>) {
         let words = too_large.to_string();
+        self.deps.counts.undeliverable.one();
         match too_large.tag {
             Tag::Call(call_id) => self.tell_computer(ConnectionFact::NotSent {
                 call_id,
                 why: NotSent::TooLarge(words),
             }),
+            Tag::Answer(request_id) => {
+                let error = ErrorMessage::new(ErrorCode::TooLarge, words);
+                let error = error.to_request(Some(request_id));
+                self.send(ServerMessage::Error(error), ctx);
+            }
             tag => {
                 tracing::warn!(connection = ?self.id, ?tag, words, "a message was dropped");
             }
         }
     }
 
-    /// Hands frames to the socket until its channel is full or nothing may go now.
+    /// Hands frames to the socket until it is full or nothing may go now.
     pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
         let mut delivered = Vec::new();
-        while let Some(session) = &mut self.session {
-            match has_room(session) {
-                Poll::Ready(true) => {}
-                Poll::Ready(false) => {
+        if let Some(socket) = self.socket.clone() {
+            while socket.has_room()
+                && let Some(frame) = self.next_frame(&mut delivered)
+            {
+                if socket.put(frame).is_err() {
                     ctx.stop();
                     break;
                 }
-                Poll::Pending => {
-                    self.wait_for_room(ctx);
-                    break;
-                }
             }
-            let Some(frame) = self.next_frame(&mut delivered) else {
-                break;
-            };
-            let sent = self.session.as_mut().map(|s| Pin::new(s).start_send(frame));
-            if !matches!(sent, Some(Ok(()))) {
-                ctx.stop();
-                break;
-            }
+            self.flush(ctx);
         }
         delivered.into_iter().for_each(|tag| self.delivered(tag));
         self.arm(ctx);
+    }
+
+    /// Gives the system what it takes now; the rest follows when it takes more.
+    pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
+        let Some(socket) = self.socket.as_ref().filter(|_| !self.flushing) else {
+            return;
+        };
+        match socket.flush() {
+            Ok(true) => {}
+            Ok(false) => self.wait_for_room(socket.clone(), ctx),
+            Err(_) => ctx.stop(),
+        }
     }
 
     fn next_frame(&mut self, delivered: &mut Vec<Tag>) -> Option<Message> {
@@ -100,25 +106,17 @@ impl Connection {
         })
     }
 
-    /// Takes the session away until its channel has room; timers and messages go on meanwhile.
-    fn wait_for_room(&mut self, ctx: &mut Context<Self>) {
-        let Some(mut session) = self.session.take() else {
-            return;
-        };
-        let room = async move {
-            let ready = poll_fn(|cx| Pin::new(&mut session).poll_ready(cx)).await;
-            ready.is_ok().then_some(session)
-        };
-        ctx.spawn(
-            room.into_actor(self)
-                .map(|session, connection, ctx| match session {
-                    Some(session) => {
-                        connection.session = Some(session);
-                        connection.pump(ctx);
-                    }
-                    None => ctx.stop(),
-                }),
-        );
+    /// Waits until the socket is empty; timers and messages go on meanwhile.
+    fn wait_for_room(&mut self, socket: Socket, ctx: &mut Context<Self>) {
+        self.flushing = true;
+        let room = async move { poll_fn(|cx| socket.poll_flush(cx)).await };
+        ctx.spawn(room.into_actor(self).map(|room, connection, ctx| {
+            connection.flushing = false;
+            match room {
+                Ok(()) => connection.pump(ctx),
+                Err(_) => ctx.stop(),
+            }
+        }));
     }
 
     /// A message counts as delivered: acknowledged, or sent to a client that does not acknowledge.
@@ -129,26 +127,29 @@ impl Connection {
     }
 
     fn arm(&mut self, ctx: &mut Context<Self>) {
-        let due = match self.session {
-            Some(_) => self.outbox.due_at(self.now()),
-            None => None,
+        // While the socket is full nothing can be done about what is due.
+        let full = self.socket.as_ref().is_none_or(|socket| !socket.has_room());
+        let due = if full {
+            None
+        } else {
+            self.outbox.due_at(self.now())
         };
-        if self.timer.map(|(at, _)| at) == due {
+        // One that is armed too early looks at the clock and arms again: cheaper than to move it with every message.
+        let Some(at) = due else { return };
+        if self.timer.is_some_and(|(armed, _)| armed <= at) {
             return;
         }
         if let Some((_, handle)) = self.timer.take() {
             ctx.cancel_future(handle);
         }
-        if let Some(at) = due {
-            let wait = at.saturating_sub(self.now());
-            let handle = ctx.run_later(wait, |connection, ctx| {
-                connection.timer = None;
-                let now = connection.now();
-                connection.outbox.tick(now);
-                connection.pump(ctx);
-            });
-            self.timer = Some((at, handle));
-        }
+        let wait = at.saturating_sub(self.now());
+        let handle = ctx.run_later(wait, |connection, ctx| {
+            connection.timer = None;
+            let now = connection.now();
+            connection.outbox.tick(now);
+            connection.pump(ctx);
+        });
+        self.timer = Some((at, handle));
     }
 
     /// Says why, and closes. A computer cannot read a refused handshake, so the reason goes as a message.
@@ -165,10 +166,9 @@ impl Connection {
         } else {
             Message::Text(words.into())
         };
-        match self.session.take() {
-            Some(session) => last_words(session, words, close, code, self.handshake.socket.take()),
-            // Its channel is full: it would not read the reason either.
-            None => self.cut(),
+        // One whose socket is full would not read the reason either.
+        if let Some(socket) = self.socket.take().filter(Socket::has_room) {
+            last_words(socket, words, close, code);
         }
         ctx.stop();
     }
@@ -176,15 +176,8 @@ impl Connection {
     /// Ends without a word: nobody reads it.
     pub(super) fn give_up(&mut self, ctx: &mut Context<Self>) {
         self.closing = true;
-        self.session = None;
-        self.cut();
+        self.socket = None;
         ctx.stop();
-    }
-
-    fn cut(&mut self) {
-        if let Some(socket) = self.handshake.socket.take() {
-            socket.cut();
-        }
     }
 
     pub(super) fn set_known(&mut self, identity: super::Identity) {
@@ -192,39 +185,20 @@ impl Connection {
     }
 }
 
-/// Whether the channel takes a frame now; false when the connection is gone.
-fn has_room(session: &mut Session) -> Poll<bool> {
-    let mut context = std::task::Context::from_waker(noop_waker_ref());
-    Pin::new(session)
-        .poll_ready(&mut context)
-        .map(|ready| ready.is_ok())
-}
-
-/// Outlives the actor, but not for long.
-fn last_words(
-    mut session: Session,
-    words: Message,
-    close: CloseWith,
-    code: &'static str,
-    socket: Option<super::Socket>,
-) {
+/// Outlives the actor, but not for long: what is left when the time is over is dropped with the socket.
+fn last_words(socket: Socket, words: Message, close: CloseWith, code: &'static str) {
     let reason = CloseReason {
         code: CloseCode::from(close as u16),
         description: Some(code.to_owned()),
     };
+    if socket.put(words).is_err() || socket.put(Message::Close(Some(reason))).is_err() {
+        return;
+    }
     actix_rt::spawn(async move {
-        let said = async {
-            // Either works or the computer is gone already.
-            let _ = session.send(words).await;
-            let _ = session.close(Some(reason)).await;
-        };
-        let in_time = tokio::time::timeout(LAST_WORDS, said).await.is_ok();
-        if let Some(socket) = socket {
+        let said = poll_fn(|cx| socket.poll_flush(cx));
+        if let Ok(Ok(())) = tokio::time::timeout(LAST_WORDS, said).await {
             // A computer does not answer a close frame, and one that does not read never gets it.
-            if in_time {
-                tokio::time::sleep(LAST_WORDS).await;
-            }
-            socket.cut();
+            tokio::time::sleep(LAST_WORDS).await;
         }
     });
 }

@@ -6,7 +6,8 @@ use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, CancelTask, StartError, StartTask, StartedTask,
 };
 use crate::domain::ids::TaskId;
-use crate::domain::tool::{ToolSpec, is_tool_name};
+use crate::domain::tool::is_tool_name;
+use crate::domain::toolbox::Tool;
 use crate::wire::codes::ErrorCode;
 use crate::wire::frames::incoming::{CreateTask, UserAnswer};
 use crate::wire::frames::outgoing::{ErrorMessage, ServerMessage, TaskCreated};
@@ -15,17 +16,17 @@ use actix::prelude::*;
 use std::time::Duration;
 
 /// The journal may have to be written before the answer comes.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// Requests for tasks that one computer may have under way.
 const MAX_CREATING: u32 = 16;
 
 impl Connection {
     /// None before the supervisor has started.
-    fn desk(&self) -> Option<TaskDesk> {
+    pub(super) fn desk(&self) -> Option<TaskDesk> {
         self.deps.tasks.get().cloned()
     }
 
-    fn not_yet(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn not_yet(&mut self, ctx: &mut Context<Self>) {
         let error = ErrorMessage::new(ErrorCode::Stopping, "no tasks are served now");
         self.send(ServerMessage::Error(error), ctx);
     }
@@ -72,8 +73,10 @@ impl Connection {
         let (client, boot) = (&identity.client_id, &identity.boot_id);
         let key = format!("ws:{client}:{boot}:{request_id}");
         // The tools of a client of document 001 are those that its tasks name.
+        let mut add = legacy_tools(identity, &create);
+        add.retain(|tool| self.shelf.put(tool));
         let named = ChangeTools {
-            add: legacy_tools(identity, &create),
+            add,
             remove: Vec::new(),
         };
         let tools = identity.port.tools.clone();
@@ -100,6 +103,7 @@ impl Connection {
             connection.creating -= 1;
             connection.task_started(request_id, started, ctx);
             if connection.creating == 0 {
+                connection.parked_bytes = 0;
                 for message in std::mem::take(&mut connection.parked) {
                     connection.send(message, ctx);
                 }
@@ -139,6 +143,9 @@ impl Connection {
         let Some(find) = self.deps.find_task.clone() else {
             return self.no_such_task(&task_id, ctx);
         };
+        if !self.may_ask(None, ctx) {
+            return;
+        }
         let cancelled = async move {
             if find(task_id.clone()).await != Some(identity.client_id.clone()) {
                 return Err(task_id);
@@ -157,6 +164,7 @@ impl Connection {
             cancelled
                 .into_actor(self)
                 .map(|cancelled, connection, ctx| {
+                    connection.asking -= 1;
                     if let Err(task_id) = cancelled {
                         connection.no_such_task(&task_id, ctx);
                     }
@@ -175,6 +183,9 @@ impl Connection {
         let (Some(identity), Some(desk)) = (self.identity().cloned(), self.desk()) else {
             return self.not_yet(ctx);
         };
+        if !self.may_ask(None, ctx) {
+            return;
+        }
         let given = AnswerQuestion {
             question_id: answer.question_id,
             answer: answer.answer,
@@ -183,6 +194,7 @@ impl Connection {
         };
         let answered = desk.answer.send(given).timeout(ANSWER_WITHIN);
         ctx.spawn(answered.into_actor(self).map(|answered, connection, ctx| {
+            connection.asking -= 1;
             let (code, words) = match answered {
                 Ok(Ok(())) => return,
                 Ok(Err(error @ AnswerError::NotOpen(_))) => {
@@ -199,7 +211,7 @@ impl Connection {
     }
 }
 
-fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<ToolSpec> {
+fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<Tool> {
     if !identity.legacy {
         return Vec::new();
     }

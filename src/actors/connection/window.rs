@@ -97,6 +97,11 @@ impl<F> SendWindow<F> {
             .collect())
     }
 
+    /// The highest number that was acknowledged.
+    pub fn acked(&self) -> u64 {
+        self.acked
+    }
+
     /// When [`SendWindow::tick`] has something to do, if nothing happens before.
     pub fn due_at(&self) -> Option<Duration> {
         (self.unsent_from > 0).then_some(self.progress_at + RESEND_AFTER)

@@ -2,6 +2,7 @@
 
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
+use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
 use crate::store::{ComputerRecord, KnownComputer, SystemChange};
 use actix::Message;
@@ -26,6 +27,8 @@ pub struct AppendEvents {
     /// Only with the first events of a task: a second task under the same key is refused with
     /// [`JournalError::Duplicate`].
     pub idempotency_key: Option<String>,
+    /// What the events tell of tools ([`crate::domain::lifecycle::records_of`]); durable together with them.
+    pub tools: Vec<ToolRecord>,
 }
 
 /// Read a task's journal from the beginning.

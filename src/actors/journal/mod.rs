@@ -219,6 +219,7 @@ impl Handler<AppendEvents> for Journal {
             blobs: message.blobs,
             summary: message.summary,
             idempotency_key: message.idempotency_key,
+            tools: message.tools,
         };
         self.enqueue(Write::Append(Box::new(append)), ctx)
     }

@@ -87,6 +87,7 @@ fn message(append: Append) -> AppendEvents {
         blobs: append.blobs,
         summary: append.summary,
         idempotency_key: append.idempotency_key,
+        tools: Vec::new(),
     }
 }
 

@@ -21,6 +21,7 @@ impl Registry {
         ctx: &mut Context<Self>,
     ) -> Addr<Computer> {
         let links = ComputerLinks {
+            index: self.router.index().clone(),
             tools_changed: ctx.address().recipient(),
             notice_delivered: self.links.delivered.clone(),
             late: self.links.late.clone(),
@@ -48,6 +49,7 @@ impl Registry {
             notice: addr.clone().recipient(),
             question: addr.clone().recipient(),
             queue: addr.clone().recipient(),
+            tools: addr.clone().recipient(),
             view,
         }));
         addr
@@ -62,6 +64,8 @@ impl Registry {
         let client_id = record.client_id;
         let high_seq = known.lane.high_seq;
         let cell = ComputerCell::new(client_id.clone(), record.owner, registration, high_seq);
+        cell.set_records(known.tools);
+        cell.set_last_seen(record.last_seen_ms);
         let cell = Arc::new(cell);
         let last_boot = record.boot_id;
         let addr = self.start_computer(cell.clone(), known.lane.stored_seq, last_boot.clone(), ctx);

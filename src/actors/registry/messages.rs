@@ -3,11 +3,11 @@
 use crate::actors::computer::link::ComputerPort;
 use crate::actors::connection::messages::{ConnectionId, ConnectionLink};
 use crate::domain::ids::ClientId;
-use crate::domain::tool::ToolSpec;
+use crate::domain::toolbox::Toolbox;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A computer came, went, or changed its tools. A fact for the supervisor, which wakes tasks that wait for it.
 #[derive(Debug, Clone, Message)]
@@ -36,8 +36,9 @@ pub struct Registration {
     pub groups: Vec<String>,
     pub library_version: Option<String>,
     pub features: Vec<String>,
-    pub tools: BTreeMap<String, ToolSpec>,
-    /// Every tool that it ever had: a bare name that it once owned stays on it.
+    /// As the computer registered them; what counts is in [`crate::actors::computer::view::ComputerCell::tools`].
+    pub tools: Toolbox,
+    /// Tools that it had and has no more: a bare name that it once owned stays on it.
     pub once_owned: BTreeSet<String>,
     /// It speaks only source document 001.
     pub legacy: bool,
@@ -67,6 +68,8 @@ pub struct RegisterComputer {
 pub struct Registered {
     pub session_secret: String,
     pub port: ComputerPort,
+    /// Its tools, in the states that count.
+    pub tools: Toolbox,
 }
 
 /// Why a connection may not speak for a computer.

@@ -3,7 +3,9 @@
 //! Nothing of a call passes through here: tasks find a computer's lane in the router. Asks come from connections;
 //! the registry itself waits only for the probe of an earlier connection, for two seconds.
 
+mod choose;
 mod computers;
+pub mod index;
 pub mod messages;
 pub mod router;
 mod stops;
@@ -174,13 +176,17 @@ impl Registry {
             facts: entry.addr.clone().recipient(),
             tools: entry.addr.clone().recipient(),
         };
-        let addr = entry.addr.clone();
+        let (addr, cell) = (entry.addr.clone(), entry.cell.clone());
         self.bring_notices(&client_id, addr, ctx);
-        let registered = Registered {
-            session_secret: secret,
-            port,
+        let attached = async move {
+            attached.await.map(|()| Registered {
+                session_secret: secret,
+                port,
+                // As they are now that the computer has taken them.
+                tools: cell.tools(),
+            })
         };
-        let attached = async move { attached.await.map(|()| registered) }.into_actor(self);
+        let attached = attached.into_actor(self);
         Box::pin(attached.map(|attached, _, _| attached.map_err(|_| lane_failed())))
     }
 

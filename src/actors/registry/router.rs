@@ -2,21 +2,34 @@
 //!
 //! Looking a computer up here saves a hop through the registry on the path of every call.
 
+use super::choose::{Wanted, choose};
+use super::index::ToolIndex;
 use crate::actors::computer::messages::{
     AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, ShowQueue,
-    TaskNotice,
+    TaskNotice, ToolsTold,
 };
+use crate::actors::computer::now_ms;
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
 use crate::domain::call::{NoRoute, NoRouteReason, Target};
 use crate::domain::ids::ClientId;
-use crate::domain::tool::{FleetView, ToolState};
+use crate::domain::tool::{ComputerView, FleetView};
+use crate::domain::toolbox::{Tool, Toolbox};
+use crate::strategy::fleet::Wants;
 use actix::Recipient;
 use dashmap::DashMap;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// How many computers a task without one of its own sees when it decides.
-const MAX_FLEET_VIEW: usize = 64;
+/// How many computers a decision sees beside the task's own and those that it names.
+const MAX_OTHERS: usize = 32;
+/// How many tools of others it sees.
+const MAX_TOOLS: usize = 128;
+/// How many owners of a tool are looked at to find different ones.
+const LOOKED_AT: usize = 64;
+/// How many different tools of one name a decision sees.
+const MAX_DIFFERENT: usize = 4;
 
 /// A computer's lane, as tasks use it. Cheap to clone.
 #[derive(Clone)]
@@ -33,6 +46,7 @@ pub struct LaneParts {
     pub notice: Recipient<TaskNotice>,
     pub question: Recipient<QuestionNotice>,
     pub queue: Recipient<ShowQueue>,
+    pub tools: Recipient<ToolsTold>,
     pub view: Arc<ComputerCell>,
 }
 
@@ -41,14 +55,19 @@ impl Lane {
         Lane(Arc::new(parts))
     }
 
-    fn has(&self, tool: &str) -> bool {
-        let registration = self.view.registration();
-        let spec = registration.tools.get(tool);
-        spec.is_some_and(|spec| spec.state == ToolState::Active)
-    }
-
-    fn ever_had(&self, tool: &str) -> bool {
-        self.view.registration().once_owned.contains(tool)
+    /// Reserves a turn, and lets everybody who routes see it at once.
+    ///
+    /// # Errors
+    /// The lane has too much to do.
+    pub fn try_place(&self, call: PlaceCall) -> Result<(), NoRoute> {
+        self.view.promise();
+        self.place.try_send(call).map_err(|_| {
+            self.view.promise_kept();
+            NoRoute {
+                reason: NoRouteReason::Busy,
+                message: format!("{} has too much to do; try again later", self.client_id),
+            }
+        })
     }
 }
 
@@ -64,12 +83,20 @@ impl Deref for Lane {
 #[derive(Clone, Default)]
 pub struct Router {
     lanes: Arc<DashMap<ClientId, Lane>>,
+    index: ToolIndex,
 }
 
 impl Router {
     /// Only the registry writes.
     pub(in crate::actors) fn insert(&self, lane: Lane) {
+        let view = lane.view.clone();
         self.lanes.insert(lane.client_id.clone(), lane);
+        self.index.enter(&view);
+    }
+
+    /// Which computers have which tools; computers write there what they themselves have.
+    pub fn index(&self) -> &ToolIndex {
+        &self.index
     }
 
     /// The lane of a computer that is known, online or not.
@@ -77,8 +104,7 @@ impl Router {
         self.lanes.get(client_id).map(|lane| lane.clone())
     }
 
-    /// Where a call goes (design section 8, "Routing"). A computer that is named, or is the task's own, takes
-    /// the call also while it is offline: the call waits in its lane.
+    /// As [`Router::route_call`], for a call whose arguments every owner takes.
     ///
     /// # Errors
     /// Nobody can take it, with the reason.
@@ -88,103 +114,134 @@ impl Router {
         home: Option<&ClientId>,
         tool: &str,
     ) -> Result<Lane, NoRoute> {
-        match target {
-            Target::Computer(client_id) => self.named(client_id, tool),
-            Target::Group(group) => {
-                let member = |lane: &Lane| lane.view.registration().groups.contains(group);
-                self.least_busy(tool, member, &format!("group \"{group}\""))
-            }
-            Target::Any => {
-                // A bare name never leaves a computer that ever owned the tool.
-                let own = home.and_then(|home| self.lane(home));
-                match own.filter(|lane| lane.ever_had(tool)) {
-                    Some(lane) => self.owned(lane, tool),
-                    None => self.least_busy(tool, |_| true, "the fleet"),
-                }
-            }
-        }
+        self.route_call(target, home, tool, None)
     }
 
-    fn named(&self, client_id: &ClientId, tool: &str) -> Result<Lane, NoRoute> {
-        let lane = self.lane(client_id).ok_or_else(|| NoRoute {
-            reason: NoRouteReason::UnknownComputer,
-            message: format!("no computer \"{client_id}\" was ever connected"),
-        })?;
-        self.owned(lane, tool)
-    }
-
-    fn owned(&self, lane: Lane, tool: &str) -> Result<Lane, NoRoute> {
-        if lane.has(tool) {
-            return Ok(lane);
-        }
-        let message = format!("computer \"{}\" has no tool \"{tool}\" now", lane.client_id);
-        Err(NoRoute {
-            reason: NoRouteReason::UnknownTool,
-            message,
-        })
-    }
-
-    fn least_busy(
+    /// Where a call goes, as [`choose()`] says: of several owners to one whose schema takes `args`.
+    ///
+    /// # Errors
+    /// Nobody can take it, with the reason.
+    pub fn route_call(
         &self,
+        target: &Target,
+        home: Option<&ClientId>,
         tool: &str,
-        wanted: impl Fn(&Lane) -> bool,
-        place: &str,
+        args: Option<&Value>,
     ) -> Result<Lane, NoRoute> {
-        let mut owners: Vec<Lane> = self
-            .lanes
-            .iter()
-            .map(|entry| entry.value().clone())
-            .filter(|lane| lane.has(tool) && wanted(lane))
-            .collect();
-        if owners.is_empty() {
-            return Err(NoRoute {
-                reason: NoRouteReason::UnknownTool,
-                message: format!("nobody in {place} has a tool \"{tool}\""),
-            });
-        }
-        owners.retain(|lane| lane.view.is_online());
-        // The name decides between equals, so that the same fleet gives the same answer.
-        let best = owners
-            .into_iter()
-            .min_by(|a, b| (a.view.load(), &a.client_id).cmp(&(b.view.load(), &b.client_id)));
-        best.ok_or_else(|| NoRoute {
-            reason: NoRouteReason::Offline,
-            message: format!("every computer in {place} with tool \"{tool}\" is offline"),
+        let wanted = Wanted {
+            target,
+            home,
+            tool,
+            args,
+            now_ms,
+        };
+        let chosen = choose(&self.index, &wanted)?;
+        self.lane(chosen.client_id()).ok_or_else(|| NoRoute {
+            reason: NoRouteReason::UnknownComputer,
+            message: format!("computer \"{}\" is not known any more", chosen.client_id()),
         })
     }
 
-    /// What a task may see of the fleet: its own computer, or up to 64 when it has none.
-    pub fn fleet_view(&self, home: Option<&ClientId>) -> FleetView {
-        self.fleet_view_with(home, &[])
-    }
-
-    /// As [`Router::fleet_view`], with computers that were named beside.
-    pub fn fleet_view_with(&self, home: Option<&ClientId>, named: &[ClientId]) -> FleetView {
-        let mut lanes: Vec<Lane> = match home.and_then(|home| self.lane(home)) {
-            Some(lane) => vec![lane],
-            None => {
-                let mut all: Vec<Lane> = self.lanes.iter().map(|e| e.value().clone()).collect();
-                all.sort_by_key(|lane| (!lane.view.is_online(), lane.client_id.clone()));
-                all.truncate(MAX_FLEET_VIEW);
-                all
-            }
+    /// What a task may see of the fleet when it decides: its own computer and those that it names, whole; of others the
+    /// tools that it may want there, one computer for each different one.
+    pub fn fleet_view(&self, home: Option<&ClientId>, wants: &Wants) -> FleetView {
+        let own = home.and_then(|home| self.index.computer(home));
+        let named = wants
+            .computers
+            .iter()
+            .filter_map(|id| self.index.computer(id));
+        let whole: BTreeMap<ClientId, Arc<ComputerCell>> = own
+            .iter()
+            .cloned()
+            .chain(named)
+            .map(|cell| (cell.client_id().clone(), cell))
+            .collect();
+        let mut others = Others::default();
+        if let Some((group, tool)) = &wants.in_group
+            && let Some(members) = self.index.members(group)
+        {
+            others.take_different(members.values(), tool);
+        }
+        // A tool that its own computer ever had never leaves it; for one alone that a named computer has, nobody else
+        // is needed.
+        let elsewhere = |tool: &str| {
+            let mut seen = whole.values();
+            !own.as_ref().is_some_and(|own| own.ever_owned(tool))
+                && !(wants.one_tool().is_some() && seen.any(|c| c.tools().active(tool).is_some()))
         };
-        for client_id in named {
-            if lanes.iter().all(|lane| &lane.client_id != client_id) {
-                lanes.extend(self.lane(client_id));
+        for tool in self.names(wants, elsewhere) {
+            if let Some(owners) = self.index.owners(&tool) {
+                others.take_different(owners.values(), &tool);
             }
         }
-        lanes.sort_by(|a, b| a.client_id.cmp(&b.client_id));
+        let mut computers: Vec<ComputerView> = whole.values().map(|cell| cell.view()).collect();
+        let others = others
+            .0
+            .into_iter()
+            .filter(|(id, _)| !whole.contains_key(id));
+        computers.extend(others.map(|(_, (cell, tools))| ComputerView {
+            tools: tools.into_iter().collect::<Toolbox>(),
+            once_owned: Vec::new(),
+            ..cell.view()
+        }));
+        computers.sort_by(|a, b| a.client_id.cmp(&b.client_id));
         FleetView {
-            computers: lanes.iter().map(|lane| lane.view.view()).collect(),
+            computers,
+            has_tools: self.index.has_tools(),
+        }
+    }
+
+    /// The tools that a decision may want from others.
+    fn names(&self, wants: &Wants, elsewhere: impl Fn(&str) -> bool) -> Vec<String> {
+        match wants.one_tool() {
+            Some(tool) => Vec::from_iter(elsewhere(tool).then(|| tool.to_owned())),
+            None => {
+                let wanted = |tool: &str| wants.takes(tool) && elsewhere(tool);
+                let mut names = self.index.tool_names(wanted);
+                names.truncate(MAX_TOOLS);
+                names
+            }
         }
     }
 
     /// All computers that are known, by name.
     pub fn computers(&self) -> Vec<ComputerStatus> {
-        let mut all: Vec<ComputerStatus> = self.lanes.iter().map(|e| e.view.status()).collect();
-        all.sort_by(|a, b| a.client_id.cmp(&b.client_id));
-        all
+        let all = self.index.computers();
+        all.iter().map(|cell| cell.status()).collect()
+    }
+}
+
+/// Parts of computers that a decision sees.
+#[derive(Default)]
+struct Others(BTreeMap<ClientId, (Arc<ComputerCell>, Vec<Tool>)>);
+
+impl Others {
+    /// Takes one owner of each different tool of this name; of equal ones the first that can take a call.
+    fn take_different<'a>(
+        &mut self,
+        owners: impl Iterator<Item = &'a Arc<ComputerCell>>,
+        name: &str,
+    ) {
+        let mut found: Vec<(Tool, Arc<ComputerCell>)> = Vec::new();
+        for cell in owners.take(LOOKED_AT) {
+            let tools = cell.tools();
+            let Some(tool) = tools.get(name) else {
+                continue;
+            };
+            let full = found.len() >= MAX_DIFFERENT;
+            match found.iter_mut().find(|(other, _)| other == tool) {
+                Some((_, taken)) if !taken.can_take() && cell.can_take() => *taken = cell.clone(),
+                Some(_) => {}
+                None if full => {}
+                None => found.push((tool.clone(), cell.clone())),
+            }
+        }
+        for (tool, cell) in found {
+            let id = cell.client_id().clone();
+            if self.0.len() < MAX_OTHERS || self.0.contains_key(&id) {
+                self.0.entry(id).or_insert((cell, Vec::new())).1.push(tool);
+            }
+        }
     }
 }
 

@@ -105,5 +105,6 @@ fn append(state: &mut TaskState, cancel: &CancelTask, at_ms: i64) -> AppendEvent
         blobs: Vec::new(),
         summary: state.summary(),
         idempotency_key: None,
+        tools: Vec::new(),
     }
 }

@@ -2,11 +2,13 @@
 
 use super::Supervisor;
 use super::messages::LateResult;
-use crate::actors::computer::messages::LateSettled;
+use crate::actors::computer::messages::{LateSettled, ToolsTold};
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
+use crate::actors::registry::router::Router;
 use crate::actors::task::late::{Late, judge_late, resolution};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
+use crate::domain::lifecycle::records_of;
 use crate::domain::task::TaskState;
 use actix::prelude::*;
 
@@ -31,6 +33,7 @@ impl Handler<LateResult> for Supervisor {
             self.load.clone(),
             self.journal().clone(),
             self.deps.clock,
+            self.deps.router.clone(),
             task_id,
             late,
         );
@@ -53,6 +56,7 @@ async fn write_down(
     load: Recipient<LoadTask>,
     journal: Recipient<AppendEvents>,
     clock: fn() -> i64,
+    router: Router,
     task_id: TaskId,
     late: LateResult,
 ) {
@@ -74,8 +78,16 @@ async fn write_down(
         Late::Known => answer(&late, true),
         // An unfinished task without an actor is about to be started again, or waits for the next start.
         Late::Resolves if state.status.is_final() => {
-            let stored = journal.send(append(&mut state, &late, clock())).await;
-            answer(&late, matches!(stored, Ok(Ok(_))));
+            let append = append(&mut state, &late, clock());
+            let records = append.tools.clone();
+            let stored = matches!(journal.send(append).await, Ok(Ok(_)));
+            if let Some(lane) = router.lane(&late.client_id)
+                && stored
+                && !records.is_empty()
+            {
+                lane.tools.do_send(ToolsTold { records });
+            }
+            answer(&late, stored);
         }
         Late::Resolves | Late::NotNow => answer(&late, false),
     }
@@ -84,6 +96,8 @@ async fn write_down(
 /// The resolution, under the generation that wrote last: nobody else writes for an ended task.
 fn append(state: &mut TaskState, late: &LateResult, at_ms: i64) -> AppendEvents {
     let (generation, expected_seq) = (state.generation, state.last_seq);
+    let call = state.call(&late.call_id);
+    let tools = call.map_or_else(Vec::new, |call| records_of(call, &late.report));
     let event = resolution(late);
     state.apply(&StoredEvent {
         task_id: state.task_id.clone(),
@@ -101,5 +115,6 @@ fn append(state: &mut TaskState, late: &LateResult, at_ms: i64) -> AppendEvents 
         blobs: Vec::new(),
         summary: state.summary(),
         idempotency_key: None,
+        tools,
     }
 }

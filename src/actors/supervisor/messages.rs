@@ -150,3 +150,13 @@ pub struct LateResult {
     pub report: CallReport,
     pub reply_to: Recipient<LateSettled>,
 }
+
+/// Something happened in the world, as a computer tells it; wakes the tasks that wait for events. A fact: what nobody
+/// waits for is forgotten.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct WorldEvent {
+    pub client_id: ClientId,
+    pub name: String,
+    pub data: Value,
+}

@@ -8,7 +8,7 @@ mod start;
 
 use super::journal::messages::{AppendEvents, LoadTask, UnfinishedTasks};
 use super::registry::messages::FleetChanged;
-use super::task::messages::{Answer, Cancel, GetQuestion, Halt, TaskStopped, Wake};
+use super::task::messages::{Answer, Cancel, GetQuestion, Halt, Happened, TaskStopped, Wake};
 use super::task::{Task, TaskDeps};
 use crate::config::Settings;
 use crate::config::kinds::Kinds;
@@ -20,7 +20,7 @@ use actix::prelude::*;
 use futures_util::future::join_all;
 use messages::{
     AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Restore,
-    RestoreError, Shutdown, StartError, StartTask, StartedTask,
+    RestoreError, Shutdown, StartError, StartTask, StartedTask, WorldEvent,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -177,6 +177,7 @@ impl Supervisor {
                 blobs: Vec::new(),
                 summary: state.summary(),
                 idempotency_key: None,
+                tools: Vec::new(),
             };
             let stored = journal.send(append).await.map_err(|e| e.to_string())?;
             state.apply_all(&stored.map_err(|e| e.to_string())?);
@@ -323,6 +324,19 @@ impl Handler<FleetChanged> for Supervisor {
             for live in self.live.values() {
                 live.addr.do_send(Wake);
             }
+        }
+    }
+}
+
+impl Handler<WorldEvent> for Supervisor {
+    type Result = ();
+
+    /// What a task makes of it is the task's own decision; the event itself is not kept.
+    fn handle(&mut self, event: WorldEvent, _ctx: &mut Self::Context) {
+        let computer = &event.client_id;
+        tracing::debug!(%computer, event = event.name, "something happened in the world");
+        for live in self.live.values() {
+            live.addr.do_send(Happened);
         }
     }
 }

@@ -152,6 +152,7 @@ impl Supervisor {
             blobs: vec![(hash, text)],
             summary: state.summary(),
             idempotency_key: request.idempotency_key,
+            tools: Vec::new(),
         };
         Ok(Born {
             append,

@@ -453,6 +453,7 @@ async fn write(bench: &Bench, append: crate::store::Append) {
         blobs: append.blobs,
         summary: append.summary,
         idempotency_key: None,
+        tools: append.tools,
     };
     bench.journal.send(message).await.unwrap().unwrap();
 }

@@ -1,6 +1,6 @@
 //! What others tell a task, and what people ask of it.
 
-use super::messages::{Answer, Cancel, GetQuestion, Halt, Wake};
+use super::messages::{Answer, Cancel, GetQuestion, Halt, Happened, Wake};
 use super::perform::{may_settle, not_placed};
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::{
@@ -235,6 +235,14 @@ impl Handler<Wake> for Task {
             return;
         }
         self.end_wait(WaitReason::ComputerOffline, ctx);
+    }
+}
+
+impl Handler<Happened> for Task {
+    type Result = ();
+
+    fn handle(&mut self, _: Happened, ctx: &mut Self::Context) {
+        self.end_wait(WaitReason::Event, ctx);
     }
 }
 

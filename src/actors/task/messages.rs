@@ -33,6 +33,11 @@ pub struct GetQuestion;
 #[rtype(result = "()")]
 pub struct Wake;
 
+/// Something happened in the world: go on, if that is what the task waits for.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct Happened;
+
 /// Stop where you stand; the journal goes on at the next start.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]

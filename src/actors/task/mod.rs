@@ -9,7 +9,7 @@ mod perform;
 mod tests;
 mod waits;
 
-use super::computer::messages::{CancelCall, QuestionNotice, TaskNotice};
+use super::computer::messages::{CancelCall, QuestionNotice, TaskNotice, ToolsTold};
 use super::consult::ConsultModel;
 use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
@@ -18,13 +18,14 @@ use crate::config::Settings;
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, InputsRef, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, CallId, Generation, QuestionId};
+use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
+use crate::domain::lifecycle::{self, ToolRecord};
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Open, TaskState};
 use crate::strategy;
 use actix::prelude::*;
 use messages::TaskStopped;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use waits::Waits;
@@ -108,6 +109,7 @@ impl Task {
     /// The append of `events`, with the summary as it will be after them.
     fn prepare(&self, events: Vec<TaskEvent>, blobs: Blobs) -> AppendEvents {
         let at_ms = (self.deps.clock)();
+        let tools = self.told_of_tools(events.iter());
         let mut after = self.state.clone();
         for (offset, event) in events.iter().enumerate() {
             after.apply(&StoredEvent {
@@ -127,6 +129,32 @@ impl Task {
             blobs,
             summary: after.summary(),
             idempotency_key: None,
+            tools,
+        }
+    }
+
+    /// What events tell of tools of computers.
+    fn told_of_tools<'a>(&self, events: impl Iterator<Item = &'a TaskEvent>) -> Vec<ToolRecord> {
+        let ends = events.filter_map(|event| match event {
+            TaskEvent::CallFinished { call_id, report } => Some((call_id, report)),
+            _ => None,
+        });
+        let told = ends.filter_map(|(id, report)| Some((self.state.call(id)?, report)));
+        told.flat_map(|(call, report)| lifecycle::records_of(call, report))
+            .collect()
+    }
+
+    /// What calls told of tools is durable: their computers' tools are shown in that state from now on.
+    fn tell_tools(&self, records: Vec<ToolRecord>) {
+        let mut by_computer: BTreeMap<ClientId, Vec<ToolRecord>> = BTreeMap::new();
+        for record in records {
+            let records = by_computer.entry(record.client_id.clone()).or_default();
+            records.push(record);
+        }
+        for (client_id, records) in by_computer {
+            if let Some(lane) = self.deps.router.lane(&client_id) {
+                lane.tools.do_send(ToolsTold { records });
+            }
         }
     }
 
@@ -140,6 +168,7 @@ impl Task {
             Ok(events) => {
                 let before = self.state.status;
                 let asked = self.open_question();
+                self.tell_tools(self.told_of_tools(events.iter().map(|stored| &stored.event)));
                 self.state.apply_all(&events);
                 if self.state.status != before {
                     self.notify_computer();
@@ -197,10 +226,10 @@ impl Task {
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
         Inputs {
             now_ms: (self.deps.clock)(),
-            fleet: self
-                .deps
-                .router
-                .fleet_view_with(self.state.home(), &strategy::named_computers(&self.state)),
+            fleet: self.deps.router.fleet_view(
+                self.state.home(),
+                &strategy::wants(&self.state, &self.profile),
+            ),
             roles: roles.into(),
             offline_timeout_ms: self.deps.settings.calls.offline_timeout.as_millis() as i64,
         }

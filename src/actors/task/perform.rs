@@ -5,7 +5,7 @@ use super::messages::Cancel;
 use crate::actors::computer::messages::{AdoptCall, PlaceCall, QuestionNotice};
 use crate::actors::consult::ConsultModel;
 use crate::actors::registry::router::Lane;
-use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
+use crate::domain::call::{CallReport, NoRoute, Outcome};
 use crate::domain::chat::{ChatFailure, OutputFormat, Role};
 use crate::domain::decision::{Contract, Decision, Question, WaitReason};
 use crate::domain::event::TaskEvent;
@@ -138,11 +138,12 @@ impl Task {
 
     /// Reserves a turn on the computer that the call is for.
     fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) -> Option<TaskEvent> {
-        let lane = match self
-            .deps
-            .router
-            .route(&call.target, self.state.home(), &call.tool)
-        {
+        let lane = match self.deps.router.route_call(
+            &call.target,
+            self.state.home(),
+            &call.tool,
+            Some(&call.args),
+        ) {
             Ok(lane) => lane,
             Err(no_route) => return Some(not_placed(call, no_route)),
         };
@@ -155,10 +156,8 @@ impl Task {
             timeout_ms: call.timeout_ms,
             reply_to: ctx.address().recipient(),
         };
-        if lane.place.try_send(place).is_err() {
-            let message = format!("{} has too much to do", lane.client_id);
-            let reason = NoRouteReason::Busy;
-            return Some(not_placed(call, NoRoute { reason, message }));
+        if let Err(busy) = lane.try_place(place) {
+            return Some(not_placed(call, busy));
         }
         self.lanes.insert(call.call_id.clone(), lane);
         None

@@ -151,6 +151,7 @@ away! {
     OutcomeStored => "stored",
     CancelCall => "cancel",
     TaskNotice => "notice",
+    ToolsTold => "tools",
 }
 
 fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
@@ -161,8 +162,7 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
     .start();
     let tools = fleet().computers.remove(0).tools;
     let registration = Registration {
-        once_owned: tools.iter().map(|t| t.name.clone()).collect(),
-        tools: tools.into_iter().map(|t| (t.name.clone(), t)).collect(),
+        tools,
         ..Registration::default()
     };
     let client_id = ClientId::parse(name).unwrap();
@@ -176,7 +176,8 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
         cancel: addr.clone().recipient(),
         notice: addr.clone().recipient(),
         question: addr.clone().recipient(),
-        queue: addr.recipient(),
+        queue: addr.clone().recipient(),
+        tools: addr.recipient(),
         view: Arc::new(view),
     })
 }

@@ -60,8 +60,12 @@ impl Task {
                     ctx,
                 ),
                 _ => {
-                    let why = "is offline or does not answer";
-                    self.give_up_place(call, NoRouteReason::Offline, why, ctx);
+                    let lane = self.lanes.get(&call.call_id);
+                    let now_ms = (self.deps.clock)();
+                    let stands = lane.map(|lane| lane.view.whereabouts(now_ms));
+                    let stands = stands.unwrap_or_else(|| "is offline".to_owned());
+                    let why = format!("has \"{}\" but {stands}", call.tool);
+                    self.give_up_place(call, NoRouteReason::Offline, &why, ctx);
                 }
             };
         }

@@ -14,7 +14,7 @@ fn plain(id: u32, dir: &std::path::Path, startup: &str) -> ComputerConfig {
 }
 
 #[tokio::test]
-async fn looping_computers_do_not_hold_up_the_others() {
+pub(super) async fn looping_computers_do_not_hold_up_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let mut configs: Vec<_> = (0..4)
         .map(|id| plain(id, dir.path(), "while true do end"))
@@ -41,7 +41,7 @@ async fn looping_computers_do_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn computers_are_switched_off_and_on_again_from_outside() {
+pub(super) async fn computers_are_switched_off_and_on_again_from_outside() {
     let dir = tempfile::tempdir().unwrap();
     let startup = "_G.n = (n or 0) + 1 local f = fs.open('boots', 'a') f.write('x') f.close() print('life ' .. n)";
     let fleet = SimFleet::start(vec![plain(1, dir.path(), startup)]).unwrap();
@@ -72,7 +72,7 @@ async fn computers_are_switched_off_and_on_again_from_outside() {
 }
 
 #[test]
-fn a_number_used_twice_and_an_unknown_one_are_errors() {
+pub(super) fn a_number_used_twice_and_an_unknown_one_are_errors() {
     let dir = tempfile::tempdir().unwrap();
     let twice = SimFleet::start(vec![
         ComputerConfig::new(1, dir.path()),
@@ -87,7 +87,7 @@ fn a_number_used_twice_and_an_unknown_one_are_errors() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_made_is_an_error_that_names_it() {
+pub(super) fn a_disk_that_cannot_be_made_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     let error = SimFleet::start(vec![ComputerConfig::new(1, dir.path().join("file/x"))])
@@ -163,7 +163,7 @@ async fn measure_idle_shells_and_connected_hosts() {
 }
 
 #[tokio::test]
-async fn a_disk_that_cannot_be_used_is_an_error_and_no_panic() {
+pub(super) async fn a_disk_that_cannot_be_used_is_an_error_and_no_panic() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "").unwrap();

@@ -1,6 +1,8 @@
 //! Tests of the simulated computers as sentences, one for each fact they keep.
 
+mod chaos;
 mod events;
+mod facts;
 mod files;
 mod fleet;
 mod host;
@@ -27,6 +29,7 @@ fn config(disk: &Path, source: &str) -> ComputerConfig {
     std::fs::write(disk.join("test.lua"), source).expect("the program is written");
     ComputerConfig {
         program: Some(vec!["/test.lua".into()]),
+        keep_output: true,
         ..ComputerConfig::new(7, disk)
     }
 }

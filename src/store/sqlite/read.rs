@@ -7,9 +7,12 @@ use super::super::{
 use super::{At, count, is_known, stored};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
+use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
+use crate::domain::tool::ToolState;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 
 pub(super) struct Reader {
     connection: Connection,
@@ -110,15 +113,43 @@ impl Reader {
         Ok(found.is_some())
     }
 
-    fn computer(&self, row: ComputerRow) -> Result<KnownComputer, StoreError> {
+    /// What finished calls told of the tools of each computer.
+    fn tools(&self) -> Result<HashMap<String, Vec<ToolRow>>, StoreError> {
+        let rows = self.rows(
+            "list what is known of tools",
+            "SELECT client_id, name, state, tool_version, seq FROM tools",
+            [],
+            ToolRow::read,
+        )?;
+        let mut tools: HashMap<String, Vec<ToolRow>> = HashMap::new();
+        for row in rows {
+            tools.entry(row.client_id.clone()).or_default().push(row);
+        }
+        Ok(tools)
+    }
+
+    fn computer(&self, row: ComputerRow, tools: Vec<ToolRow>) -> Result<KnownComputer, StoreError> {
         let damaged = |what: &str, reason: String| {
             self.at
                 .damaged(format!("{what} of computer {}: {reason}", row.client_id))
         };
+        let client_id = ClientId::parse(&row.client_id)
+            .map_err(|error| damaged("the id", error.to_string()))?;
+        let tool = |tool: ToolRow| {
+            let state = ToolState::named(&tool.state);
+            let state = state.ok_or_else(|| damaged("a tool's state", tool.state.clone()))?;
+            Ok(ToolRecord {
+                client_id: client_id.clone(),
+                name: tool.name,
+                state,
+                tool_version: tool.tool_version,
+                seq: tool.seq,
+            })
+        };
         Ok(KnownComputer {
+            tools: tools.into_iter().map(tool).collect::<Result<_, _>>()?,
             record: ComputerRecord {
-                client_id: ClientId::parse(&row.client_id)
-                    .map_err(|error| damaged("the id", error.to_string()))?,
+                client_id: client_id.clone(),
                 boot_id: row.boot_id,
                 secret_hash: row.secret_hash,
                 owner: row.owner,
@@ -176,6 +207,27 @@ impl ComputerRow {
                 high_seq: count(row, 6)?,
                 stored_seq: count(row, 7)?,
             },
+        })
+    }
+}
+
+struct ToolRow {
+    client_id: String,
+    name: String,
+    state: String,
+    tool_version: Option<String>,
+    seq: Option<u64>,
+}
+
+impl ToolRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let seq: Option<i64> = row.get(4)?;
+        Ok(ToolRow {
+            client_id: row.get(0)?,
+            name: row.get(1)?,
+            state: row.get(2)?,
+            tool_version: row.get(3)?,
+            seq: seq.and_then(|seq| u64::try_from(seq).ok()),
         })
     }
 }
@@ -290,7 +342,12 @@ impl JournalReads for Reader {
             [],
             ComputerRow::read,
         )?;
-        rows.into_iter().map(|row| self.computer(row)).collect()
+        let mut tools = self.tools()?;
+        let known = rows.into_iter().map(|row| {
+            let tools = tools.remove(&row.client_id).unwrap_or_default();
+            self.computer(row, tools)
+        });
+        known.collect()
     }
 
     fn stops(&self) -> Result<Option<String>, StoreError> {

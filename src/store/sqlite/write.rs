@@ -8,6 +8,7 @@ use super::{At, count, stored};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, TaskId};
+use crate::domain::lifecycle::ToolRecord;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::collections::HashSet;
 
@@ -103,6 +104,9 @@ fn write_append(
             }
             _ => {}
         }
+    }
+    for record in &append.tools {
+        save_tool(transaction, record)?;
     }
     if let Some(key) = &append.idempotency_key {
         transaction
@@ -306,6 +310,28 @@ fn save_computer(transaction: &Transaction<'_>, record: &ComputerRecord) -> rusq
             record.owner,
             record.registration.to_string(),
             record.last_seen_ms,
+        ])?;
+    Ok(())
+}
+
+/// As [`ToolRecord::replaces`]: what a later call told stays, also if an earlier one is resolved afterwards, and what was
+/// activated stays so when it is written once more.
+fn save_tool(transaction: &Transaction<'_>, record: &ToolRecord) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO tools (client_id, name, state, tool_version, seq) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (client_id, name) DO UPDATE SET
+                 state = excluded.state, tool_version = excluded.tool_version, seq = excluded.seq
+             WHERE (tools.seq IS NULL OR excluded.seq IS NULL OR excluded.seq >= tools.seq)
+               AND NOT (excluded.state = 'draft' AND tools.state = 'active'
+                        AND coalesce(excluded.tool_version = tools.tool_version, 0))",
+        )?
+        .execute(params![
+            record.client_id.as_str(),
+            record.name,
+            record.state.as_str(),
+            record.tool_version,
+            record.seq.map(stored),
         ])?;
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Carrying a strict request out: every guard stands here, between the request and the world.
 
 use super::{Turn, budgets, restate};
-use crate::domain::call::Target;
+use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Decision, Guard, PlannedCall, Question, WaitReason};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::Step;
-use crate::strategy::fleet::{ToolLookup, is_allowed};
+use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::{self, DuplicateVerdict};
 use crate::strategy::validate::{Refusal, check_call};
 use serde_json::{Value, json};
@@ -139,16 +139,16 @@ impl Turn<'_> {
                 u64::from(budgets.calls),
             ));
         }
-        let tools = self.tools(on.as_ref());
-        match check_call(self.state, self.profile, &tools, &tool, &args) {
-            Ok(()) => {}
+        let (target, tool) = place_of(tool, on);
+        let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
+        let args = match check_call(self.state, self.profile, &tools, &tool, &args) {
+            Ok(mended) => mended.unwrap_or(args),
             Err(Refusal::Arguments(problems)) => return Err(problems),
             Err(Refusal::CannotTell) => return Ok(self.wait_for_computer()),
             Err(refusal) => {
                 return Ok(self.block(Guard::Tool, self.tool_refused(&refusal, &tools)));
             }
-        }
-        let target = on.map_or(Target::Any, Target::Computer);
+        };
         match guards::duplicate(self.state, self.profile, &tool, &args, &target) {
             DuplicateVerdict::Fine => {}
             DuplicateVerdict::Block(evidence) => return Ok(self.block(Guard::Duplicate, evidence)),
@@ -195,18 +195,31 @@ impl Turn<'_> {
             );
         }
         let (name, why) = match refusal {
-            Refusal::NotAllowed(name) => (name, "this task may not use it"),
-            Refusal::UnknownTool(name) => (name, "no computer that is meant has such a tool"),
+            Refusal::NotAllowed(name) => (name, "this task may not use it".to_owned()),
+            Refusal::UnknownTool { tool, elsewhere } => {
+                let other = elsewhere.as_ref();
+                let other = other.map(|id| format!("; {id} has one: name it with ON: {id}"));
+                let why = "no computer that is meant has such a tool";
+                (tool, format!("{why}{}", other.unwrap_or_default()))
+            }
+            Refusal::Draft { tool, on } => (tool, NoRoute::draft_words(tool, on)),
             Refusal::UnknownComputer(_) | Refusal::CannotTell | Refusal::Arguments(_) => {
                 return String::new();
             }
         };
-        let names: Vec<&str> = tools
-            .all()
-            .into_iter()
-            .map(|tool| tool.name.as_str())
-            .filter(|name| is_allowed(self.state, self.profile, name))
-            .collect();
+        let usable = tools.usable(self.profile);
+        let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
         format!("{name}: {why}. There are: {}", names.join(", "))
+    }
+}
+
+/// Where a call goes and what it calls. A directive names another computer with ON; in the name of a tool an address
+/// (`computer/tool`, `group:name/tool`) says the same, and ON wins.
+fn place_of(tool: String, on: Option<ClientId>) -> (Target, String) {
+    match (on, Address::parse(&tool)) {
+        (Some(on), Ok(address)) => (Target::Computer(on), address.tool),
+        (Some(on), Err(_)) => (Target::Computer(on), tool),
+        (None, Ok(address)) => (address.target, address.tool),
+        (None, Err(_)) => (Target::Any, tool),
     }
 }

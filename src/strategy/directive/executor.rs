@@ -6,9 +6,8 @@ use crate::domain::chat::{Message, OutputFormat};
 use crate::domain::decision::Inputs;
 use crate::domain::directive::{ASK_USER_TOOL, Reading, StrictRequest};
 use crate::domain::profile::Profile;
-use crate::domain::task::TaskState;
 use crate::prompts::{PromptError, render};
-use crate::strategy::fleet::{ToolLookup, is_allowed};
+use crate::strategy::fleet::ToolLookup;
 use crate::strategy::validate::invented;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -58,18 +57,16 @@ impl<'a> ExecutorInput<'a> {
 
 /// The executor's prompt; with `repair`, what was wrong with its former answer and that answer.
 pub fn prompt(
-    state: &TaskState,
     profile: &Profile,
     tools: &ToolLookup<'_>,
     input: &ExecutorInput<'_>,
     repair: Option<(&[String], &str)>,
 ) -> Result<Vec<Message>, PromptError> {
     let listed: Vec<Value> = tools
-        .all()
+        .usable(profile)
         .into_iter()
-        .filter(|tool| is_allowed(state, profile, &tool.name))
         .map(|tool| {
-            let args = tool.args_schema.as_ref().map(super::memory::brief_schema);
+            let args = tool.args_schema.as_deref().map(super::memory::brief_schema);
             json!({"name": tool.name, "args": args.or_else(|| tool.args.clone()).unwrap_or_default()})
         })
         .collect();
@@ -100,7 +97,6 @@ pub fn prompt(
 /// The schema of the executor's answer, compiled from the tools and computers that are there now: a model that
 /// is held to it cannot name one that does not exist.
 pub fn format(
-    state: &TaskState,
     profile: &Profile,
     tools: &ToolLookup<'_>,
     inputs: &Inputs,
@@ -114,14 +110,13 @@ pub fn format(
         .map(|c| c.client_id.as_str())
         .collect();
     let mut shapes: Vec<Value> = tools
-        .all()
+        .usable(profile)
         .into_iter()
-        .filter(|tool| is_allowed(state, profile, &tool.name))
         .filter(|tool| possible.is_none_or(|names| names.contains(&tool.name.as_str())))
         .map(|tool| {
             let schema = tool
                 .args_schema
-                .as_ref()
+                .as_deref()
                 .map_or(json!({"type": "object"}), simple_schema);
             tool_shape(&tool.name, schema, &computers)
         })

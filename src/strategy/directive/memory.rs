@@ -9,7 +9,7 @@ use crate::domain::directive::Action;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
 use crate::prompts::{PromptError, render};
-use crate::strategy::fleet::{ToolLookup, is_allowed};
+use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
 use crate::strategy::text::{BYTES_PER_TOKEN, estimate_tokens, fenced, head_and_tail};
 use crate::strategy::{directive::block, render as show};
@@ -87,11 +87,10 @@ fn system_text(
 ) -> Result<String, PromptError> {
     let lookup = ToolLookup::new(state, &inputs.fleet, None);
     let tools: Vec<Value> = lookup
-        .all()
+        .usable(profile)
         .into_iter()
-        .filter(|tool| is_allowed(state, profile, &tool.name))
         .map(|tool| {
-            let args = tool.args_schema.as_ref().map(brief_schema).or_else(|| tool.args.clone());
+            let args = tool.args_schema.as_deref().map(brief_schema).or_else(|| tool.args.clone());
             json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
         })
         .collect();

@@ -12,11 +12,12 @@ pub mod translate;
 
 use super::fleet::ToolLookup;
 use super::guards;
+use crate::domain::call::Address;
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{
     Consult, Contract, Decision, Guard, Inputs, PromptDelta, WaitReason,
 };
-use crate::domain::directive::{Reading, StrictRequest, TranslatedBy};
+use crate::domain::directive::{Action, Reading, StrictRequest, TranslatedBy};
 use crate::domain::fold::run_label;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::{Budgets, ExecutorMode, Profile};
@@ -71,6 +72,14 @@ pub fn named_computer(reading: &Reading) -> Option<ClientId> {
             .find(|(name, _)| *name == "ON")
             .and_then(|(_, value)| ClientId::parse(value).ok()),
         Reading::Nothing { .. } => None,
+    }
+}
+
+/// The address that a directive gives as the name of a tool.
+pub fn named_tool(reading: &Reading) -> Option<Address> {
+    match &reading.directive()?.action {
+        Action::Tool { name, .. } => Address::parse(name).ok(),
+        _ => None,
     }
 }
 
@@ -229,13 +238,7 @@ impl Turn<'_> {
             .and_then(|step| named_computer(step.reading.as_ref()?));
         // A name that nobody has is told when the answer is carried out; until then the own tools are shown.
         let tools = self.tools(on.as_ref().filter(|on| self.inputs.fleet.has(on)));
-        let prompt = executor::prompt(
-            self.state,
-            self.profile,
-            &tools,
-            asked,
-            problems.zip(answer),
-        );
+        let prompt = executor::prompt(self.profile, &tools, asked, problems.zip(answer));
         match prompt {
             Ok(prompt) => Decision::Consult(Consult {
                 role: Role::Executor,
@@ -245,7 +248,7 @@ impl Turn<'_> {
                     Contract::StrictRequest
                 },
                 prompt: PromptDelta::between(former, prompt),
-                format: executor::format(self.state, self.profile, &tools, self.inputs, asked),
+                format: executor::format(self.profile, &tools, self.inputs, asked),
             }),
             Err(error) => self.broken_prompt(&error),
         }

@@ -1,10 +1,14 @@
-//! Server → computer.
+//! Server → computer. The doc comments here are the descriptions in `docs/schema/`.
 
 use crate::domain::decision::WaitReason;
 use crate::domain::directive::TaskResult;
 use crate::domain::ids::{CallId, ClientId, QuestionId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::tool::ToolState;
+use crate::wire::api::TaskBody;
 use crate::wire::codes::ErrorCode;
+#[cfg(test)]
+use crate::wire::schema;
 use crate::wire::text;
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +16,7 @@ use std::collections::BTreeMap;
 
 /// One message to a computer, without its number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerMessage {
     Welcome(Box<Welcome>),
@@ -26,99 +31,161 @@ pub enum ServerMessage {
     ResultStored(ResultStored),
     UserQuestion(UserQuestion),
     QuestionClosed(QuestionClosed),
+    TaskList(TaskList),
     Error(ErrorMessage),
     Ping(PingNonce),
     Pong(PongNonce),
+    Chunk(Chunk),
 }
 
 /// The answer to `hello`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Welcome {
+    /// The version of the contract: 1.
     pub protocol: u64,
+    #[cfg_attr(test, schemars(with = "schema::ClientId"))]
     pub client_id: ClientId,
+    /// This server; `high_seq` in `hello` counts only with it.
     pub server_id: String,
+    /// The epoch of its journal; it grows when an operator says that the computer's numbers may go on.
     pub journal_epoch: u64,
+    /// With it the same start of the program takes over from an earlier connection.
     pub session_secret: String,
+    /// The server's version, for people.
     pub server_version: String,
+    /// What the server can do.
     pub features: Vec<String>,
+    /// How often it sends WebSocket pings.
     pub heartbeat_ms: u64,
+    /// The largest frame the server takes.
     pub max_frame_bytes: u64,
+    /// The largest message to the computer, joined from chunks.
     pub max_to_computer: u64,
+    /// The largest message from the computer, joined from chunks.
     pub max_from_computer: u64,
-    /// 0 = nothing is numbered.
+    /// How many un-acked messages the server sends; 0 = nothing is numbered.
     pub window: u64,
+    /// The client library that this server ships.
     pub library: Library,
+    /// What became of the tools in `hello`.
     pub commands: CommandsRegistered,
 }
 
 /// The client library that this server ships.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Library {
+    /// Compared with `library_version`.
     pub version: String,
+    /// Relative to the address that the computer used.
     pub url: String,
 }
 
+/// The answer to `register_commands`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CommandsRegistered {
     /// Tool name → `tool_rev`.
     pub accepted: BTreeMap<String, String>,
+    /// The tools that are not active for the server, whatever the computer says of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub states: BTreeMap<String, ToolState>,
+    /// Each refused tool with its reason; after 64 of them one entry tells how many more there are.
     pub refused: Vec<RefusedTool>,
 }
 
+/// A tool that was not taken.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RefusedTool {
+    /// As it was given, or `?`.
     pub name: String,
+    /// A code of docs/protocol.md.
     pub code: &'static str,
+    /// The path of the field at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// What mends it.
     pub hint: String,
 }
 
+/// The answer to `create_task`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskCreated {
+    /// As in the request.
     pub request_id: String,
+    #[cfg_attr(test, schemars(with = "schema::TaskId"))]
     pub task_id: TaskId,
+    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
     pub status: &'static str,
 }
 
+/// A task's status changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskUpdate {
+    #[cfg_attr(test, schemars(with = "schema::TaskId"))]
     pub task_id: TaskId,
+    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
     pub status: &'static str,
+    /// From 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<f64>,
+    /// What the task is doing, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Why it waits, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_reason: Option<WaitReason>,
 }
 
+/// A task ended; told again after a reconnect until it is acknowledged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskCompleted {
+    #[cfg_attr(test, schemars(with = "schema::TaskId"))]
     pub task_id: TaskId,
+    /// How it ended.
+    #[cfg_attr(test, schemars(with = "TaskResult"))]
     pub result: Value,
 }
 
+/// A task failed; told again after a reconnect until it is acknowledged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskFailed {
+    #[cfg_attr(test, schemars(with = "schema::TaskId"))]
     pub task_id: TaskId,
+    /// Why, in words.
     pub error: String,
+    /// More about the failure: the last directive, the last error, what was used up.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub details: Value,
 }
 
 /// Run a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CommandCall {
+    #[cfg_attr(test, schemars(with = "schema::TaskId"))]
     pub task_id: TaskId,
+    #[cfg_attr(test, schemars(with = "schema::CallId"))]
     pub call_id: CallId,
+    /// The name of the tool.
     pub command: String,
+    /// What the tool is called with.
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, Value>"))]
     pub args: Value,
-    /// Only on `effect` calls.
+    /// The number of the call in its lane; only on `effect` calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+    /// The revision of the tool that is meant; opaque, to be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_rev: Option<String>,
+    /// A hash of the arguments; opaque, to be stored and compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args_hash: Option<String>,
     /// Milliseconds that are left for it.
@@ -129,50 +196,79 @@ pub struct CommandCall {
     pub delivery: Option<u32>,
 }
 
+/// One call, for `command_cancel` and `call_status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CallRef {
+    #[cfg_attr(test, schemars(with = "schema::CallId"))]
     pub call_id: CallId,
+    /// Its number, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
+/// The result of an `effect` call is durable: the receipt may go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ResultStored {
+    #[cfg_attr(test, schemars(with = "schema::CallId"))]
     pub call_id: CallId,
 }
 
+/// A question for whoever sits at the computer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UserQuestion {
+    #[cfg_attr(test, schemars(with = "schema::QuestionId"))]
     pub question_id: QuestionId,
+    #[cfg_attr(test, schemars(with = "schema::TaskId"))]
     pub task_id: TaskId,
+    /// What is asked.
     pub question: String,
+    /// Why the task cannot go on without an answer.
     pub why: String,
+    /// Answers to choose from, if only these make sense.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
+    /// How long the task waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
 }
 
+/// A question needs no answer any more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct QuestionClosed {
+    #[cfg_attr(test, schemars(with = "schema::QuestionId"))]
     pub question_id: QuestionId,
+    /// The answer that counts, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// Who gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
+/// Something was wrong.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorMessage {
+    /// What, in words.
     pub error: String,
+    /// A code of docs/protocol.md.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
+    /// The request that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The call that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<schema::CallId>"))]
     pub call_id: Option<CallId>,
+    /// The path of the field at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// What mends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<&'static str>,
 }
@@ -181,7 +277,8 @@ impl ErrorMessage {
     /// An error with its code's hint.
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
         ErrorMessage {
-            error: error.into(),
+            // Words about bad input quote it, and it may be long.
+            error: cut(&error.into(), 512),
             code: Some(code.as_str()),
             hint: Some(code.hint()),
             ..ErrorMessage::default()
@@ -195,16 +292,44 @@ impl ErrorMessage {
     }
 }
 
+/// Does the computer's program live?
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PingNonce {
+    /// To be sent back.
     pub nonce: u64,
 }
 
 /// Whatever the computer sent comes back.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PongNonce {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<Value>,
+}
+
+/// The answer to `task_query`, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TaskList {
+    /// As in the request.
+    pub request_id: String,
+    /// The tasks; long texts in them are cut if the list is too large for the computer.
+    pub tasks: Vec<TaskBody>,
+}
+
+/// A piece of one larger message. The pieces' `data`, joined by `index`, are the text of that message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Chunk {
+    /// Another one for each message of a connection.
+    pub chunk_id: String,
+    /// From 0.
+    pub index: u64,
+    /// How many pieces there are.
+    pub count: u64,
+    /// Text, cut between characters.
+    pub data: String,
 }
 
 impl ServerMessage {
@@ -273,47 +398,10 @@ impl ServerMessage {
         let json = serde_json::to_string(self).unwrap_or_default();
         if ascii { text::ascii_json(json) } else { json }
     }
+}
 
-    /// The same message with less in it, for one that is too large for its receiver; none if nothing can go.
-    pub fn shortened(&self) -> Option<Self> {
-        const KEPT_CHARS: usize = 4096;
-        let cut = |text: &str| text.chars().take(KEPT_CHARS).collect::<String>();
-        match self {
-            ServerMessage::TaskCompleted(done) => {
-                let message = done.result.get("message").and_then(Value::as_str);
-                let result = serde_json::json!({
-                    "success": done.result.get("success"),
-                    "message": cut(message.unwrap_or_default()),
-                    "truncated": true,
-                });
-                Some(ServerMessage::TaskCompleted(TaskCompleted {
-                    task_id: done.task_id.clone(),
-                    result,
-                }))
-            }
-            ServerMessage::TaskFailed(failed) => Some(ServerMessage::TaskFailed(TaskFailed {
-                task_id: failed.task_id.clone(),
-                error: cut(&failed.error),
-                details: Value::Null,
-            })),
-            ServerMessage::TaskUpdate(update) => Some(ServerMessage::TaskUpdate(TaskUpdate {
-                message: update.message.as_deref().map(cut),
-                ..update.clone()
-            })),
-            ServerMessage::UserQuestion(question) => {
-                Some(ServerMessage::UserQuestion(UserQuestion {
-                    question: cut(&question.question),
-                    why: cut(&question.why),
-                    ..question.clone()
-                }))
-            }
-            ServerMessage::Error(error) => Some(ServerMessage::Error(ErrorMessage {
-                error: cut(&error.error),
-                ..error.clone()
-            })),
-            _ => None,
-        }
-    }
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    text.chars().take(chars).collect()
 }
 
 fn result_of(result: Option<&TaskResult>) -> Value {

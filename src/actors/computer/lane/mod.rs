@@ -22,7 +22,8 @@ pub use stop::Resumed;
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
-use crate::domain::tool::{EffectClass, ToolSpec};
+use crate::domain::tool::EffectClass;
+use crate::domain::toolbox::{Tool, Toolbox};
 use crate::wire::codes::ErrorCode;
 use crate::wire::frames::ServerMessage;
 use memory::Memory;
@@ -216,7 +217,7 @@ pub enum NotSent {
 pub struct Lane<R> {
     client_id: ClientId,
     limits: LaneLimits,
-    tools: BTreeMap<String, ToolSpec>,
+    tools: Toolbox,
     high_seq: u64,
     /// How far the computer certainly came: a result is stored, or it said so itself.
     proven_seq: u64,
@@ -240,7 +241,7 @@ impl<R: Reply> Lane<R> {
         Lane {
             client_id,
             limits,
-            tools: BTreeMap::new(),
+            tools: Toolbox::default(),
             high_seq,
             proven_seq: stored_seq,
             link: None,
@@ -261,17 +262,12 @@ impl<R: Reply> Lane<R> {
     }
 
     /// The computer's tools as they are now.
-    pub fn set_tools(
-        &mut self,
-        tools: BTreeMap<String, ToolSpec>,
-        now: Duration,
-        acts: &mut Vec<Act<R>>,
-    ) {
+    pub fn set_tools(&mut self, tools: Toolbox, now: Duration, acts: &mut Vec<Act<R>>) {
         self.tools = tools;
         self.advance(now, acts);
     }
 
-    pub fn tools(&self) -> &BTreeMap<String, ToolSpec> {
+    pub fn tools(&self) -> &Toolbox {
         &self.tools
     }
 

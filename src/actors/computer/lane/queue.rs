@@ -63,7 +63,7 @@ impl<R: Reply> Lane<R> {
         (0..self.queue.len()).for_each(|ahead| self.tell_queued(ahead, acts));
     }
 
-    fn check_tool(&self, tool: &str) -> Result<&ToolSpec, NoRoute> {
+    fn check_tool(&self, tool: &str) -> Result<&Tool, NoRoute> {
         let Some(spec) = self.tools.get(tool) else {
             let message = format!("computer {} has no tool \"{tool}\"", self.client_id);
             return Err(no_route(NoRouteReason::UnknownTool, message));
@@ -71,8 +71,8 @@ impl<R: Reply> Lane<R> {
         match spec.state {
             crate::domain::tool::ToolState::Active => {}
             crate::domain::tool::ToolState::Draft => {
-                let message = format!("tool \"{tool}\" is a draft: it has to be activated first");
-                return Err(no_route(NoRouteReason::NotAllowed, message));
+                let message = NoRoute::draft_words(tool, &self.client_id);
+                return Err(no_route(NoRouteReason::ToolDraft, message));
             }
             crate::domain::tool::ToolState::Retired => {
                 let message = format!("tool \"{tool}\" was retired on {}", self.client_id);
@@ -139,7 +139,7 @@ impl<R: Reply> Lane<R> {
     fn grant(
         &mut self,
         waiting: Reservation<R>,
-        spec: &ToolSpec,
+        spec: &Tool,
         now: Duration,
         acts: &mut Vec<Act<R>>,
     ) {
@@ -157,7 +157,7 @@ impl<R: Reply> Lane<R> {
             args: waiting.args,
             effect: spec.effect,
             seq,
-            tool_rev: spec.rev(),
+            tool_rev: spec.rev().to_owned(),
             timeout,
             reply: waiting.reply,
             stage: Stage::Granted {

@@ -16,7 +16,7 @@ const VERIFY_WITHIN: Duration = Duration::from_secs(60);
 
 impl<R: Reply> Lane<R> {
     /// The `read` tool that can tell of a call of `tool`.
-    fn verifier(&self, tool: &str) -> Option<&ToolSpec> {
+    fn verifier(&self, tool: &str) -> Option<&Tool> {
         let name = self.tools.get(tool)?.verify.as_ref()?;
         let verifier = self.tools.get(name)?;
         let can = verifier.effect == EffectClass::Read && verifier.state == ToolState::Active;
@@ -46,7 +46,7 @@ impl<R: Reply> Lane<R> {
                 call_id: id.verification(call.verify.tries + 1),
                 command: verifier.name.clone(),
                 seq: None,
-                tool_rev: Some(verifier.rev()),
+                tool_rev: Some(verifier.rev().to_owned()),
                 args_hash: Some(args_hash(&args)),
                 deadline_ms: u64::try_from(within.as_millis()).ok(),
                 delivery: Some(1),

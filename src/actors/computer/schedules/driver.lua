@@ -20,6 +20,16 @@ term = {
 
 textutils = { json_null = {}, empty_json_array = {} }
 
+fs = {
+    combine = function(first, second)
+        local parts = {}
+        for part in (first .. "/" .. (second or "")):gmatch("[^/]+") do parts[#parts + 1] = part end
+        return table.concat(parts, "/")
+    end,
+}
+os.queueEvent = function() end
+os.epoch = function() return host.now * 1000 end
+
 local world = require("fake_world")
 local ccfleet = require("ccfleet")
 

@@ -54,7 +54,7 @@ fn modules() -> &'static [(String, Vec<u8>)] {
         for path in LuaFiles::iter() {
             let module = path.strip_suffix(".lua").map(|p| p.replace('/', "."));
             let Some(module) = module else { continue };
-            let wanted = module.starts_with("ccfleet.") || module == "specs.fake_world";
+            let wanted = module.starts_with("ccfleet.") || module.starts_with("specs.fake_");
             if !wanted {
                 continue;
             }

@@ -3,7 +3,9 @@
 
 use super::super::*;
 use crate::domain::ids::Generation;
+use serde_json::json;
 use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
 /// A task's ear.
@@ -74,15 +76,14 @@ pub fn client_id() -> ClientId {
     ClientId::parse("cc").unwrap()
 }
 
-pub fn tool_specs() -> BTreeMap<String, ToolSpec> {
+pub fn tool_specs() -> Toolbox {
     let list = [
         json!({"name": "dig", "verify": "dug"}),
         json!({"name": "write", "effect": "idempotent"}),
         json!({"name": "look", "effect": "read"}),
         json!({"name": "dug", "effect": "read"}),
     ];
-    let specs = list.map(|tool| serde_json::from_value::<ToolSpec>(tool).unwrap());
-    specs.into_iter().map(|t| (t.name.clone(), t)).collect()
+    serde_json::from_value(json!(list)).unwrap()
 }
 
 impl Journal {

@@ -6,6 +6,8 @@ use super::server::{Server, Write, client_id, tool_specs};
 use crate::domain::ids::Generation;
 use crate::wire::frames::decode;
 use crate::wire::frames::incoming::{ClientMessage, Hello, ReceiptState};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Copy)]
@@ -521,10 +523,9 @@ impl World {
         self.server.journal.last_boot = Some(boot_id.clone());
         self.conns[at].boot_id = Some(boot_id.clone());
         self.current = Some(at);
-        let accepted: BTreeMap<String, String> = tool_specs()
-            .values()
-            .map(|tool| (tool.name.clone(), tool.rev()))
-            .collect();
+        let tools = tool_specs();
+        let rev = |name: &str| tools.get(name).map(|tool| tool.rev().to_owned());
+        let accepted: BTreeMap<&str, _> = tools.names().map(|name| (name, rev(name))).collect();
         let welcome = json!({
             "type": "welcome", "protocol": 1, "client_id": client_id(), "server_id": "srv",
             "journal_epoch": epoch, "session_secret": "s", "window": 8, "max_frame_bytes": 131_072,

@@ -1,0 +1,249 @@
+//! The WebSocket itself: frames in and out of one TCP stream, on the thread that serves it.
+//!
+//! The HTTP layer hands the stream over after the handshake, so a frame passes no queue between this actor and the
+//! system, and what waits for a computer that does not read is bounded here and in the outbox alone. Buffers are
+//! there only while they hold something: most computers are silent most of the time.
+
+use actix_codec::{Decoder, Encoder};
+use actix_http::ws::{Codec, Frame, Item, ProtocolError};
+use actix_web::rt::net::TcpStream;
+use actix_web::web::{Bytes, BytesMut};
+use actix_ws::{AggregatedMessage, Message};
+use futures_util::Stream;
+use std::cell::RefCell;
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::oneshot;
+
+/// Encoded frames that may wait for the system; beyond it messages wait in the outbox, where they can be overtaken.
+const ROOM: usize = 64 * 1024;
+/// What the system may hold for a computer that does not read; by itself it would go up to some MiB. Linux counts its
+/// own structures and takes twice as much.
+const SEND_BUFFER: usize = 192 * 1024;
+/// The most that is read at a time.
+const READ_AT_ONCE: usize = 16 * 1024;
+
+thread_local! {
+    /// What was just read; one for all connections of a thread.
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_AT_ONCE].into());
+}
+
+struct Io {
+    stream: TcpStream,
+    codec: Codec,
+    outgoing: BytesMut,
+    /// Told by its drop that the connection has ended.
+    _open: oneshot::Sender<()>,
+}
+
+/// The sending half. Cheap to clone; the last one that goes closes the connection.
+#[derive(Clone)]
+pub struct Socket(Rc<RefCell<Io>>);
+
+/// The receiving half.
+pub struct Incoming {
+    socket: Socket,
+    buffer: BytesMut,
+    max_bytes: usize,
+    /// The pieces of a message that came in several frames, and whether it is a text.
+    pieces: Option<(BytesMut, bool)>,
+    ended: bool,
+}
+
+/// A WebSocket after its handshake. `read` are bytes that came with it; the drop of `open` tells of the end.
+pub fn open(
+    stream: TcpStream,
+    read: BytesMut,
+    max_bytes: usize,
+    open: oneshot::Sender<()>,
+) -> (Socket, Incoming) {
+    // Where the system refuses, its own bound stays.
+    let _ = socket2::SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
+    let socket = Socket(Rc::new(RefCell::new(Io {
+        stream,
+        codec: Codec::new().max_size(max_bytes),
+        outgoing: BytesMut::new(),
+        _open: open,
+    })));
+    let incoming = Incoming {
+        socket: socket.clone(),
+        buffer: read,
+        max_bytes,
+        pieces: None,
+        ended: false,
+    };
+    (socket, incoming)
+}
+
+impl Socket {
+    /// Whether another frame may be put in.
+    pub fn has_room(&self) -> bool {
+        self.0.borrow().outgoing.len() < ROOM
+    }
+
+    /// Encodes a frame; it leaves with the next [`Socket::flush`].
+    ///
+    /// # Errors
+    /// A close frame went before it.
+    pub fn put(&self, message: Message) -> Result<(), ProtocolError> {
+        let io = &mut *self.0.borrow_mut();
+        io.codec.encode(message, &mut io.outgoing)
+    }
+
+    /// Hands to the system what it takes now; true if nothing is left.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn flush(&self) -> std::io::Result<bool> {
+        let io = &mut *self.0.borrow_mut();
+        while !io.outgoing.is_empty() {
+            match io.stream.try_write(&io.outgoing) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => io.advance(written),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// As [`Socket::flush`], waiting until all is gone.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        let io = &mut *self.0.borrow_mut();
+        while !io.outgoing.is_empty() {
+            match ready!(Pin::new(&mut io.stream).poll_write(cx, &io.outgoing))? {
+                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                written => io.advance(written),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Io {
+    fn advance(&mut self, written: usize) {
+        if written == self.outgoing.len() {
+            self.outgoing = BytesMut::new();
+        } else {
+            let _ = self.outgoing.split_to(written);
+        }
+    }
+}
+
+type Received = Result<AggregatedMessage, ProtocolError>;
+
+impl Stream for Incoming {
+    type Item = Received;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        while !this.ended {
+            match this.next_message() {
+                Ok(Some(message)) => return Poll::Ready(Some(Ok(message))),
+                Ok(None) => {}
+                Err(error) => {
+                    this.ended = true;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+            match ready!(this.read(cx)) {
+                Ok(0) => this.ended = true,
+                Ok(_) => {}
+                Err(error) => {
+                    this.ended = true;
+                    return Poll::Ready(Some(Err(ProtocolError::Io(error))));
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl Incoming {
+    fn read(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut read = ReadBuf::new(scratch);
+            let stream = &mut self.socket.0.borrow_mut().stream;
+            ready!(Pin::new(stream).poll_read(cx, &mut read))?;
+            self.buffer.extend_from_slice(read.filled());
+            Poll::Ready(Ok(read.filled().len()))
+        })
+    }
+
+    /// The next whole message of what was read.
+    fn next_message(&mut self) -> Result<Option<AggregatedMessage>, ProtocolError> {
+        while !self.buffer.is_empty() {
+            let frame = self.socket.0.borrow_mut().codec.decode(&mut self.buffer)?;
+            let Some(frame) = frame else {
+                return Ok(None);
+            };
+            if self.buffer.is_empty() {
+                // What was decoded keeps the old one alive just as long as it is needed.
+                self.buffer = BytesMut::new();
+            }
+            if let Some(message) = self.whole(frame)? {
+                return Ok(Some(message));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The message that a frame is, or ends.
+    fn whole(&mut self, frame: Frame) -> Result<Option<AggregatedMessage>, ProtocolError> {
+        use AggregatedMessage as M;
+        Ok(Some(match frame {
+            Frame::Text(bytes) => text(bytes)?,
+            Frame::Binary(bytes) => M::Binary(bytes),
+            Frame::Ping(bytes) => M::Ping(bytes),
+            Frame::Pong(bytes) => M::Pong(bytes),
+            Frame::Close(reason) => M::Close(reason),
+            Frame::Continuation(item) => return self.piece(item),
+        }))
+    }
+
+    fn piece(&mut self, item: Item) -> Result<Option<AggregatedMessage>, ProtocolError> {
+        let (bytes, is_last) = match item {
+            Item::FirstText(bytes) => {
+                self.pieces = Some((BytesMut::new(), true));
+                (bytes, false)
+            }
+            Item::FirstBinary(bytes) => {
+                self.pieces = Some((BytesMut::new(), false));
+                (bytes, false)
+            }
+            Item::Continue(bytes) => (bytes, false),
+            Item::Last(bytes) => (bytes, true),
+        };
+        // The codec refuses a continuation of nothing.
+        let Some((whole, is_text)) = &mut self.pieces else {
+            return Err(ProtocolError::ContinuationNotStarted);
+        };
+        if whole.len() + bytes.len() > self.max_bytes {
+            return Err(ProtocolError::Overflow);
+        }
+        whole.extend_from_slice(&bytes);
+        if !is_last {
+            return Ok(None);
+        }
+        let (bytes, is_text) = (std::mem::take(whole).freeze(), *is_text);
+        self.pieces = None;
+        Ok(Some(if is_text {
+            text(bytes)?
+        } else {
+            AggregatedMessage::Binary(bytes)
+        }))
+    }
+}
+
+fn text(bytes: Bytes) -> Result<AggregatedMessage, ProtocolError> {
+    match bytes.try_into() {
+        Ok(text) => Ok(AggregatedMessage::Text(text)),
+        Err(error) => Err(ProtocolError::Io(Error::new(ErrorKind::InvalidData, error))),
+    }
+}

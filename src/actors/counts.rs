@@ -1,0 +1,66 @@
+//! What the computers' side of the server counts: for the log now, for metrics later.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One number that only grows.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// One more.
+    pub fn one(&self) {
+        self.add(1);
+    }
+
+    pub fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        /// Counters of one server, shared by all connections and computers.
+        #[derive(Debug, Default)]
+        pub struct FleetCounts { $($(#[$doc])* pub $name: Count),* }
+
+        impl FleetCounts {
+            /// Every counter by its name.
+            pub fn all(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name.get())),*]
+            }
+        }
+    };
+}
+
+counts! {
+    /// WebSockets that were accepted.
+    connections;
+    /// Handshakes and registrations that were refused.
+    refused;
+    /// Connections that were closed because three pings were lost.
+    lost;
+    /// Connections that were closed because their computer did not read.
+    slow_readers;
+    /// Connections that were closed because of too much bad input.
+    too_many_errors;
+    /// Messages from computers.
+    messages;
+    /// Messages that could not be read, or asked for what may not be.
+    bad_messages;
+    /// Results and receipts of calls that are not open, or not this computer's.
+    strays;
+    /// Messages to computers that were too large and could not be shortened.
+    undeliverable;
+    /// Messages in chunks that were refused, or whose rest did not come in time.
+    chunks_dropped;
+    /// Tools that were refused.
+    tools_refused;
+    /// Requests, events and registrations beyond the rate.
+    over_rate;
+    /// Events of the world that were taken.
+    world_events;
+}

@@ -1,0 +1,364 @@
+//! The schema of a tool's arguments: checked at registration, compiled once, held once however many computers
+//! have it.
+
+use super::shared::{Shared, content_hash};
+use jsonschema::{PatternOptions, Validator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// The largest schema, in bytes of its JSON text. That of a core tool has some hundred.
+pub const MAX_BYTES: usize = 16 * 1024;
+
+/// How deep a schema may nest.
+pub const MAX_DEPTH: usize = 32;
+
+/// How many values a schema may have once every reference is replaced by what it names: checking arguments costs
+/// about as much.
+pub const MAX_EXPANDED: usize = 4096;
+
+/// The most memory that one `pattern` may compile to, in bytes.
+const MAX_PATTERN: usize = 256 * 1024;
+
+/// A JSON Schema of an args object. Cheap to clone; equal schemas are one in memory.
+#[derive(Clone)]
+pub struct Schema(Arc<Held>);
+
+struct Held {
+    value: Value,
+    compiled: OnceLock<Result<Validator, SchemaFault>>,
+}
+
+static SCHEMAS: LazyLock<Shared<Held>> = LazyLock::new(Shared::default);
+
+/// Why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaFault {
+    #[error("the schema is no object")]
+    NoObject,
+    #[error("the schema has {0} bytes; at most {MAX_BYTES} are taken")]
+    TooLarge(usize),
+    #[error("the schema nests deeper than {MAX_DEPTH}")]
+    TooDeep,
+    #[error(
+        "\"{0}\" refers to something outside the schema; write it out, or put it under \"$defs\""
+    )]
+    Outside(String),
+    #[error("\"{0}\" names nothing in the schema")]
+    Dangling(String),
+    #[error("\"{0}\" leads back to itself; a schema of arguments must end")]
+    Endless(String),
+    #[error("with its references replaced the schema has more than {MAX_EXPANDED} parts")]
+    TooManyParts,
+    #[error("\"{0}\" is not taken; only \"$ref\" with \"#/…\" is")]
+    Keyword(&'static str),
+    #[error("it does not compile: {0}")]
+    Broken(String),
+}
+
+impl Schema {
+    /// The schema of this value, shared with everybody who holds the same one. Nothing is checked yet.
+    pub fn of(value: Value) -> Self {
+        let hash = content_hash(&value);
+        Schema(SCHEMAS.get(hash, || Held {
+            value,
+            compiled: OnceLock::new(),
+        }))
+    }
+
+    /// Whether arguments can be checked with it.
+    ///
+    /// # Errors
+    /// It is too large, names something outside itself, or is no JSON Schema.
+    pub fn check(&self) -> Result<(), SchemaFault> {
+        self.compiled().as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// The compiled schema; none if it cannot be used. Compiled at the first use, by whoever comes first.
+    pub fn validator(&self) -> Option<&Validator> {
+        self.compiled().as_ref().ok()
+    }
+
+    /// Whether `args` match. A schema that cannot be used refuses nothing: its tool was accepted before schemas
+    /// were checked, so this cannot be the caller's fault.
+    pub fn accepts(&self, args: &Value) -> bool {
+        self.validator()
+            .is_none_or(|validator| validator.is_valid(args))
+    }
+
+    fn compiled(&self) -> &Result<Validator, SchemaFault> {
+        self.0.compiled.get_or_init(|| compile(&self.0.value))
+    }
+
+    /// Whether both are the same schema.
+    pub fn is(&self, other: &Schema) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+fn compile(schema: &Value) -> Result<Validator, SchemaFault> {
+    check_bounds(schema)?;
+    // Patterns run in linear time: no pattern that a computer registers can hold the server up.
+    let patterns = PatternOptions::regex()
+        .size_limit(MAX_PATTERN)
+        .dfa_size_limit(MAX_PATTERN);
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(patterns)
+        .build(schema)
+        .map_err(|error| {
+            let place = error.instance_path().to_string();
+            let words: String = error.masked().to_string().chars().take(200).collect();
+            SchemaFault::Broken(if place.is_empty() {
+                words
+            } else {
+                format!("{place}: {words}")
+            })
+        })
+}
+
+fn check_bounds(schema: &Value) -> Result<(), SchemaFault> {
+    if !schema.is_object() {
+        return Err(SchemaFault::NoObject);
+    }
+    if depth(schema, 0) > MAX_DEPTH {
+        return Err(SchemaFault::TooDeep);
+    }
+    let bytes = schema.to_string().len();
+    if bytes > MAX_BYTES {
+        return Err(SchemaFault::TooLarge(bytes));
+    }
+    Expansion {
+        root: schema,
+        sizes: BTreeMap::new(),
+        under_way: Vec::new(),
+    }
+    .size(schema, false)
+    .map(|_| ())
+}
+
+fn depth(value: &Value, above: usize) -> usize {
+    let inner = |values: &mut dyn Iterator<Item = &Value>| {
+        let deepest = values.map(|v| depth(v, above + 1)).max();
+        deepest.unwrap_or(above)
+    };
+    // Not deeper than needed to know that it is too deep.
+    if above > MAX_DEPTH {
+        return above;
+    }
+    match value {
+        Value::Array(items) => inner(&mut items.iter()),
+        Value::Object(fields) => inner(&mut fields.values()),
+        _ => above,
+    }
+}
+
+/// Counts what a schema has when its references are replaced by what they name.
+struct Expansion<'a> {
+    root: &'a Value,
+    /// Of the references that were followed to their end.
+    sizes: BTreeMap<&'a str, usize>,
+    under_way: Vec<&'a str>,
+}
+
+/// Keywords whose value maps names of any kind to schemas.
+const MAPS: [&str; 5] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+];
+
+impl<'a> Expansion<'a> {
+    /// `is_map`: the keys of `value` are names that people chose, not keywords.
+    fn size(&mut self, value: &'a Value, is_map: bool) -> Result<usize, SchemaFault> {
+        let mut size = 1usize;
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    size = bounded(size + self.size(item, false)?)?;
+                }
+            }
+            Value::Object(schemas) if is_map => {
+                for schema in schemas.values() {
+                    size = bounded(size + self.size(schema, false)?)?;
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    size = match (name.as_str(), field) {
+                        ("$ref", Value::String(to)) => bounded(size + self.reference(to)?)?,
+                        ("$dynamicRef", Value::String(_)) => {
+                            return Err(SchemaFault::Keyword("$dynamicRef"));
+                        }
+                        ("$recursiveRef", Value::String(_)) => {
+                            return Err(SchemaFault::Keyword("$recursiveRef"));
+                        }
+                        // Another base would give "#/…" another meaning.
+                        ("$id" | "id", Value::String(_)) if !std::ptr::eq(value, self.root) => {
+                            return Err(SchemaFault::Keyword("$id"));
+                        }
+                        // Data, not schemas: what looks like a reference there is none.
+                        ("const" | "enum" | "default" | "examples", _) => size,
+                        (name, _) => bounded(size + self.size(field, MAPS.contains(&name))?)?,
+                    };
+                }
+            }
+            _ => {}
+        }
+        Ok(size)
+    }
+
+    fn reference(&mut self, to: &'a str) -> Result<usize, SchemaFault> {
+        let Some(pointer) = to.strip_prefix('#') else {
+            return Err(SchemaFault::Outside(to.to_owned()));
+        };
+        if let Some(size) = self.sizes.get(to) {
+            return Ok(*size);
+        }
+        if self.under_way.contains(&to) {
+            return Err(SchemaFault::Endless(to.to_owned()));
+        }
+        let target = self.root.pointer(pointer);
+        let target = target.ok_or_else(|| SchemaFault::Dangling(to.to_owned()))?;
+        self.under_way.push(to);
+        let size = self.size(target, false)?;
+        self.under_way.pop();
+        self.sizes.insert(to, size);
+        Ok(size)
+    }
+}
+
+fn bounded(size: usize) -> Result<usize, SchemaFault> {
+    if size > MAX_EXPANDED {
+        Err(SchemaFault::TooManyParts)
+    } else {
+        Ok(size)
+    }
+}
+
+impl Deref for Schema {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0.value
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.value.fmt(f)
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.is(other) || self.0.value == other.0.value
+    }
+}
+
+impl From<Value> for Schema {
+    fn from(value: Value) -> Self {
+        Schema::of(value)
+    }
+}
+
+impl Serialize for Schema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Schema::of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fault(schema: Value) -> String {
+        Schema::of(schema).check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn equal_schemas_are_one_in_memory_and_compiled_once() {
+        let schema = || json!({"type": "object", "properties": {"one_copy": {"type": "string"}}});
+        let (first, second) = (Schema::of(schema()), Schema::of(schema()));
+        assert!(first.is(&second));
+        assert!(std::ptr::eq(
+            first.validator().unwrap(),
+            second.validator().unwrap()
+        ));
+        assert!(first.accepts(&json!({"one_copy": "x"})));
+        assert!(!first.accepts(&json!({"one_copy": 1})));
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_used_is_refused_with_the_reason() {
+        assert!(fault(json!([])).contains("no object"));
+        assert!(fault(json!({"type": "strnig"})).starts_with("it does not compile: /type: "));
+        assert!(fault(json!({"description": "x".repeat(MAX_BYTES)})).contains("bytes"));
+        let mut deep = json!({});
+        for _ in 0..40 {
+            deep = json!({"not": deep});
+        }
+        assert!(fault(deep).contains("deeper"));
+        for outside in [
+            "http://host/schema.json",
+            "file:///etc/passwd",
+            "other.json#/a",
+        ] {
+            let reason = fault(json!({"properties": {"a": {"$ref": outside}}}));
+            assert!(reason.contains("outside"), "{reason}");
+        }
+        assert!(fault(json!({"$ref": "#/$defs/none"})).contains("names nothing"));
+        assert!(fault(json!({"$ref": "#"})).contains("leads back"));
+        assert!(fault(json!({"properties": {"a": {"$dynamicRef": "#x"}}})).contains("$dynamicRef"));
+        assert!(fault(json!({"$schema": "http://host/own-dialect"})).contains("compile"));
+    }
+
+    #[test]
+    fn a_schema_that_would_grow_without_end_is_refused() {
+        let mut defs = serde_json::Map::new();
+        defs.insert("d0".into(), json!({"type": "string"}));
+        for n in 1..30 {
+            let below = format!("#/$defs/d{}", n - 1);
+            defs.insert(
+                format!("d{n}"),
+                json!({"allOf": [{"$ref": below}, {"$ref": below}]}),
+            );
+        }
+        let schema = json!({"$defs": defs, "$ref": "#/$defs/d29"});
+        assert!(fault(schema).contains("parts"));
+        // Also where a property has the name of a keyword that holds data.
+        let hidden = json!({"properties": {"default": {"$ref": "#"}}});
+        assert!(fault(hidden).contains("leads back"));
+    }
+
+    #[test]
+    fn references_inside_are_followed() {
+        let schema = Schema::of(json!({"$defs": {"path": {"type": "string"}},
+            "properties": {"from": {"$ref": "#/$defs/path"}, "to": {"$ref": "#/$defs/path"}}}));
+        assert_eq!(schema.check(), Ok(()));
+        assert!(!schema.accepts(&json!({"from": 1})));
+        // Data that looks like a reference is none.
+        let data = Schema::of(json!({"properties": {"a": {"const": {"$ref": "http://host"}}}}));
+        assert_eq!(data.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_pattern_runs_in_linear_time() {
+        let schema = Schema::of(json!({"properties": {"a": {"pattern": "^(a+)+$"}}}));
+        let long = format!("{}b", "a".repeat(100_000));
+        assert!(!schema.accepts(&json!({"a": long})));
+        assert!(fault(json!({"pattern": "(?=x)y"})).contains("compile"));
+    }
+}

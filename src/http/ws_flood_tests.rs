@@ -1,0 +1,173 @@
+//! Slow, hostile and many computers.
+
+use super::*;
+use crate::store::ComputerRecord;
+
+#[actix::test]
+async fn a_flood_of_registrations_is_bounded_in_number_and_in_rate() {
+    let bench = bench().await;
+    let (mut client, _) = bench.computer(hello("b1")).await;
+    let mut registered = 0;
+    let mut codes = std::collections::BTreeSet::new();
+    for round in 0..400 {
+        let commands: Vec<Value> = (0..10)
+            .map(|n| json!({"name": format!("t{round}_{n}")}))
+            .collect();
+        client
+            .say(json!({"type": "register_commands", "commands": commands}))
+            .await;
+        match client.hear().await {
+            Heard::Message(answer) if answer["type"] == "error" => {
+                codes.insert(answer["code"].as_str().unwrap().to_owned());
+            }
+            Heard::Message(answer) => {
+                registered += answer["accepted"].as_object().unwrap().len();
+                for refused in answer["refused"].as_array().unwrap() {
+                    codes.insert(refused["code"].as_str().unwrap().to_owned());
+                }
+                client.say(json!({"type": "ack", "n": answer["n"]})).await;
+            }
+            other => panic!("{other:?}"),
+        }
+        if codes.contains("too_many_requests") {
+            break;
+        }
+    }
+    // Two tools came with `hello`.
+    assert_eq!(registered, 254);
+    let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    assert_eq!(codes, ["too_many_requests", "too_many_tools"]);
+    assert_eq!(bench.router.computers()[0].tools.len(), 256);
+}
+
+#[actix::test]
+async fn what_a_computer_says_of_itself_has_bounds() {
+    let bench = bench().await;
+    let mut client = bench.connect().await;
+    for (field, value, path) in [
+        ("label", json!("x".repeat(65)), "label"),
+        ("boot_id", json!("x".repeat(65)), "boot_id"),
+        ("groups", json!(["a", "x".repeat(65)]), "groups[1]"),
+        ("features", json!(vec!["x"; 65]), "features"),
+        (
+            "computer",
+            json!({"version": "x".repeat(65)}),
+            "computer.version",
+        ),
+    ] {
+        let mut bad = hello("b1");
+        bad[field] = value;
+        client.say(bad).await;
+        let error = client.expect("error").await;
+        assert_eq!(
+            (&error["code"], &error["field"]),
+            (&json!("bad_field"), &json!(path))
+        );
+    }
+}
+
+#[actix::test]
+async fn answers_to_calls_of_others_are_dropped_and_many_of_them_do_no_harm() {
+    let bench = bench().await;
+    let (mut client, _) = bench.computer(hello("b1")).await;
+    let (_, mut facts) = bench.call(1, "dig", json!({})).await;
+    let call = client.expect("command_call").await;
+    for n in 0..1000 {
+        let foreign = CallId::derive(&task("99"), Generation(1), n, 0);
+        client
+            .say(json!({"type": "command_result", "task_id": "tsk_99", "call_id": foreign, "ok": true, "result": {}}))
+            .await;
+    }
+    client.say(result_of(&call)).await;
+    assert_eq!(settled(&mut facts).await.outcome, Outcome::Done);
+    // Nobody is told off: a result may be late or repeated without anybody's fault.
+    client.say(json!({"type": "ping", "nonce": 5})).await;
+    assert_eq!(client.expect("pong").await["nonce"], 5);
+}
+
+#[actix::test]
+async fn a_computer_without_a_window_that_does_not_read_is_closed_with_little_on_the_way() {
+    let mut bench = bench().await;
+    let mut plain = hello("b1");
+    plain.as_object_mut().unwrap().remove("window");
+    let (mut client, _) = bench.computer(plain).await;
+    let mut failed = summary("a", TaskStatus::Failed);
+    failed.error = Some("x".repeat(120_000));
+    let mut sent = 0u64;
+    // Each is taken off the actor's mailbox before the next one comes, as far as it can be.
+    while bench.counts.slow_readers.get() == 0 && sent < 400 {
+        failed.task_id = task(&sent.to_string());
+        bench.notice(failed.clone());
+        sent += 1;
+        tokio::task::yield_now().await;
+    }
+    bench.until_online(false).await;
+    // What had left the server for the system's buffers: they, and not some MiB of ours, held it.
+    let mut heard = 0u64;
+    while let Heard::Message(message) = client.hear().await {
+        heard += message.to_string().len() as u64;
+    }
+    assert!(heard < 4 * 1024 * 1024, "{heard}");
+    assert_eq!(bench.counts.slow_readers.get(), 1);
+}
+
+/// A thousand computers that the journal knows, each with its secret.
+fn thousand() -> Vec<KnownComputer> {
+    (0..1000)
+        .map(|n| KnownComputer {
+            record: ComputerRecord {
+                client_id: ClientId::parse(&format!("cc-{n}")).unwrap(),
+                boot_id: Some("b1".into()),
+                secret_hash: Some(
+                    blake3::hash(format!("secret-{n}").as_bytes())
+                        .to_hex()
+                        .to_string(),
+                ),
+                owner: "local".into(),
+                registration: json!({}),
+                last_seen_ms: 0,
+            },
+            lane: Default::default(),
+        })
+        .collect()
+}
+
+#[actix::test]
+async fn a_thousand_computers_that_come_back_at_once_are_all_registered() {
+    let bench = bench_of(|_| {}, thousand()).await;
+    let address = bench.address;
+    let comings = (0..1000).map(|n| async move {
+        let mut client = loop {
+            // A machine under load may not answer in time; a computer tries again.
+            match Client::open(address, "", "").await {
+                Ok(client) => break client,
+                Err(status) => assert_eq!(status, 408),
+            }
+        };
+        let mut again = hello("b1");
+        again["client_id"] = json!(format!("cc-{n}"));
+        again["session_secret"] = json!(format!("secret-{n}"));
+        client.say(again).await;
+        let welcome = client.hear_within(Duration::from_secs(120)).await;
+        assert!(
+            matches!(&welcome, Heard::Message(m) if m["type"] == "welcome"),
+            "cc-{n} heard {welcome:?}"
+        );
+        client
+    });
+    let clients = futures_util::future::join_all(comings).await;
+    let computers = bench.router.computers();
+    assert_eq!(computers.len(), 1000);
+    for computer in &computers {
+        assert!(
+            computer.online && computer.tools.len() == 2,
+            "{}",
+            computer.client_id
+        );
+    }
+    assert_eq!(
+        (bench.counts.connections.get(), bench.counts.refused.get()),
+        (1000, 0)
+    );
+    drop(clients);
+}
