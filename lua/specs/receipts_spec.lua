@@ -1,4 +1,5 @@
 local check = require("check")
+local breath = require("ccfleet.breath")
 local world = require("fake_world")
 local Receipts = require("ccfleet.receipts")
 
@@ -59,7 +60,9 @@ specs["receipts: other arguments under the same call_id are a mismatch"] = funct
 end
 
 specs["receipts: a crash at any byte of a write loses nothing that was written before"] = function()
+    local breathe = breath.new()
     for bytes = 0, 420, 7 do
+        breathe()
         local disk = world.disk()
         local store = new_store(disk)
         store:start(call("a", 1))
@@ -124,8 +127,9 @@ specs["receipts: 64 unconfirmed results have room, the latest whole, then new ca
     local disk = world.disk()
     local store = open(disk)
     store:use_server("srv_0123456789abcdef0123456789abcdef", 1, "secret-0123456789abcdef")
-    local started, refused = 0, nil
+    local started, refused, breathe = 0, nil, breath.new()
     for i = 1, 200 do
+        breathe()
         local ok, err = store:start(long_call(i))
         if not ok then
             refused = err
@@ -149,7 +153,9 @@ end
 specs["receipts: failures are shortened like results"] = function()
     local disk = world.disk()
     local store = new_store(disk)
+    local breathe = breath.new()
     for i = 1, 64 do
+        breathe()
         check.truthy(store:start(long_call(i)), "start " .. i)
         store:finish(long_call(i).call_id, { ok = false, code = "handler_error", error = ("e"):rep(3000) })
     end
@@ -160,7 +166,9 @@ end
 specs["receipts: unknown ones make room, since they stay unknown"] = function()
     local disk = world.disk()
     local store = new_store(disk)
+    local breathe = breath.new()
     for i = 1, 400 do
+        breathe()
         check.truthy(store:start(call("call-with-a-rather-long-identifier-" .. i, i)), "start " .. i)
         if i % 50 == 0 then store = open(disk) end
     end

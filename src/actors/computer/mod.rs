@@ -189,6 +189,7 @@ impl Actor for Computer {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
+        self.cell.forget_promises();
         self.cell.publish(&self.lane, now_ms());
     }
 }

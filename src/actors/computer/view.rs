@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
+/// Names of former tools that are remembered of one computer: one that registers and drops tools for ever shall not
+/// fill the memory.
+const MAX_ONCE_OWNED: usize = 1024;
+
 /// How a computer fares (wire contract, `computer.state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -187,7 +191,8 @@ impl ComputerCell {
             let former = &known.registration;
             let had = former.tools.names().map(str::to_owned);
             let once = former.once_owned.iter().cloned();
-            registration.once_owned.extend(had.chain(once));
+            let remembered = once.chain(had).take(MAX_ONCE_OWNED);
+            registration.once_owned.extend(remembered);
             let tools = &registration.tools;
             registration
                 .once_owned
@@ -278,6 +283,11 @@ impl ComputerCell {
     /// A call was routed here: whoever looks before it arrives shall see it.
     pub(in crate::actors) fn promise(&self) {
         self.promised.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was on its way to a lane that failed never arrives.
+    pub(in crate::actors) fn forget_promises(&self) {
+        self.promised.store(0, Ordering::Relaxed);
     }
 
     /// A call that was routed here has arrived, or will not.

@@ -201,6 +201,10 @@ impl Connection {
         };
         let max_frame_bytes = self.deps.settings.max_frame_bytes;
         self.register(register, ctx, move |connection, done, ctx| {
+            // The tools that its earlier tasks named stay, and count.
+            for tool in done.tools.iter() {
+                connection.shelf.put(tool);
+            }
             connection.set_known(Identity {
                 client_id,
                 boot_id,
