@@ -111,6 +111,8 @@ pub struct ComputerCell {
     promised: AtomicUsize,
     /// The highest lane number granted; outlives a lane that failed.
     high_seq: AtomicU64,
+    /// How far the computer certainly came; outlives a lane that failed.
+    proven_seq: AtomicU64,
 }
 
 impl ComputerCell {
@@ -129,6 +131,7 @@ impl ComputerCell {
             load: AtomicUsize::new(0),
             promised: AtomicUsize::new(0),
             high_seq: AtomicU64::new(high_seq),
+            proven_seq: AtomicU64::new(0),
         };
         cell.set_registration(registration);
         cell
@@ -149,6 +152,10 @@ impl ComputerCell {
 
     pub fn high_seq(&self) -> u64 {
         self.high_seq.load(Ordering::Acquire)
+    }
+
+    pub fn proven_seq(&self) -> u64 {
+        self.proven_seq.load(Ordering::Acquire)
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
@@ -218,9 +225,10 @@ impl ComputerCell {
     /// Shows how the lane stands.
     pub(super) fn publish<R: super::lane::Reply>(&self, lane: &Lane<R>, now_ms: i64) {
         self.high_seq.store(lane.high_seq(), Ordering::Release);
+        self.proven_seq.store(lane.proven_seq(), Ordering::Release);
         let state = if !lane.is_connected() {
             ComputerState::Offline
-        } else if lane.effects_stopped() {
+        } else if lane.is_stopped() || lane.is_behind() {
             ComputerState::Stopped
         } else if !lane.is_online() {
             ComputerState::Unresponsive
