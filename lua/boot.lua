@@ -8,6 +8,7 @@
 
 local HOME = "/.ccfleet"
 local CRASH_PAUSE_SECONDS = 15
+local INCOMPLETE = "/ccfleet is not complete; install it again: wget run http://HOST:PORT/install.lua"
 
 local slots = dofile(fs.combine(HOME, "slots.lua"))
 local versions = slots.new(fs)
@@ -25,7 +26,7 @@ end
 local function prepare()
     local ok, version = pcall(versions.recover, versions)
     if not ok then return nil, "cannot prepare /ccfleet: " .. tostring(version) end
-    if not version then return nil, "/ccfleet is not complete; install it again: wget run http://HOST:PORT/install.lua" end
+    if not version then return nil, INCOMPLETE end
     local began, given_up = pcall(versions.begin, versions)
     if not began then return version end
     return versions:whole(slots.LIVE), nil, given_up
@@ -100,7 +101,10 @@ end
 if ... == "host" then
     serve_in_tab()
 else
-    pcall(versions.recover, versions)
+    local ok, version = pcall(versions.recover, versions)
+    if not ok or not version then
+        return printError(ok and INCOMPLETE or tostring(version))
+    end
     prepare_shell()
     if multishell and shell.openTab then
         shell.openTab(HOME .. "/boot.lua", "host")

@@ -37,6 +37,9 @@ local DEFAULT_STATE_DIR = "/.ccfleet"
 -- How late a timer may be before it counts as lost: a full event queue swallows timers without a word.
 local TIMER_GRACE_SECONDS = 1
 local MAX_IDLE_SECONDS = 5
+-- Pings whose pong is awaited; an older one is forgotten.
+local MAX_PINGS = 16
+local UNKNOWN = { unknown_type = true, unsupported = true }
 
 local ccfleet = {
     --- Version of this library.
@@ -156,9 +159,9 @@ function Fleet:_on_ready(welcome)
 end
 
 function Fleet:_on_lost(reason, code, was_ready)
-    self._ping = nil
+    self._pings = nil
     self._last_problem = { text = tostring(reason), code = code }
-    self._tasks:forget_queries()
+    self._tasks:forget_queries("the connection was lost", "offline")
     if was_ready then self._platform.queue_event("ccfleet_disconnected", reason, code) end
 end
 
@@ -167,6 +170,8 @@ function Fleet:_on_error(message)
     self._log:error("server: %s%s", tostring(message.error), hint)
     self._last_problem = { text = tostring(message.error), code = message.code }
     local is_ours = message.request_id and self._tasks:refused(message)
+    -- A server that does not know a question says so without saying which.
+    if not is_ours and UNKNOWN[message.code] then self._tasks:forget_queries(message.error, message.code) end
     if not is_ours then self._platform.queue_event("ccfleet_error", tostring(message.error), message.code) end
 end
 
@@ -226,26 +231,40 @@ end
 function Fleet:query_tasks(on_answer, task_id)
     expect(1, on_answer, "function")
     expect(2, task_id, "string", "nil")
-    return self._tasks:query({ task_id = task_id }, on_answer)
+    local request_id, err = self._tasks:ask({ type = "task_query", task_id = task_id }, on_answer)
+    if not request_id then return nil, err end
+    return true
+end
+
+function Fleet:_order(message, on_answer)
+    local request_id, err = self._tasks:ask(message, on_answer or function() end)
+    if not request_id then return nil, err end
+    -- The server answers refusals only, but it carries an order out before it reads on: the pong is the answer.
+    self:ping(function() self._tasks:carried_out(request_id) end)
+    return true
 end
 
 --- Have the server stop this computer: its running calls are cancelled and no new one comes, until
 -- @{Fleet:resume_calls}. Tasks wait.
 --
 -- @tparam[opt="own"] string scope `own`, or `fleet` for all computers where the token may.
+-- @tparam[opt] function on_answer Gets true when it is done, or nil, the error and its code. Must not wait.
 -- @treturn boolean|nil true if the order is on its way, or nil and the reason.
-function Fleet:stop_calls(scope)
+function Fleet:stop_calls(scope, on_answer)
     expect(1, scope, "string", "nil")
-    return self._session:send({ type = "stop", scope = scope or "own" })
+    expect(2, on_answer, "function", "nil")
+    return self:_order({ type = "stop", scope = scope or "own" }, on_answer)
 end
 
 --- Let calls come again after @{Fleet:stop_calls}.
 --
 -- @tparam[opt="own"] string scope As for @{Fleet:stop_calls}.
+-- @tparam[opt] function on_answer As for @{Fleet:stop_calls}.
 -- @treturn boolean|nil true if the order is on its way, or nil and the reason.
-function Fleet:resume_calls(scope)
+function Fleet:resume_calls(scope, on_answer)
     expect(1, scope, "string", "nil")
-    return self._session:send({ type = "resume", scope = scope or "own" })
+    expect(2, on_answer, "function", "nil")
+    return self:_order({ type = "resume", scope = scope or "own" }, on_answer)
 end
 
 --- Measure how long the server takes to answer.
@@ -255,16 +274,22 @@ end
 function Fleet:ping(on_pong)
     expect(1, on_pong, "function")
     local sent_ms = self._platform.epoch_ms()
-    -- One at a time; an answer to an earlier one is not taken for this one's.
-    self._ping = { nonce = ("%.0f"):format(sent_ms), sent_ms = sent_ms, on_pong = on_pong }
-    return self._session:send({ type = "ping", nonce = self._ping.nonce })
+    self._ping_count = (self._ping_count or 0) + 1
+    local nonce = ("%.0f-%d"):format(sent_ms, self._ping_count)
+    local pings = self._pings or {}
+    self._pings = pings
+    table.insert(pings, { nonce = nonce, sent_ms = sent_ms, on_pong = on_pong })
+    if #pings > MAX_PINGS then table.remove(pings, 1) end
+    return self._session:send({ type = "ping", nonce = nonce })
 end
 
 function Fleet:_on_pong(message)
-    local ping = self._ping
-    if not ping or message.nonce ~= ping.nonce then return end
-    self._ping = nil
-    ping.on_pong(self._platform.epoch_ms() - ping.sent_ms)
+    for i, ping in ipairs(self._pings or {}) do
+        if ping.nonce == message.nonce then
+            table.remove(self._pings, i)
+            return ping.on_pong(self._platform.epoch_ms() - ping.sent_ms)
+        end
+    end
 end
 
 --- How this computer's membership stands, for people.

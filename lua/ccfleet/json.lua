@@ -47,11 +47,23 @@ local function escape(char)
     return ESCAPES[char] or ("\\u%04x"):format(char:byte())
 end
 
--- Pieces go to `out` one by one: thousands of strings made by `..` bring CraftOS-PC's collector to a halt.
+-- Pieces go to `out` one by one: thousands of strings made by `..` bring CraftOS-PC's collector to a halt. They are
+-- counted in `out.n`, because `#` looks for the end of the list: on CC: Tweaked that takes most of the time.
+local function put(out, piece)
+    local count = out.n + 1
+    out.n = count
+    out[count] = piece
+end
+
 local function encode_string(s, out)
-    local count = #out
+    local count = out.n
+    out.n = count + 3
     out[count + 1] = '"'
-    out[count + 2] = text.to_utf8(s):gsub('[%c"\\]', escape)
+    if s:find('[%c"\\\128-\255]') then
+        out[count + 2] = text.to_utf8(s):gsub('[%c"\\]', escape)
+    else
+        out[count + 2] = s
+    end
     out[count + 3] = '"'
 end
 
@@ -78,10 +90,11 @@ local function array_length(value)
 end
 
 local function sorted_keys(value)
-    local keys, originals = {}, {}
+    local keys, originals, count = {}, {}, 0
     for key in pairs(value) do
         local name = type(key) == "string" and key or tostring(key)
-        keys[#keys + 1] = name
+        count = count + 1
+        keys[count] = name
         originals[name] = key
     end
     table.sort(keys)
@@ -92,7 +105,7 @@ local encode_value
 
 local function encode_table(value, out, path)
     if getmetatable(value) == RAW then
-        out[#out + 1] = value.text
+        put(out, value.text)
         return
     end
     if path.breathe then path.breathe() end
@@ -103,23 +116,23 @@ local function encode_table(value, out, path)
 
     local length = array_length(value)
     if length then
-        out[#out + 1] = "["
+        put(out, "[")
         for i = 1, length do
-            if i > 1 then out[#out + 1] = "," end
+            if i > 1 then put(out, ",") end
             if path.breathe and i % 1000 == 0 then path.breathe() end
             encode_value(value[i], out, path)
         end
-        out[#out + 1] = "]"
+        put(out, "]")
     else
-        out[#out + 1] = "{"
+        put(out, "{")
         local keys, originals = sorted_keys(value)
         for i, key in ipairs(keys) do
-            if i > 1 then out[#out + 1] = "," end
+            if i > 1 then put(out, ",") end
             encode_string(key, out)
-            out[#out + 1] = ":"
+            put(out, ":")
             encode_value(value[originals[key]], out, path)
         end
-        out[#out + 1] = "}"
+        put(out, "}")
     end
 
     path[value], path.depth = nil, path.depth - 1
@@ -128,18 +141,18 @@ end
 function encode_value(value, out, path)
     local kind = type(value)
     if value == nil or value == textutils.json_null then
-        out[#out + 1] = "null"
+        put(out, "null")
     elseif value == textutils.empty_json_array then
-        out[#out + 1] = "[]"
+        put(out, "[]")
     elseif kind == "table" then
         encode_table(value, out, path)
     elseif kind == "string" then
         if path.breathe and #value > LONG_TEXT then path.breathe() end
         encode_string(value, out)
     elseif kind == "number" then
-        out[#out + 1] = encode_number(value)
+        put(out, encode_number(value))
     elseif kind == "boolean" then
-        out[#out + 1] = tostring(value)
+        put(out, tostring(value))
     else
         encode_string("<" .. kind .. ">", out)
     end
@@ -151,9 +164,9 @@ end
 -- @tparam[opt] function breathe Called often; may wait (see @{ccfleet.breath}).
 -- @treturn string JSON in UTF-8, keys sorted.
 function json.encode(value, breathe)
-    local out = {}
+    local out = { n = 0 }
     encode_value(value, out, { depth = 0, breathe = breathe })
-    return table.concat(out)
+    return table.concat(out, "", 1, out.n)
 end
 
 -- Decoding -----------------------------------------------------------------------------------------------------

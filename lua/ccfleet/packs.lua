@@ -9,6 +9,9 @@ local packs = {}
 --- The names of the packs, as the setting `ccfleet.packs` takes them.
 packs.NAMES = { "turtle", "redstone", "peripheral", "inventory", "monitor" }
 
+-- Packs whose file the installer puts only on the computers that have this API.
+local ONLY_WITH = { turtle = "turtle" }
+
 local Rack = {}
 Rack.__index = Rack
 
@@ -40,7 +43,9 @@ end
 -- Something was attached or taken away.
 function Rack:_refresh()
     for _, name in ipairs(self._wanted) do
-        local fits = require("ccfleet.tools." .. name).fits(self._computer)
+        local api = ONLY_WITH[name]
+        local fits = (not api or self._computer[api] ~= nil)
+            and require("ccfleet.tools." .. name).fits(self._computer)
         if fits and not self._packs[name] then self:_add(name) end
         if not fits and self._packs[name] then self:_remove(name) end
     end

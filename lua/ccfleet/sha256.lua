@@ -1,6 +1,6 @@
 --- SHA-256 (FIPS 180-4) in plain Lua.
 --
--- Nothing here waits. Half a megabyte takes about a second on an idle machine, so bigger content is better not hashed in one go.
+-- Nothing here waits. Half a megabyte takes about a second on an idle machine; more is better not hashed in one go.
 --
 -- @module[kind=internal] ccfleet.sha256
 

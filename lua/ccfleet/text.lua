@@ -47,17 +47,18 @@ function text.to_utf8(s)
     if not bad then return s end
 
     s = text.flat(s)
-    local out, copied, position = {}, 0, bad
+    local out, count, copied, position = {}, 0, 0, bad
     while position do
         local stop = sequence_end(s, position)
         if not stop then
-            out[#out + 1] = s:sub(copied + 1, position - 1)
-            out[#out + 1] = latin1(s:byte(position))
+            out[count + 1] = s:sub(copied + 1, position - 1)
+            out[count + 2] = latin1(s:byte(position))
+            count = count + 2
             copied, stop = position, position
         end
         position = s:find("[\128-\255]", stop + 1)
     end
-    out[#out + 1] = s:sub(copied + 1)
+    out[count + 1] = s:sub(copied + 1)
     return table.concat(out)
 end
 

@@ -267,6 +267,7 @@ end
 
 local function run_board(board)
     local refresh_at, timer = 0, nil
+    board:draw()
     while true do
         if os.clock() >= refresh_at then
             local list, status = client.request("tasks"), client.request("status")

@@ -60,6 +60,21 @@ specs["json: escapes decode, surrogate pairs to one character"] = function()
     check.same(json.decode('"\\ud83d!"'), "\239\191\189!")
 end
 
+specs["json: a string ends at the first quote that no backslash hides, whatever escapes are in it"] = function()
+    local texts = {
+        '"', "\\", '\\"', '"\\', "\\\\", '\\\\"', "\n\\", 'a"b\\"c\\\\', "\1\\", "\1\"", "\\\"\31\\\\", "\\u0041", "\\n",
+    }
+    for _, one in ipairs(texts) do
+        for _, other in ipairs(texts) do
+            check.same(json.decode(json.encode({ one .. other, other })), { one .. other, other })
+        end
+    end
+    check.same(json.decode('"a\\\\\\u00e9\\\"\\/\\\\"'), 'a\\\195\169"/\\')
+    for _, broken in ipairs({ '"\\', '"\\"', '"\\\\\\"', '"\\\\\\x"', '"\\u12"', '"\\n\\q"' }) do
+        check.contains(select(2, json.decode(broken)), "malformed JSON at byte", broken)
+    end
+end
+
 specs["json: all kinds of values decode"] = function()
     local value = json.decode(' { "a" : [ 1 , -2.5e3 , true , false , null , "x" ] , "b" : null } ')
     check.same(value.a[2], -2500)

@@ -21,6 +21,11 @@ end
 
 specs["text: the checksum is Adler-32"] = function()
     check.same(text.checksum("Wikipedia"), "11e60398")
+    check.same({ text.checksum(""), text.checksum("a"), text.checksum("abc") }, { "00000001", "00620062", "024d0127" })
+    check.same({ text.checksum("abcd"), text.checksum("abcde") }, { "03d8018b", "05c801f0" })
+    -- Over one step, at every remainder.
+    local sums = { "68a50df3", "77970ef2", "87880ff1", "987810f0" }
+    for i = 1, 4 do check.same(text.checksum(("\255"):rep(65534 + i)), sums[i]) end
 end
 
 specs["text: addresses are percent-encoded"] = function()

@@ -150,3 +150,82 @@ fn ctrl_c_says_under_which_task_the_call_goes_on() {
     assert_eq!(status.code(), Some(130), "{said}");
     assert!(said.contains(&task), "{said}");
 }
+
+#[test]
+fn a_tool_that_is_written_lives_from_draft_to_active_and_is_a_draft_again_when_its_file_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, disks) = (dir.path().join("data"), dir.path().join("computers"));
+    let data = data.to_str().unwrap();
+    let mut server = Program::start(&["serve", "--bind", "127.0.0.1:0", "--data", data], &[]);
+    let line = server.wait_for_line("listens on http://", WITHIN);
+    let address = line.rsplit("http://").next().unwrap().trim().to_owned();
+    let url = format!("ws://{address}/ws");
+    let sim = ["sim", "--server", &url, "--dir", disks.to_str().unwrap()];
+    let mut sim = Program::start(&sim, &[]);
+    sim.wait_for_line("is connected", WITHIN);
+    let api = Api::new(&address);
+    let call = |tool: &str, args: serde_json::Value| {
+        let body = serde_json::json!({"command": format!("sim-1/{tool}"), "args": args});
+        api.post("/api/v1/tools/call", &body)
+    };
+    // The server hears of a tool's state from the computer and from the call, in either order.
+    let state = |wanted: &str| {
+        wait_until(wanted, WITHIN, || {
+            let list = api.get("/api/v1/computers")?;
+            let tools = list["items"][0]["tools"].as_array()?;
+            let hello = tools.iter().find(|tool| tool["name"] == "greet")?;
+            (hello["state"] == wanted).then_some(())
+        });
+    };
+    wait_until("ready", WITHIN, || {
+        let list = api.get("/api/v1/computers")?;
+        (list["items"][0]["state"] == "ready").then_some(())
+    });
+    let source = |word: &str| {
+        format!(
+            "return {{ name = \"greet\", description = \"greets\", effect = \"read\", args = {{ type = \"object\" }}, \
+             handler = function() return {{ says = \"{word}\" }} end }}"
+        )
+    };
+    let write = serde_json::json!({"name": "greet", "source": source("hello")});
+    let (status, written) = call("tool_write", write);
+    assert_eq!(
+        (status, &written["outcome"]),
+        (200, &"done".into()),
+        "{written}"
+    );
+    state("draft");
+    let (status, refused) = call("greet", serde_json::json!({}));
+    assert_eq!(
+        (status, &refused["code"]),
+        (409, &"tool_draft".into()),
+        "{refused}"
+    );
+
+    let name = serde_json::json!({"name": "greet"});
+    let (_, tested) = call("tool_test", name.clone());
+    assert_eq!(tested["result"]["passed"], true, "{tested}");
+    let (_, activated) = call("tool_activate", name);
+    assert_eq!(activated["result"]["state"], "active", "{activated}");
+    state("active");
+    let (status, greeted) = call("greet", serde_json::json!({}));
+    assert_eq!(
+        (status, &greeted["result"]["says"]),
+        (200, &"hello".into()),
+        "{greeted}"
+    );
+
+    // Somebody writes the file by other means: nobody has tested that.
+    let file = activated["result"]["file"].as_str();
+    let file = file.or(written["result"]["file"].as_str()).unwrap();
+    let changed = serde_json::json!({"path": file, "content": source("goodbye")});
+    assert_eq!(call("fs_write", changed).0, 200);
+    assert_eq!(call("tools_reload", serde_json::json!({})).0, 200);
+    state("draft");
+    let (status, refused) = call("greet", serde_json::json!({}));
+    assert_eq!(
+        (status, &refused["code"]),
+        (409, &"tool_draft".into()),
+        "{refused}"
+    );
+}

@@ -164,9 +164,10 @@ impl Router {
         // A tool that its own computer ever had never leaves it; for one alone that a named computer has, nobody else
         // is needed.
         let elsewhere = |tool: &str| {
-            let mut seen = whole.values();
-            !own.as_ref().is_some_and(|own| own.ever_owned(tool))
-                && !(wants.one_tool().is_some() && seen.any(|c| c.tools().active(tool).is_some()))
+            let stays = own.as_ref().is_some_and(|own| own.ever_owned(tool));
+            let has = |cell: &Arc<ComputerCell>| cell.tools().active(tool).is_some();
+            let found = wants.one_tool().is_some() && whole.values().any(has);
+            !stays && !found
         };
         for tool in self.names(wants, elsewhere) {
             if let Some(owners) = self.index.owners(&tool) {
