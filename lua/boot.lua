@@ -8,24 +8,25 @@
 
 local HOME = "/.ccfleet"
 local CRASH_PAUSE_SECONDS = 15
+local INCOMPLETE = "/ccfleet is not complete; install it again: wget run http://HOST:PORT/install.lua"
 
 local slots = dofile(fs.combine(HOME, "slots.lua"))
 local versions = slots.new(fs)
 
 -- Wait, whatever is typed meanwhile: Ctrl+T is meant for the shell. Returns early if `control` says so.
 local function pause(seconds, control)
-    local deadline = os.clock() + seconds
-    while os.clock() < deadline and not control.quit do
-        os.startTimer(math.max(0.05, deadline - os.clock()))
-        os.pullEventRaw()
-    end
+    local timer, deadline = os.startTimer(seconds), os.clock() + seconds
+    repeat
+        local event, which = os.pullEventRaw()
+        -- The timer is lost if the queue is full; then the clock counts at the next event.
+    until control.quit or event == "timer" and which == timer or os.clock() >= deadline
 end
 
 -- A complete version in place, and its start counted. Returns its number, or nil and what is wrong.
 local function prepare()
     local ok, version = pcall(versions.recover, versions)
     if not ok then return nil, "cannot prepare /ccfleet: " .. tostring(version) end
-    if not version then return nil, "/ccfleet is not complete; install it again: wget run http://HOST:PORT/install.lua" end
+    if not version then return nil, INCOMPLETE end
     local began, given_up = pcall(versions.begin, versions)
     if not began then return version end
     return versions:whole(slots.LIVE), nil, given_up
@@ -100,7 +101,10 @@ end
 if ... == "host" then
     serve_in_tab()
 else
-    pcall(versions.recover, versions)
+    local ok, version = pcall(versions.recover, versions)
+    if not ok or not version then
+        return printError(ok and INCOMPLETE or tostring(version))
+    end
     prepare_shell()
     if multishell and shell.openTab then
         shell.openTab(HOME .. "/boot.lua", "host")

@@ -91,29 +91,37 @@ local function must_get(path)
     return body
 end
 
--- What the installer itself needs of the library.
-local NEEDED = { "sha256", "files", "slots", "fetch", "update", "setup", "client", "membership" }
-
-local function load_module(name, source)
+-- Fetch a module of the library and check it against the list. The one that checks checks itself, too.
+local function fetch_module(hashes, name)
+    local path = name:gsub("%.", "/") .. ".lua"
+    if not hashes[path] then return nil end
+    local source = must_get("/lua/" .. path)
     local env = setmetatable({ require = require, package = package, shell = shell }, { __index = _G })
-    local module, err = load(source, "@" .. name, "t", env)
-    if not module then give_up(("%s is no program: %s"):format(name, err)) end
-    package.loaded["ccfleet." .. name] = nil
-    package.preload["ccfleet." .. name] = module
+    local module, err = load(source, "@" .. path, "t", env)
+    if not module then give_up(("%s is no program: %s"):format(path, err)) end
+    -- Anything else is loaded only after the hash is known to be right.
+    local sha256 = name == "ccfleet.sha256" and module() or require("ccfleet.sha256")
+    if sha256.hex(source) ~= hashes[path] then
+        give_up(path .. " did not arrive as the server's list says", "Nothing was changed; run this again.")
+    end
+    return module
 end
 
--- The library's own modules, checked against the list. The one that checks checks itself, too.
-local function load_library(manifest)
+-- Until it is installed the library comes from the server, module by module as it is needed.
+local function borrow_library(manifest)
     local hashes = {}
     for _, entry in ipairs(manifest.files) do hashes[entry.path] = entry.sha256 end
-    for _, name in ipairs(NEEDED) do
-        local path = ("ccfleet/%s.lua"):format(name)
-        local source = must_get("/lua/" .. path)
-        load_module(name, source)
-        if require("ccfleet.sha256").hex(source) ~= hashes[path] then
-            give_up(path .. " did not arrive as the server's list says", "Nothing was changed; run this again.")
-        end
+    for name in pairs(package.loaded) do
+        if name:find("^ccfleet%.") then package.loaded[name] = nil end
     end
+    setmetatable(package.preload, {
+        __index = function(_, name) return name:find("^ccfleet%.") and fetch_module(hashes, name) or nil end,
+    })
+end
+
+local function use_installed_library()
+    setmetatable(package.preload, nil)
+    package.path = "/ccfleet/?.lua;/ccfleet/?/init.lua;" .. package.path
 end
 
 local function fetch_manifest()
@@ -236,7 +244,6 @@ end
 
 local function start(options)
     local client = require("ccfleet.client")
-    package.path = "/ccfleet/?.lua;/ccfleet/?/init.lua;" .. package.path
     if client.has_host() then
         if client.request("restart") then
             sleep(1)
@@ -256,7 +263,7 @@ local function start(options)
 end
 
 local function uninstall()
-    load_library(fetch_manifest())
+    borrow_library(fetch_manifest())
     for _, text in ipairs(require("ccfleet.setup").uninstall(fs)) do say(text) end
     say("Reboot to end the host that still runs.")
 end
@@ -273,11 +280,12 @@ local function main(arguments)
     end
     say("ccfleet from " .. SERVER)
     complete(options)
-    load_library(fetch_manifest())
+    borrow_library(fetch_manifest())
     local versions = require("ccfleet.slots").new(fs)
     local version = download(versions)
     save_settings(options)
     put_in_place(options, versions)
+    use_installed_library()
     say(("Installed version %s in /ccfleet."):format(version))
     start(options)
 end

@@ -12,7 +12,7 @@ Board.__index = Board
 --- @tparam table target A terminal: a monitor, a window or `term.current()`.
 -- @tparam[opt] string monitor The monitor's name, if it is one.
 function Board.new(target, monitor)
-    return setmetatable({ _target = target, _monitor = monitor, _tasks = {}, _top = 1, _head = "ccfleet" }, Board)
+    return setmetatable({ _target = target, _monitor = monitor, _tasks = {}, _top = 1, _head = "ccfleet ..." }, Board)
 end
 
 local RANK = { waiting_for_user = 1, running = 2, waiting_for_command = 2, queued = 3, sleeping = 4 }
@@ -38,6 +38,7 @@ function Board:update(tasks, questions, status)
         if asked[task.task_id] and not screen.is_ended(task.status) then self._tasks[i].status = "waiting_for_user" end
     end
     table.sort(self._tasks, before)
+    self._is_known = true
     self._head = status.is_connected and ("%s  %d tasks"):format(status.client_id, #tasks)
         or ("%s  offline"):format(tostring(status.client_id))
     self:_clamp()
@@ -99,7 +100,9 @@ function Board:draw()
     end
     local _, height = target.getSize()
     for rest = y, height do self:_line(rest, colours.white, colours.black, "") end
-    if not self._tasks[1] then self:_line(3, colours.lightGrey, colours.black, " No tasks yet. fleet ask \"...\"") end
+    if self._is_known and not self._tasks[1] then
+        self:_line(3, colours.lightGrey, colours.black, " No tasks yet. fleet ask \"...\"")
+    end
 end
 
 -- Events -------------------------------------------------------------------------------------------------------

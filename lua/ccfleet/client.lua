@@ -4,7 +4,11 @@
 -- @module[kind=internal] ccfleet.client
 
 local HOST_SECONDS = 0.5
+-- Where a host starts at boot there is one, most likely, and only busy.
+local BOOTED_HOST_SECONDS = 3
 local ANSWER_SECONDS = 12
+
+local STARTUP = require("ccfleet.setup").STARTUP
 
 local client = {}
 
@@ -29,7 +33,8 @@ end
 
 --- Whether a host runs on this computer and answers.
 function client.has_host()
-    return exchange("ping", nil, HOST_SECONDS) == true
+    if exchange("ping", nil, HOST_SECONDS) then return true end
+    return fs.exists(STARTUP) and exchange("ping", nil, BOOTED_HOST_SECONDS) == true
 end
 
 --- Ask the host for something.

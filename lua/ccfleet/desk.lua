@@ -8,8 +8,8 @@
 
 local MAX_OPEN = 16
 local ANSWER_SECONDS = 10
--- `stop` has no answer of its own: a refusal comes within this time, or it was taken.
-local REFUSAL_SECONDS = 1
+-- How long a status waits to learn the latency.
+local PONG_SECONDS = 1
 -- Texts in lists are for a screen.
 local MAX_TEXT = 200
 local MAX_TASKS = 50
@@ -101,7 +101,7 @@ function OPS.status(desk, id)
     end)
     if not asked then return desk:_answer(id, true, state) end
     -- Without a pong the rest is told all the same.
-    desk:_wait(id, REFUSAL_SECONDS, function() desk:_answer(id, true, state) end)
+    desk:_wait(id, PONG_SECONDS, function() desk:_answer(id, true, state) end)
 end
 
 function OPS.create_task(desk, id, args)
@@ -175,10 +175,11 @@ end
 
 local function order(method)
     return function(desk, id, args)
-        local ok, err = desk._fleet[method](desk._fleet, args.scope)
-        if not ok then return desk:_answer(id, false, err) end
-        desk:_wait(id, REFUSAL_SECONDS, function() desk:_answer(id, true) end)
-        desk._open[id].hears_errors = true
+        local ok, problem = desk._fleet[method](desk._fleet, args.scope, function(done, err, code)
+            desk:_settle(id, done == true, err, code)
+        end)
+        if not ok then return desk:_answer(id, false, problem) end
+        desk:_wait_for_server(id)
     end
 end
 
@@ -215,10 +216,6 @@ end
 function Desk:handle(event)
     if event[1] == "ccfleet_request" then
         self:_take(event[2], event[3], event[4])
-    elseif event[1] == "ccfleet_error" then
-        for id, request in pairs(self._open) do
-            if request.hears_errors then self:_answer(id, false, event[2], event[3]) end
-        end
     end
     self:tick(self._platform.clock())
 end

@@ -37,6 +37,9 @@ local DEFAULT_STATE_DIR = "/.ccfleet"
 -- How late a timer may be before it counts as lost: a full event queue swallows timers without a word.
 local TIMER_GRACE_SECONDS = 1
 local MAX_IDLE_SECONDS = 5
+-- Pings whose pong is awaited; an older one is forgotten.
+local MAX_PINGS = 16
+local UNKNOWN = { unknown_type = true, unsupported = true }
 
 local ccfleet = {
     --- Version of this library.
@@ -49,6 +52,8 @@ local ccfleet = {
 -- @type Fleet
 local Fleet = {}
 Fleet.__index = Fleet
+-- What it can do about tools and about watching is in a file of its own.
+for name, method in pairs(require("ccfleet.fleet_tools")) do Fleet[name] = method end
 
 -- Unique for each start of the program; the server tells a reconnect from a restart by it.
 local function new_boot_id(platform)
@@ -64,6 +69,8 @@ local function check_options(options)
     field(options, "state_dir", "string", "nil")
     field(options, "entry_log", "string", "nil")
     field(options, "log", "string", "nil")
+    field(options, "log_bytes", "number", "nil")
+    field(options, "log_files", "number", "nil")
     field(options, "on_log", "function", "nil")
     field(options, "platform", "table", "nil")
     field(options, "library_version", "string", "nil")
@@ -83,7 +90,8 @@ end
 --  - `groups` (list of strings, optional): groups that calls can be addressed to;
 --  - `state_dir` (string, optional, `/.ccfleet`): where receipts are kept; one folder a program;
 --  - `entry_log` (string, optional): a file that gets a line before each handler is entered;
---  - `log` (string, optional): a file to log to;
+--  - `log` (string, optional): a file to log to; `log_bytes` (32768) is how big it gets before it is turned over,
+--    `log_files` (2) how many old ones stay;
 --  - `on_log` (function, optional): gets each log line as `function(level, line)`;
 --  - `library_version` (string, optional): what the server is told; the installer's version with its build;
 --  - `platform` (table, optional): stands in for the computer's own functions; for tests.
@@ -92,8 +100,11 @@ function ccfleet.new(options)
     expect(1, options, "table")
     check_options(options)
     local platform = options.platform or require("ccfleet.platform")
-    local self = setmetatable({ _platform = platform, _is_running = false }, Fleet)
-    self._log = Log.new({ platform = platform, path = options.log, sink = options.on_log })
+    local self = setmetatable({ _platform = platform, _is_running = false, _listeners = {} }, Fleet)
+    self._log = Log.new({
+        platform = platform, path = options.log, sink = options.on_log,
+        max_bytes = options.log_bytes, max_files = options.log_files,
+    })
     self._runner = Runner.new()
     self._toolbox = Toolbox.new()
     self._receipts = Receipts.open(platform.fs, options.state_dir or DEFAULT_STATE_DIR)
@@ -148,9 +159,9 @@ function Fleet:_on_ready(welcome)
 end
 
 function Fleet:_on_lost(reason, code, was_ready)
-    self._ping = nil
+    self._pings = nil
     self._last_problem = { text = tostring(reason), code = code }
-    self._tasks:forget_queries()
+    self._tasks:forget_queries("the connection was lost", "offline")
     if was_ready then self._platform.queue_event("ccfleet_disconnected", reason, code) end
 end
 
@@ -159,76 +170,9 @@ function Fleet:_on_error(message)
     self._log:error("server: %s%s", tostring(message.error), hint)
     self._last_problem = { text = tostring(message.error), code = message.code }
     local is_ours = message.request_id and self._tasks:refused(message)
+    -- A server that does not know a question says so without saying which.
+    if not is_ours and UNKNOWN[message.code] then self._tasks:forget_queries(message.error, message.code) end
     if not is_ours then self._platform.queue_event("ccfleet_error", tostring(message.error), message.code) end
-end
-
--- Tools --------------------------------------------------------------------------------------------------------
-
---- Offer a tool, or replace one.
---
--- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
--- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
--- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
--- `context:progress(fraction, message)` tells how far it is; `context:remaining_ms()` how long it may still take, nil
--- if nobody has set a limit.
--- @tparam[opt] table spec
---
---  - `description` (string): what the tool does, for the model;
---  - `args_schema` (table): JSON Schema of the arguments, checked before the handler is entered;
---  - `effect` (string): `read` changes nothing, `idempotent` may be repeated, `effect` (the default) is entered at most
---    once a call;
---  - `result` (string): what the result holds, in words;
---  - `timeout_ms` (number), `verify` (name of a `read` tool that tells whether a call happened), `tool_version`;
---  - `state` (string): a `draft` is told to the server but can be called by nobody.
--- @treturn boolean|nil true, or nil and what is wrong.
-function Fleet:register(name, handler, spec)
-    expect(1, name, "string")
-    expect(2, handler, "function")
-    expect(3, spec, "table", "nil")
-    local tool, err = self._toolbox:add(name, handler, spec or {})
-    if not tool then return nil, err end
-    -- Without a connection `hello` tells it.
-    self._session:send({ type = "register_commands", commands = json.array({ Toolbox.describe(tool) }) })
-    return true
-end
-
---- Whether there is a tool of this name.
-function Fleet:has_tool(name)
-    return self._toolbox:get(name) ~= nil
-end
-
---- Have functions called when the handler of a call is entered and when the call has ended. They must not wait.
---
--- @tparam table watcher `entered(call)` and `ended(call)`; a call has `call_id`, `command`, `args`, `effect`.
-function Fleet:watch_calls(watcher)
-    expect(1, watcher, "table")
-    self._calls:watch(watcher)
-end
-
---- Whether the program ended in the middle of a call that changes something, the last time.
-function Fleet:was_interrupted()
-    return self._receipts.was_interrupted
-end
-
---- Write a line to the log.
---
--- @tparam string level `info`, `warn` or `error`.
--- @tparam string line The line.
-function Fleet:log(level, line)
-    expect(1, level, "string")
-    expect(2, line, "string")
-    self._log[level](self._log, "%s", line)
-end
-
---- Withdraw a tool.
---
--- @tparam string name The tool.
--- @treturn boolean Whether there was one.
-function Fleet:unregister(name)
-    expect(1, name, "string")
-    if not self._toolbox:remove(name) then return false end
-    self._session:send({ type = "unregister_commands", names = json.array({ name }) })
-    return true
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------
@@ -287,26 +231,40 @@ end
 function Fleet:query_tasks(on_answer, task_id)
     expect(1, on_answer, "function")
     expect(2, task_id, "string", "nil")
-    return self._tasks:query({ task_id = task_id }, on_answer)
+    local request_id, err = self._tasks:ask({ type = "task_query", task_id = task_id }, on_answer)
+    if not request_id then return nil, err end
+    return true
+end
+
+function Fleet:_order(message, on_answer)
+    local request_id, err = self._tasks:ask(message, on_answer or function() end)
+    if not request_id then return nil, err end
+    -- The server answers refusals only, but it carries an order out before it reads on: the pong is the answer.
+    self:ping(function() self._tasks:carried_out(request_id) end)
+    return true
 end
 
 --- Have the server stop this computer: its running calls are cancelled and no new one comes, until
 -- @{Fleet:resume_calls}. Tasks wait.
 --
 -- @tparam[opt="own"] string scope `own`, or `fleet` for all computers where the token may.
+-- @tparam[opt] function on_answer Gets true when it is done, or nil, the error and its code. Must not wait.
 -- @treturn boolean|nil true if the order is on its way, or nil and the reason.
-function Fleet:stop_calls(scope)
+function Fleet:stop_calls(scope, on_answer)
     expect(1, scope, "string", "nil")
-    return self._session:send({ type = "stop", scope = scope or "own" })
+    expect(2, on_answer, "function", "nil")
+    return self:_order({ type = "stop", scope = scope or "own" }, on_answer)
 end
 
 --- Let calls come again after @{Fleet:stop_calls}.
 --
 -- @tparam[opt="own"] string scope As for @{Fleet:stop_calls}.
+-- @tparam[opt] function on_answer As for @{Fleet:stop_calls}.
 -- @treturn boolean|nil true if the order is on its way, or nil and the reason.
-function Fleet:resume_calls(scope)
+function Fleet:resume_calls(scope, on_answer)
     expect(1, scope, "string", "nil")
-    return self._session:send({ type = "resume", scope = scope or "own" })
+    expect(2, on_answer, "function", "nil")
+    return self:_order({ type = "resume", scope = scope or "own" }, on_answer)
 end
 
 --- Measure how long the server takes to answer.
@@ -316,16 +274,22 @@ end
 function Fleet:ping(on_pong)
     expect(1, on_pong, "function")
     local sent_ms = self._platform.epoch_ms()
-    -- One at a time; an answer to an earlier one is not taken for this one's.
-    self._ping = { nonce = ("%.0f"):format(sent_ms), sent_ms = sent_ms, on_pong = on_pong }
-    return self._session:send({ type = "ping", nonce = self._ping.nonce })
+    self._ping_count = (self._ping_count or 0) + 1
+    local nonce = ("%.0f-%d"):format(sent_ms, self._ping_count)
+    local pings = self._pings or {}
+    self._pings = pings
+    table.insert(pings, { nonce = nonce, sent_ms = sent_ms, on_pong = on_pong })
+    if #pings > MAX_PINGS then table.remove(pings, 1) end
+    return self._session:send({ type = "ping", nonce = nonce })
 end
 
 function Fleet:_on_pong(message)
-    local ping = self._ping
-    if not ping or message.nonce ~= ping.nonce then return end
-    self._ping = nil
-    ping.on_pong(self._platform.epoch_ms() - ping.sent_ms)
+    for i, ping in ipairs(self._pings or {}) do
+        if ping.nonce == message.nonce then
+            table.remove(self._pings, i)
+            return ping.on_pong(self._platform.epoch_ms() - ping.sent_ms)
+        end
+    end
 end
 
 --- How this computer's membership stands, for people.
@@ -363,17 +327,6 @@ function Fleet:world_event(name, data)
     return self._session:send({ type = "world_event", name = name, data = data })
 end
 
---- Write a line to the fleet's log.
---
--- @tparam string level `info`, `warn` or `error`.
--- @tparam string line The text.
-function Fleet:log(level, line)
-    expect(1, level, "string")
-    expect(2, line, "string")
-    -- As an argument: the line may hold what a format string does not.
-    self._log[level](self._log, "%s", line)
-end
-
 --- Whether the server has welcomed this computer and the connection stands.
 function Fleet:is_connected()
     return self._session:is_ready()
@@ -408,6 +361,7 @@ function Fleet:handle(event)
     if event[1] == "timer" and event[2] == self._timer then
         self._timer = nil
     elseif not self._session:handle(event) then
+        self:_tell_listeners(event)
         self._runner:dispatch(event)
     end
     self:_tick()

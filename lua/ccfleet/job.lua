@@ -19,6 +19,23 @@ local STEPS_BETWEEN_LOOKS = 100000
 local Job = {}
 Job.__index = Job
 
+--- What `terminate` is called on its way from a job to itself.
+Job.OWN_TERMINATE = "ccfleet_terminate"
+
+--- For the field `around`. Nobody can tell a queued `terminate` from Ctrl+T, so a program or tool that queues one would
+-- end the host: it is kept for the job alone. What a program starts gets the computer's own `os`, so the change is made
+-- there, for as long as the job runs.
+function Job.with_own_terminate(run)
+    local queue = os.queueEvent
+    local function queue_own(name, ...)
+        return queue(name == "terminate" and Job.OWN_TERMINATE or name, ...)
+    end
+    os.queueEvent = queue_own -- luacheck: ignore 122
+    run()
+    -- One that the job has put there stays.
+    if os.queueEvent == queue_own then os.queueEvent = queue end -- luacheck: ignore 122
+end
+
 -- The job that runs now; one may run inside of another.
 local running
 
@@ -68,10 +85,16 @@ function Job:_note(ok, ...)
     end
 end
 
---- Run until the next wait or the end.
+--- Run until the next wait or the end. If the job has a field `around`, that is called with the function that does it.
 --
 -- @param ... The event; nothing at the first time.
 function Job:resume(...)
+    if not self.around then return self:_resume(...) end
+    local event = pack(...)
+    self.around(function() self:_resume(unpack(event, 1, event.n)) end)
+end
+
+function Job:_resume(...)
     local outer, outer_job = term.redirect(self._terminal), running
     running, self._runs_since = self, now_ms()
     local started_ms = self._runs_since

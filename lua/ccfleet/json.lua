@@ -17,6 +17,8 @@ local json = {}
 
 -- Deeper values are cut: JSON readers stop at about 128 levels, and Lua's own stack ends too.
 local MAX_DEPTH = 100
+-- Texts from so many bytes on are worth a breath each.
+local LONG_TEXT = 4096
 
 local ARRAY = { __name = "json array" }
 
@@ -45,16 +47,30 @@ local function escape(char)
     return ESCAPES[char] or ("\\u%04x"):format(char:byte())
 end
 
--- Pieces go to `out` one by one: thousands of strings made by `..` bring CraftOS-PC's collector to a halt.
+-- Pieces go to `out` one by one: thousands of strings made by `..` bring CraftOS-PC's collector to a halt. They are
+-- counted in `out.n`, because `#` looks for the end of the list: on CC: Tweaked that takes most of the time.
+local function put(out, piece)
+    local count = out.n + 1
+    out.n = count
+    out[count] = piece
+end
+
 local function encode_string(s, out)
-    local count = #out
+    local count = out.n
+    out.n = count + 3
     out[count + 1] = '"'
-    out[count + 2] = text.to_utf8(s):gsub('[%c"\\]', escape)
+    if s:find('[%c"\\\128-\255]') then
+        out[count + 2] = text.to_utf8(s):gsub('[%c"\\]', escape)
+    else
+        out[count + 2] = s
+    end
     out[count + 3] = '"'
 end
 
 local function encode_number(n)
     if n ~= n or n == math.huge or n == -math.huge then return "null" end
+    -- Minus zero would be a number with a fraction to readers that tell them from whole ones.
+    if n == 0 then return "0" end
     if n % 1 == 0 and n > -2 ^ 53 and n < 2 ^ 53 then return ("%.0f"):format(n) end
     local short = ("%.14g"):format(n)
     return tonumber(short) == n and short or ("%.17g"):format(n)
@@ -74,10 +90,11 @@ local function array_length(value)
 end
 
 local function sorted_keys(value)
-    local keys, originals = {}, {}
+    local keys, originals, count = {}, {}, 0
     for key in pairs(value) do
         local name = type(key) == "string" and key or tostring(key)
-        keys[#keys + 1] = name
+        count = count + 1
+        keys[count] = name
         originals[name] = key
     end
     table.sort(keys)
@@ -88,7 +105,7 @@ local encode_value
 
 local function encode_table(value, out, path)
     if getmetatable(value) == RAW then
-        out[#out + 1] = value.text
+        put(out, value.text)
         return
     end
     if path.breathe then path.breathe() end
@@ -99,23 +116,23 @@ local function encode_table(value, out, path)
 
     local length = array_length(value)
     if length then
-        out[#out + 1] = "["
+        put(out, "[")
         for i = 1, length do
-            if i > 1 then out[#out + 1] = "," end
+            if i > 1 then put(out, ",") end
             if path.breathe and i % 1000 == 0 then path.breathe() end
             encode_value(value[i], out, path)
         end
-        out[#out + 1] = "]"
+        put(out, "]")
     else
-        out[#out + 1] = "{"
+        put(out, "{")
         local keys, originals = sorted_keys(value)
         for i, key in ipairs(keys) do
-            if i > 1 then out[#out + 1] = "," end
+            if i > 1 then put(out, ",") end
             encode_string(key, out)
-            out[#out + 1] = ":"
+            put(out, ":")
             encode_value(value[originals[key]], out, path)
         end
-        out[#out + 1] = "}"
+        put(out, "}")
     end
 
     path[value], path.depth = nil, path.depth - 1
@@ -124,17 +141,18 @@ end
 function encode_value(value, out, path)
     local kind = type(value)
     if value == nil or value == textutils.json_null then
-        out[#out + 1] = "null"
+        put(out, "null")
     elseif value == textutils.empty_json_array then
-        out[#out + 1] = "[]"
+        put(out, "[]")
     elseif kind == "table" then
         encode_table(value, out, path)
     elseif kind == "string" then
+        if path.breathe and #value > LONG_TEXT then path.breathe() end
         encode_string(value, out)
     elseif kind == "number" then
-        out[#out + 1] = encode_number(value)
+        put(out, encode_number(value))
     elseif kind == "boolean" then
-        out[#out + 1] = tostring(value)
+        put(out, tostring(value))
     else
         encode_string("<" .. kind .. ">", out)
     end
@@ -146,9 +164,9 @@ end
 -- @tparam[opt] function breathe Called often; may wait (see @{ccfleet.breath}).
 -- @treturn string JSON in UTF-8, keys sorted.
 function json.encode(value, breathe)
-    local out = {}
+    local out = { n = 0 }
     encode_value(value, out, { depth = 0, breathe = breathe })
-    return table.concat(out)
+    return table.concat(out, "", 1, out.n)
 end
 
 -- Decoding -----------------------------------------------------------------------------------------------------
@@ -167,6 +185,9 @@ local function utf8_char(code)
     if code < 0x10000 then return string.char(224 + math.floor(code / 4096)) .. last_two end
     return string.char(240 + math.floor(code / 262144), 128 + math.floor(code / 4096) % 64) .. last_two
 end
+
+local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
+local LETTER_U = 117
 
 local UNESCAPES = {
     ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t",
@@ -190,30 +211,47 @@ local function decode_unicode_escape(s, position)
     return "\239\191\189", position + 6
 end
 
+-- A piece of a string without `\u`.
+local function unescape(piece)
+    return (piece:gsub("\\(.)", UNESCAPES))
+end
+
+-- Where the string ends and where its `\u` escapes are. Makes no strings: hundreds of thousands of small ones bring
+-- CraftOS-PC to a halt.
+local function scan_string(s, position)
+    local unicode
+    while true do
+        local stop = s:find('["\\]', position)
+        if not stop then malformed(position, "string without end") end
+        if s:byte(stop) == QUOTE then return stop, unicode end
+        local kind = s:byte(stop + 1)
+        if kind == LETTER_U then
+            unicode = unicode or {}
+            unicode[#unicode + 1] = stop
+        elseif not kind or not UNESCAPES[string.char(kind)] then
+            malformed(stop, "bad escape")
+        end
+        position = stop + 2
+    end
+end
+
 -- `position` is that of the first character after the opening quote.
 local function decode_string(s, position)
     -- Mostly there is nothing to be undone in it.
     local plain, after = s:match('^([^"\\]*)"()', position)
     if plain then return plain, after end
+    local stop, unicode = scan_string(s, position)
+    if not unicode then return unescape(s:sub(position, stop - 1)), stop + 1 end
     local out = {}
-    while true do
-        local stop = s:find('["\\]', position)
-        if not stop then malformed(position, "string without end") end
-        local piece = s:sub(position, stop - 1)
-        if s:byte(stop) == 34 then
-            out[#out + 1] = piece
-            return table.concat(out), stop + 1
-        end
-
-        out[#out + 1] = piece
-        local kind = s:sub(stop + 1, stop + 1)
-        if kind == "u" then
-            out[#out + 1], position = decode_unicode_escape(s, stop)
-        else
-            out[#out + 1] = UNESCAPES[kind] or malformed(stop, "bad escape")
-            position = stop + 2
+    for _, at in ipairs(unicode) do
+        -- The second half of a pair has been read with the first.
+        if at >= position then
+            out[#out + 1] = unescape(s:sub(position, at - 1))
+            out[#out + 1], position = decode_unicode_escape(s, at)
         end
     end
+    out[#out + 1] = unescape(s:sub(position, stop - 1))
+    return table.concat(out), stop + 1
 end
 
 local SPACE = { [32] = true, [9] = true, [13] = true, [10] = true }
@@ -223,8 +261,6 @@ local function skip_space(s, position)
     if not SPACE[s:byte(position)] then return position end
     return s:find("[^ \t\r\n]", position) or #s + 1
 end
-
-local QUOTE, COMMA, COLON, BRACKET, BRACKET_END, BRACE, BRACE_END = 34, 44, 58, 91, 93, 123, 125
 
 local decode_value
 

@@ -2,15 +2,9 @@
 --
 -- @module[kind=internal] ccfleet.membership
 
-local membership = {}
+local host_options = require("ccfleet.options")
 
-local function groups_from_settings()
-    local groups = settings.get("ccfleet.groups")
-    if type(groups) == "table" then return groups end
-    local list = {}
-    for name in tostring(groups or ""):gmatch("[^,%s]+") do table.insert(list, name) end
-    return list
-end
+local membership = {}
 
 --- Options for @{ccfleet.new}, from the settings where they are not given.
 --
@@ -18,6 +12,7 @@ end
 -- @treturn table The same table, filled.
 function membership.options(options)
     options = options or {}
+    host_options.define(settings)
     local label = os.getComputerLabel()
     options.url = options.url or settings.get("ccfleet.url")
     options.client_id = options.client_id or settings.get("ccfleet.client_id")
@@ -26,7 +21,9 @@ function membership.options(options)
     options.label = options.label or settings.get("ccfleet.label") or label
     options.log = options.log or settings.get("ccfleet.log")
     options.entry_log = options.entry_log or settings.get("ccfleet.entry_log")
-    if not options.groups or not options.groups[1] then options.groups = groups_from_settings() end
+    if not options.groups or not options.groups[1] then
+        options.groups = host_options.list(settings, "ccfleet.groups") or {}
+    end
     return options
 end
 

@@ -16,6 +16,7 @@ options.SETTINGS = {
     ["ccfleet.log_bytes"] = { type = "number", default = 32768, description = "How big the log gets before it is turned." },
     ["ccfleet.log_files"] = { type = "number", default = 2, description = "How many old logs are kept." },
     ["ccfleet.entry_log"] = { type = "string", description = "File that gets a line before each tool is entered." },
+    ["ccfleet.auto_update"] = { type = "boolean", default = true, description = "Whether the host updates itself." },
     ["ccfleet.tools_dir"] = { type = "string", default = "/tools", description = "Folder of your own tools." },
     ["ccfleet.tool_versions"] = { type = "number", default = 10, description = "Versions kept of each tool file." },
     ["ccfleet.http_hosts"] = { description = "Hosts that http_request may reach, with commas; * is anything." },

@@ -19,8 +19,6 @@ local REPORT_MS, REPORT_SHARE = 1000, 0.25
 -- A timer that is so late means that the computer stood still (an emulator that was suspended), and a program is not to
 -- blame for that.
 local STOOD_STILL_SECONDS = 1
--- What `terminate` is called on its way from a program to itself.
-local OWN_TERMINATE = "ccfleet_terminate"
 
 local programs = {}
 
@@ -41,29 +39,17 @@ local function shell_for(shell, path)
     }, { __index = shell })
 end
 
--- Nobody can tell a queued `terminate` from Ctrl+T, so a program that queues one would end the host: it is kept for the
--- program alone.
-local function os_for_program()
-    local own = {}
-    for name, value in pairs(os) do own[name] = value end
-    function own.queueEvent(name, ...)
-        return os.queueEvent(name == "terminate" and OWN_TERMINATE or name, ...)
-    end
-    return own
-end
-
 local function environment(shell, path, arguments, globals)
     local env = setmetatable({}, { __index = _G })
     env.shell = shell_for(shell, path)
     env.multishell = multishell
     env.arg = arguments
-    env.os = os_for_program()
     env.require, env.package = require("cc.require").make(env, fs.getDir(path))
     for name, value in pairs(globals or {}) do env[name] = value end
     return env
 end
 
-programs.shell_for, programs.os_for_program = shell_for, os_for_program
+programs.shell_for = shell_for
 
 --- Load a program.
 --
@@ -130,7 +116,7 @@ local function drive(job, typist, capture, timeout_ms)
             job:stop()
             return true
         end
-        if event[1] == OWN_TERMINATE then
+        if event[1] == Job.OWN_TERMINATE then
             job:resume("terminate")
             type_ahead(job, typist, capture)
         elseif job:accepts(event[1]) then
@@ -172,6 +158,7 @@ function programs.watch(body, options, context)
     local timeout_ms = limit_ms(options.timeout_ms or DEFAULT_TIMEOUT_MS, context)
     local started_ms = os.epoch("utc")
     local job = Job.new(body, capture.terminal)
+    job.around = Job.with_own_terminate
     local timed_out = drive(job, typist, capture, timeout_ms)
 
     local report = { success = job.ok, duration_ms = os.epoch("utc") - started_ms }

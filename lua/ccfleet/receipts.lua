@@ -20,11 +20,16 @@ local results = require("ccfleet.results")
 
 -- Both slots together stay under 64 KiB.
 local SLOT_LIMIT = 31 * 1024
--- Kept free when a call starts, so that its end can be written: a result, an error and the fields around them.
-local RESERVE = 6 * 1024
+-- Kept free when a call starts, so that its end can be written at least with a short result.
+local RESERVE = 1024
 local RESULT_LIMIT = 4 * 1024
 local ERROR_LIMIT = 1024
 local END_BYTES = 512
+-- How much of each end of old results stays when room is needed, step by step. With the last one the store holds over
+-- 64 results that the server has not confirmed.
+local SHORTER_ENDS = { 512, 128, 24 }
+-- What a shortened result has beside its ends.
+local DIGEST_BYTES = 80
 local MAX_SERVERS = 8
 
 local Receipts = {}
@@ -57,14 +62,23 @@ function Receipts:_line(receipt)
     return line
 end
 
+function Receipts:_header()
+    return json.encode({
+        current = self._server and self._server.server_id,
+        session_secret = self._secret,
+        servers = json.array(self._servers),
+    })
+end
+
+-- How long @{_encode}'s text would be.
+function Receipts:_bytes()
+    local sum = #self:_header()
+    for _, receipt in ipairs(self._receipts) do sum = sum + 1 + #self:_line(receipt) end
+    return sum
+end
+
 function Receipts:_encode()
-    local lines = {
-        json.encode({
-            current = self._server and self._server.server_id,
-            session_secret = self._secret,
-            servers = json.array(self._servers),
-        }),
-    }
+    local lines = { self:_header() }
     for _, receipt in ipairs(self._receipts) do lines[#lines + 1] = self:_line(receipt) end
     return table.concat(lines, "\n")
 end
@@ -95,6 +109,7 @@ function Receipts.open(fs, dir)
     local self = setmetatable({
         _fs = fs, _dir = dir, _generation = 0, _servers = {}, _receipts = {},
         _lines = setmetatable({}, { __mode = "k" }),
+        _ends = setmetatable({}, { __mode = "k" }), -- receipt -> how much of each end of its result is left at most
         was_interrupted = false,
     }, Receipts)
     local newest
@@ -190,11 +205,41 @@ function Receipts:_drop_one()
     return false
 end
 
-function Receipts:_make_room()
-    while #self:_encode() + RESERVE > SLOT_LIMIT do
-        if not self:_drop_one() then return nil, "too many results the server has not confirmed" end
+-- A result that was shortened before, with less of its ends.
+local function cut_ends(result, ends)
+    return {
+        digest = result.digest, bytes = result.bytes,
+        head = text.head(result.head, ends), tail = text.tail(result.tail, ends),
+    }
+end
+
+-- Shorten what an ended call left to so much of each end. Returns by how many bytes its line became shorter.
+function Receipts:_shorten(receipt, ends)
+    if (self._ends[receipt] or math.huge) <= ends then return 0 end
+    self._ends[receipt] = ends
+    local before, result = #self:_line(receipt), receipt.result
+    if receipt.truncated then
+        receipt.result = cut_ends(result, ends)
+    elseif result ~= nil then
+        receipt.result, receipt.truncated = results.shorten(result, 2 * ends + DIGEST_BYTES, ends)
     end
-    return true
+    receipt.error = receipt.error and text.head(receipt.error, 2 * ends)
+    self._lines[receipt] = nil
+    return before - #self:_line(receipt)
+end
+
+-- Make the store smaller than its limit by so many bytes: first by what costs nothing, then by the ends of old results.
+function Receipts:_make_room(reserve)
+    local excess = self:_bytes() + reserve - SLOT_LIMIT
+    while excess > 0 and self:_drop_one() do excess = self:_bytes() + reserve - SLOT_LIMIT end
+    for _, ends in ipairs(SHORTER_ENDS) do
+        for _, receipt in ipairs(self._receipts) do
+            if excess <= 0 then return true end
+            if receipt.state == "done" then excess = excess - self:_shorten(receipt, ends) end
+        end
+    end
+    if excess <= 0 then return true end
+    return nil, "too many results the server has not confirmed"
 end
 
 --- Write down that the handler of a call is about to be entered.
@@ -212,7 +257,7 @@ function Receipts:start(call)
         state = "started",
     }
     table.insert(self._receipts, receipt)
-    local ok, err = self:_make_room()
+    local ok, err = self:_make_room(RESERVE)
     local high_seq = server and server.high_seq
     if ok then
         if server and seq then server.high_seq = math.max(server.high_seq, seq) end
@@ -237,9 +282,12 @@ function Receipts:finish(call_id, outcome)
     receipt.ok = outcome.ok
     receipt.code = outcome.code
     receipt.error = outcome.error and text.head(outcome.error, ERROR_LIMIT)
-    if outcome.ok then
+    if outcome.ok and outcome.truncated then
+        receipt.result, receipt.truncated = cut_ends(outcome.result, END_BYTES), true
+    elseif outcome.ok then
         receipt.result, receipt.truncated = results.shorten(outcome.result, RESULT_LIMIT, END_BYTES)
     end
+    self:_make_room(0)
     return self:_persist()
 end
 

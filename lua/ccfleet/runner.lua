@@ -38,6 +38,7 @@ end
 function Runner:start(body, on_end)
     local job = Job.new(body)
     job.on_end = on_end
+    job.around = Job.with_own_terminate
     table.insert(self._jobs, job)
     job:resume()
     self:_settle(job)

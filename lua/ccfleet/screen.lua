@@ -46,11 +46,19 @@ function screen.status_text(task)
     return wait or (tostring(task.status):gsub("_", " "))
 end
 
+-- The screen knows Latin-1 only, so of UTF-8 it can show what is in both.
+local function latin1(sequence)
+    local lead, rest = sequence:byte(1, 2)
+    if #sequence > 2 or lead > 195 then return "?" end
+    local code = (lead - 192) * 64 + rest - 128
+    return code >= 160 and string.char(code) or "?"
+end
+
 --- Text as the computer's own character set can show it: one character for each of ours, no control characters.
+-- What the server says is UTF-8; what was typed here, such as the computer's name, is Latin-1 already and stays.
 function screen.plain(text)
     text = tostring(text):gsub("[%c]+", " ")
-    -- UTF-8 sequences become one question mark each; the screen knows Latin-1 only.
-    return (text:gsub("[\192-\247][\128-\191]*", "?"))
+    return (text:gsub("[\194-\244][\128-\191]+", latin1))
 end
 
 --- Text cut to a width.

@@ -142,6 +142,9 @@ function setup.uninstall(fs)
     fs.delete(NOTES)
     for _, folder in ipairs({ slots.NEW, slots.OLD, slots.LIVE }) do fs.delete(folder) end
     for _, name in pairs(STEADY) do fs.delete(HOME .. "/" .. name) end
+    for _, name in ipairs(fs.isDir(HOME) and fs.list(HOME) or {}) do
+        if name == "boot.log" or name:find("^host%.log") then fs.delete(HOME .. "/" .. name) end
+    end
     fs.delete(slots.STATE)
     table.insert(lines, "ccfleet is gone from the start and from /ccfleet. /.ccfleet and the settings ccfleet.* stay.")
     return lines

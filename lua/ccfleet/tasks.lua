@@ -113,23 +113,26 @@ function Tasks:_take_query(request_id)
     return on_answer
 end
 
---- Ask the server for this computer's tasks, or for one.
+--- Send the server a question or an order.
 --
--- @tparam table query `task_id` or nothing, `scope`.
--- @tparam function on_answer Gets the list, or nil, the error and its code. A lost connection ends all queries.
--- @treturn boolean|nil true if the question is on its way, or nil and the reason.
-function Tasks:query(query, on_answer)
+-- @tparam table message Gets a `request_id`.
+-- @tparam function on_answer Gets what was answered, or nil, the error and its code. A lost connection ends all questions.
+-- @treturn string|nil The request id if it is on its way, or nil and the reason.
+function Tasks:ask(message, on_answer)
     local waiting = 0
     for _ in pairs(self._queries) do waiting = waiting + 1 end
     if waiting >= MAX_QUERIES then return nil, "too many questions wait for the server" end
-    local request_id = self:_new_request_id()
-    local message = {
-        type = "task_query", request_id = request_id, task_id = query.task_id, scope = query.scope,
-    }
+    message.request_id = self:_new_request_id()
     local ok, err = self._parts.send(message)
     if not ok then return nil, err end
-    self._queries[request_id] = on_answer
-    return true
+    self._queries[message.request_id] = on_answer
+    return message.request_id
+end
+
+--- Something shows that an order was carried out.
+function Tasks:carried_out(request_id)
+    local on_answer = self:_take_query(request_id)
+    if on_answer then on_answer(true) end
 end
 
 --- A `task_list` has come.
@@ -138,11 +141,11 @@ function Tasks:listed(message)
     if on_answer then on_answer(type(message.tasks) == "table" and message.tasks or {}) end
 end
 
---- The connection is lost: nobody will answer what was asked on it.
-function Tasks:forget_queries()
+--- Nobody will answer what was asked: the connection is lost, or the server does not know the question.
+function Tasks:forget_queries(err, code)
     local queries = self._queries
     self._queries = {}
-    for _, on_answer in pairs(queries) do on_answer(nil, "the connection was lost", "offline") end
+    for _, on_answer in pairs(queries) do on_answer(nil, err, code) end
 end
 
 -- Tasks --------------------------------------------------------------------------------------------------------

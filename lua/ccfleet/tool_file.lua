@@ -57,7 +57,6 @@ local function environment(path, shell)
     env._G = env
     env.shell = shell and programs.shell_for(shell, path)
     env.multishell = multishell
-    env.os = programs.os_for_program()
     env.require, env.package = require("cc.require").make(env, fs.getDir(path))
     return env
 end

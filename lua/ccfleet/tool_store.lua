@@ -69,6 +69,7 @@ function Store:_read_registry()
     files.recover(self._fs, path)
     local content = self._fs.exists(path) and files.read(self._fs, path)
     local registry = content and json.decode(content)
+    self._text = content
     if type(registry) == "table" and type(registry.files) == "table" then
         for file, raw in pairs(registry.files) do
             if type(file) == "string" then self.files[file] = read_entry(raw) end
@@ -97,8 +98,15 @@ end
 --
 -- @treturn boolean|nil true, or nil and the reason.
 function Store:save()
-    local ok, err = files.replace(self._fs, self:path(REGISTRY), pretty({ files = self.files }, "") .. "\n")
-    if ok then self._saved_as = self:signature(REGISTRY) end
+    local content, path = pretty({ files = self.files }, "") .. "\n", self:path(REGISTRY)
+    -- A computer without tools of its own has no such folder.
+    if not next(self.files) and not self._fs.exists(path) then return true end
+    if content == self._text and self:is_as_saved() then
+        self._saved_as = self:signature(REGISTRY)
+        return true
+    end
+    local ok, err = files.replace(self._fs, path, content)
+    if ok then self._text, self._saved_as = content, self:signature(REGISTRY) end
     return ok, err
 end
 

@@ -1,19 +1,19 @@
 --- Tasks, questions and the state of this computer's membership, from the shell. `fleet help` lists what it can do.
 
 local HELP = {
-    { 'ask "what is to be done"', "creates a task and shows it; Ctrl+T leaves it running" },
-    { "tasks", "lists this computer's tasks" },
-    { "task ID", "shows one until it ends (the last letters of its id are enough)" },
-    { "answer [ID] TEXT", "answers an open question" },
-    { "cancel ID", "ends a task" },
-    { "stop [--all]", "no more calls run on this computer (or all)" },
+    { 'ask "..."', "have something done; Ctrl+T only looks away" },
+    { "tasks", "this computer's tasks" },
+    { "task ID", "watch one; the end of its ID will do" },
+    { "answer [ID] TEXT", "answer an open question" },
+    { "cancel ID", "end a task" },
+    { "stop [--all]", "no more calls here (or anywhere)" },
     { "resume [--all]", "calls may run again" },
-    { "status", "server, connection, current call, version" },
-    { "board [MONITOR]", "shows the tasks on a monitor or this screen" },
-    { "tools", "lists the tools of this computer" },
-    { "update", "fetches the server's version of this software" },
-    { "start", "starts the host, if it does not run" },
-    { "uninstall", "removes this software from the start and the disk" },
+    { "status", "server, connection, call, version" },
+    { "board [MONITOR]", "tasks on a monitor or this screen" },
+    { "tools", "what this computer can do" },
+    { "update", "fetch the server's version now" },
+    { "start", "start the host, if it does not run" },
+    { "uninstall", "remove all this" },
 }
 
 local folder = "/" .. fs.getDir(fs.getDir(shell.getRunningProgram()))
@@ -267,6 +267,7 @@ end
 
 local function run_board(board)
     local refresh_at, timer = 0, nil
+    board:draw()
     while true do
         if os.clock() >= refresh_at then
             local list, status = client.request("tasks"), client.request("status")
@@ -306,10 +307,12 @@ end
 -- Main ---------------------------------------------------------------------------------------------------------
 
 local function help()
-    print("fleet ...")
+    local width = term.getSize()
     for _, line in ipairs(HELP) do
-        screen.say(colours.yellow, " " .. line[1])
-        screen.say(colours.lightGrey, "   " .. line[2])
+        -- In two columns where they fit, so that it all fits on a computer's screen.
+        local text = ("%-17s%s"):format(line[1], line[2])
+        if #text > width then text = line[1] .. ": " .. line[2] end
+        screen.say(colours.white, text)
     end
 end
 

@@ -212,6 +212,7 @@ end
 specs["calls: a result over the frame limit is cut, and every frame fits"] = function()
     local computer = connected()
     computer:say(call("a", "huge", nil, { n = 1 }))
+    computer:breathe()
     local result = only_result(computer, "a")
     check.same(result.truncated, true)
     check.truthy(result.result.bytes > 131072 and #result.result.head > 10000)

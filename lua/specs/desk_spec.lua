@@ -127,6 +127,13 @@ specs["desk: without an answer, tasks are those that this computer has heard of"
     check.same(answers(computer, "r3")[1][2].is_local, true)
 end
 
+specs["desk: a server that does not know the question is not waited for"] = function()
+    local computer, event = desk_world()
+    event("ccfleet_request", "r", "tasks")
+    server_says(computer, event, { type = "error", error = "not served", code = "unsupported" })
+    check.same(answers(computer, "r")[1][2].is_local, true)
+end
+
 specs["desk: an open question is shown and answered once"] = function()
     local computer, event = desk_world()
     server_says(computer, event, { type = "task_update", task_id = "t", status = "waiting_for_user" })
@@ -139,18 +146,25 @@ specs["desk: an open question is shown and answered once"] = function()
     check.same(answers(computer, "r3")[1][3], "no_such_question")
 end
 
-specs["desk: an order to stop is taken unless the server refuses it"] = function()
+specs["desk: an order to stop is done when the server has read on, and a refusal has its reason"] = function()
     local computer, event = desk_world()
     event("ccfleet_request", "r", "stop", { scope = "own" })
     check.same(computer:last_sent("stop").scope, "own")
-    computer.now = computer.now + 1
-    event("tick")
+    check.same(#answers(computer, "r"), 0)
+    server_says(computer, event, { type = "pong", nonce = computer:last_sent("ping").nonce })
     check.same(answers(computer, "r")[1][1], true)
+
+    computer.now = computer.now + 1
     event("ccfleet_request", "r2", "stop", { scope = "fleet" })
-    server_says(computer, event, { type = "error", error = "not yours", code = "not_allowed" })
+    server_says(computer, event, { type = "error", error = "not yours", code = "not_allowed",
+        request_id = computer:last_sent("stop").request_id })
+    server_says(computer, event, { type = "pong", nonce = computer:last_sent("ping").nonce })
     check.same(answers(computer, "r2"), { { false, "not yours", "not_allowed" } })
+
     event("ccfleet_request", "r3", "resume", {})
     check.same(computer:last_sent("resume").scope, "own")
+    server_says(computer, event, { type = "error", error = "unknown", code = "unknown_type" })
+    check.same(answers(computer, "r3"), { { false, "unknown", "unknown_type" } })
 end
 
 specs["desk: it keeps sixteen requests at most, and knows what it cannot do"] = function()
@@ -335,9 +349,16 @@ end
 
 specs["screen: text fits its width and holds nothing that the screen cannot show"] = function()
     check.same(screen.fit("a\nb\tc", 10), "a b c")
-    check.same(screen.fit("h\195\169llo \240\159\152\128", 20), "h?llo ?")
+    check.same(screen.fit("h\195\169llo \240\159\152\128", 20), "h\233llo ?")
+    check.same(screen.fit("\195\164\195\164\195\164", 3), "\228\228\228")
     check.same(#screen.fit(("x"):rep(50), 10), 10)
     check.same(screen.fit("abc", 2), "ab")
+end
+
+specs["screen: what Latin-1 can say is shown, whether the server said it or it was typed here"] = function()
+    check.same(screen.plain("gr\195\164ber, na\195\175ve"), "gr\228ber, na\239ve", "UTF-8")
+    check.same(screen.plain("gr\228ber\255, \228"), "gr\228ber\255, \228", "Latin-1")
+    check.same(screen.plain("\226\130\172 5 \240\159\152\128! \194\133 \197\130\195\179"), "? 5 ?! ? ?\243", "beyond")
 end
 
 -- A terminal whose lines can be read.

@@ -56,6 +56,11 @@ function world.wait(computer, seconds)
     computer:event("tick")
 end
 
+--- Let long work of the program go on: it waits for a moment now and then (see `ccfleet.breath`).
+function world.breathe(computer)
+    for _ = 1, 50 do computer:event("ccfleet_breath") end
+end
+
 --- The server accepts the latest attempt.
 function world.accept(computer)
     local socket = computer:socket()

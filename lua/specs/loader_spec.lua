@@ -203,4 +203,11 @@ specs["loader: what was changed while the computer was cut off in a call counts 
     check.same(state(host(nil, computer.disk), "five"), "draft")
 end
 
+specs["loader: a computer without tools of its own gets no folder"] = function()
+    local computer = host()
+    computer.call("core")
+    check.same(#computer.call("tools_reload").tools, 0)
+    check.same(computer.disk.fs.exists("/tools"), false)
+end
+
 return specs

@@ -152,16 +152,35 @@ specs["programs: time in which the computer stood still does not count"] = funct
     check.same({ report.success, report.output }, { true, "woken" })
 end
 
+-- Run a program file that the spec writes, with others beside it.
+local function run_files(contents)
+    for path, content in pairs(contents) do
+        local file = fs.open(path, "w")
+        file.write(content)
+        file.close()
+    end
+    local queue = os.queueEvent
+    local ok, report = pcall(programs.watch, programs.load(shell, "ccfleet-spec-program.lua", {}), { timeout_ms = 2000 })
+    for path in pairs(contents) do fs.delete(path) end
+    check.same(os.queueEvent == queue, true, "os.queueEvent is what it was")
+    check.same(ok, true, tostring(report))
+    return report
+end
+
 specs["programs: a program that queues terminate ends itself, not the host"] = function()
-    local path = "/ccfleet-spec-program.lua"
-    local file = fs.open(path, "w")
-    file.write("os.queueEvent('terminate') print('queued') os.pullEvent('never')")
-    file.close()
-    local body = programs.load(shell, "ccfleet-spec-program.lua", {})
-    local ok, report = pcall(programs.watch, body, { timeout_ms = 2000 })
-    fs.delete(path)
-    check.same(ok, true)
+    local report = run_files({
+        ["/ccfleet-spec-program.lua"] = "os.queueEvent('terminate') print('queued') os.pullEvent('never')",
+    })
     check.same({ report.success, report.output, report.error }, { false, "queued", "Terminated" })
+end
+
+specs["programs: one that is started by a program cannot end the host either"] = function()
+    local report = run_files({
+        ["/ccfleet-spec-program.lua"] = "shell.run('/ccfleet-spec-other.lua') print('after')",
+        ["/ccfleet-spec-other.lua"] = "os.queueEvent('terminate') print('queued') os.pullEvent('never')",
+    })
+    check.contains(report.output, "queued")
+    check.contains(report.output, "Terminated")
 end
 
 specs["programs: the terminal is the caller's again afterwards"] = function()

@@ -1,4 +1,5 @@
 local check = require("check")
+local breath = require("ccfleet.breath")
 local world = require("fake_world")
 local Receipts = require("ccfleet.receipts")
 
@@ -59,7 +60,9 @@ specs["receipts: other arguments under the same call_id are a mismatch"] = funct
 end
 
 specs["receipts: a crash at any byte of a write loses nothing that was written before"] = function()
+    local breathe = breath.new()
     for bytes = 0, 420, 7 do
+        breathe()
         local disk = world.disk()
         local store = new_store(disk)
         store:start(call("a", 1))
@@ -105,29 +108,67 @@ specs["receipts: a long result is kept as digest and ends"] = function()
     check.truthy(#receipt.result.head == 512 and receipt.result.digest)
 end
 
-specs["receipts: unconfirmed results fill the store, then new calls are refused, and it stays under 64 KiB"] = function()
+specs["receipts: a result that was cut before keeps its own digest and size"] = function()
+    local store = new_store(world.disk())
+    store:start(call("a", 1))
+    local cut = { digest = "adler32:0", bytes = 9000000, head = ("h"):rep(9000), tail = ("t"):rep(9000) }
+    store:finish("a", { ok = true, truncated = true, result = cut })
+    local kept = store:find("a").result
+    check.same({ kept.digest, kept.bytes, #kept.head, #kept.tail }, { "adler32:0", 9000000, 512, 512 })
+end
+
+-- A call with ids as long as the server's are.
+local function long_call(i)
+    local call_id = ("cal_01JABCDEFGHJKMNPQRSTVWXYZ_%d_12_0"):format(i)
+    return { call_id = call_id, task_id = "tsk_01JABCDEFGHJKMNPQRSTVWXYZ", seq = i, args_hash = "arg_0123456789abcdef" }
+end
+
+specs["receipts: 64 unconfirmed results have room, the latest whole, then new calls are refused"] = function()
     local disk = world.disk()
-    local store = new_store(disk)
-    local refused
-    for i = 1, 40 do
-        local ok, err = store:start(call("c" .. i, i))
+    local store = open(disk)
+    store:use_server("srv_0123456789abcdef0123456789abcdef", 1, "secret-0123456789abcdef")
+    local started, refused, breathe = 0, nil, breath.new()
+    for i = 1, 200 do
+        breathe()
+        local ok, err = store:start(long_call(i))
         if not ok then
             refused = err
             break
         end
-        store:finish("c" .. i, { ok = true, result = { text = ("x"):rep(4000) } })
+        started = i
+        store:finish(long_call(i).call_id, { ok = true, result = { text = ('"x\n'):rep(1000) } })
+        check.truthy(total_bytes(disk) < 65536, "size after " .. i)
     end
+    check.truthy(started >= 64, "started " .. started)
     check.contains(refused, "not confirmed")
-    check.truthy(total_bytes(disk) < 65536, "size")
-    check.truthy(#store:unconfirmed() >= 6, "kept results")
-    store:stored("c1")
-    check.truthy(store:start(call("new", 99)))
+    local again = open(disk)
+    check.same(#again:unconfirmed(), started, "all are on the disk")
+    local oldest = again:unconfirmed()[1]
+    check.same({ oldest.truncated, oldest.result.bytes }, { true, 5011 })
+    check.truthy(oldest.result.digest and #oldest.result.head <= 24 and #oldest.result.tail <= 24)
+    store:stored(long_call(1).call_id)
+    check.truthy(store:start({ call_id = "new", task_id = "t", seq = 999 }))
+end
+
+specs["receipts: failures are shortened like results"] = function()
+    local disk = world.disk()
+    local store = new_store(disk)
+    local breathe = breath.new()
+    for i = 1, 64 do
+        breathe()
+        check.truthy(store:start(long_call(i)), "start " .. i)
+        store:finish(long_call(i).call_id, { ok = false, code = "handler_error", error = ("e"):rep(3000) })
+    end
+    check.same(#open(disk):unconfirmed(), 64)
+    check.truthy(#store:unconfirmed()[64].error > 200 and #store:unconfirmed()[1].error < 300)
 end
 
 specs["receipts: unknown ones make room, since they stay unknown"] = function()
     local disk = world.disk()
     local store = new_store(disk)
+    local breathe = breath.new()
     for i = 1, 400 do
+        breathe()
         check.truthy(store:start(call("call-with-a-rather-long-identifier-" .. i, i)), "start " .. i)
         if i % 50 == 0 then store = open(disk) end
     end

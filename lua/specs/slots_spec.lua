@@ -1,4 +1,5 @@
 local check = require("check")
+local breath = require("ccfleet.breath")
 local fragile_disk = require("fragile_disk")
 local slots = require("ccfleet.slots")
 
@@ -66,8 +67,9 @@ end
 
 -- Run `act` on copies of a disk, the power failing after 0, 1, 2, ... steps, until one runs to its end.
 local function with_every_power_loss(disk, act, look)
-    local steps = 0
+    local steps, breathe = 0, breath.new()
     repeat
+        breathe()
         local copy = disk.copy()
         copy.steps_left = steps
         local ok, err = pcall(act, copy, slots.new(copy.fs))

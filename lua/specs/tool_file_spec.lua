@@ -71,6 +71,15 @@ specs["tool file: results that fight back are errors of the tool, not of the hos
     check.same(outcome("local function f() return f() + 1 end return { f() }").ok, false)
 end
 
+specs["tool file: a tool that queues terminate ends nobody"] = function()
+    local queued, queue = {}, os.queueEvent
+    os.queueEvent = function(name) table.insert(queued, name) end
+    local ok, err = pcall(outcome, "os.queueEvent('terminate') os.queueEvent('hello') return {}")
+    os.queueEvent = queue
+    check.same(ok, true, tostring(err))
+    check.same(queued, { "ccfleet_terminate", "hello" })
+end
+
 specs["job: one that never waits is ended, also if it catches the error"] = function()
     if not (debug and debug.sethook) then return end
     for _, body in ipairs({

@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn tools_are_shown_with_those_who_have_them() {
-        let owner = |n: usize| json!({"client_id": format!("m{n}"), "online": n % 2 == 0});
+        let owner = |n: usize| json!({"client_id": format!("m{n}"), "online": n.is_multiple_of(2)});
         let owners: Vec<Value> = (0..6).map(owner).collect();
         let list = json!({"items": [{"name": "dig", "effect": "effect", "state": "active", "owners": owners},
             {"name": "fs_read", "effect": "read", "state": "active", "owners": [owner(1)],

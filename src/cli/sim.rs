@@ -1,26 +1,53 @@
 //! `ccfleet sim`: simulated computers that join a server.
 
-use std::collections::BTreeMap;
-use std::io::Write;
+mod watch;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::signals::Signals;
-use crate::sim::{Computer, ComputerConfig, SimError, SimFleet, host_computer};
+use crate::sim::{
+    CcVersion, Chaos, ComputerConfig, Fault, HttpRules, Kind, RuleError, SimError, SimFleet, Tally,
+    host_computer,
+};
+use watch::{name, watch};
 
-/// How often the computers are looked at.
-const LOOK: Duration = Duration::from_millis(200);
-/// When to say that nobody has connected yet.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// File descriptors that are needed beside one for each computer.
 const SPARE_FILES: u64 = 64;
 
+const EXAMPLES: &str = "\
+Examples:
+  ccfleet sim --count 20 --groups mine,north
+  ccfleet sim --kind turtle --prefix digger-       turtles in one small block world, with fuel and a pickaxe
+  ccfleet sim --cc-version 1.108.4                 Lua 5.1 manners: text frames and text files are Latin-1
+  ccfleet sim --deny-private                       as a fresh server is configured: `Domain not permitted`
+  ccfleet sim --count 2000 --light                 a big fleet: each computer runs its host and no shell
+  ccfleet sim --count 50 --chaos --chaos-seed 7 --chaos-rate 30 --seconds 600
+                                                   half a fault a second for ten minutes, the same every time
+
+What --chaos does: connections drop, the network holds everything for seconds, a computer stops reading, reboots,
+crashes, stands still with the game, has a full disk, cannot reach the network. Every fault is said when it happens,
+and counted at the end. The same seed, count and rate give the same faults at the same times.
+
+How true the computers are to CC: Tweaked: docs/sim.md.";
+
+/// What stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum KindArg {
+    /// A block with a screen of 51 × 19
+    Computer,
+    /// A robot with 16 slots, fuel and a pickaxe; screen 39 × 13
+    Turtle,
+    /// In a player's hand; screen 26 × 20
+    Pocket,
+}
+
 /// Runs simulated ComputerCraft computers that connect to a ccfleet server.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct SimArgs {
     /// The server, as ws://HOST:PORT/ws (http://HOST:PORT and HOST:PORT are understood too)
     #[arg(long, value_name = "URL", default_value = "ws://127.0.0.1:8080/ws")]
@@ -37,6 +64,44 @@ pub struct SimArgs {
     /// Groups they belong to
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub groups: Vec<String>,
+    /// What they are
+    #[arg(long, value_enum, default_value_t = KindArg::Computer)]
+    pub kind: KindArg,
+    /// Without colours; a turtle holds 20,000 fuel instead of 100,000
+    #[arg(long)]
+    pub normal: bool,
+    /// The release of CC: Tweaked whose manners they have, from 1.100 to 1.113.1
+    #[arg(long, value_name = "VERSION", default_value_t = CcVersion::LATEST)]
+    pub cc_version: CcVersion,
+    /// Deny addresses of this machine and of local networks, as the game does by default
+    #[arg(long)]
+    pub deny_private: bool,
+    /// With --deny-private: allow this host, address or range all the same (may be given several times)
+    #[arg(long, value_name = "HOST", requires = "deny_private")]
+    pub allow: Vec<String>,
+    /// Run only the ccfleet host, without a shell behind it: less memory, no prompt
+    #[arg(long)]
+    pub light: bool,
+    /// Let things go wrong: connections, reboots, pauses, disks (see below)
+    #[arg(long)]
+    pub chaos: bool,
+    /// Decides what goes wrong and when
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "chaos")]
+    pub chaos_seed: u64,
+    /// Faults a minute, over all computers together
+    #[arg(long, value_name = "N", default_value_t = 10.0, requires = "chaos", value_parser = faults_per_minute)]
+    pub chaos_rate: f64,
+    /// End by itself after so many seconds [default: at Ctrl-C]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seconds: Option<u64>,
+}
+
+fn faults_per_minute(text: &str) -> Result<f64, String> {
+    let rate = text
+        .parse::<f64>()
+        .ok()
+        .filter(|rate| *rate > 0.0 && *rate <= 60_000.0);
+    rate.ok_or_else(|| "give a number of faults a minute above 0, at most 60000".into())
 }
 
 /// Why `ccfleet sim` did not start.
@@ -56,6 +121,9 @@ pub enum SimCommandError {
     /// A group without a name, or with a separator in it.
     #[error("--groups: {0:?} is no name of a group; give them as a,b")]
     Group(String),
+    /// What is to be allowed is no address.
+    #[error("--allow: {0}")]
+    Allow(#[from] RuleError),
     /// The simulation did not start.
     #[error(transparent)]
     Sim(#[from] SimError),
@@ -83,14 +151,68 @@ pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
             args.count,
             args.dir.display()
         );
+        let mut tally = Tally::default();
         tokio::select! {
             never = watch(&fleet, &url) => never?,
+            () = make_trouble(&fleet, &args, &mut tally) => {}
+            () = end_of_time(args.seconds) => {}
             () = signals.next() => {}
+        }
+        if args.chaos {
+            let lost: u64 = fleet.computers().map(|c| c.dropped_events()).sum();
+            say!(
+                "chaos, seed {}: {}; {lost} events lost to full queues",
+                args.chaos_seed,
+                tally.summary()
+            );
         }
         say!("switching off");
         fleet.shutdown().await;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Makes the faults that were asked for; never returns if there are none.
+async fn make_trouble(fleet: &SimFleet, args: &SimArgs, tally: &mut Tally) {
+    if args.chaos {
+        let chaos = Chaos {
+            seed: args.chaos_seed,
+            per_minute: args.chaos_rate,
+        };
+        let plan = chaos.plan(fleet.computers().map(|c| c.id()));
+        let told = |at: Duration, fault: &Fault| {
+            tally.count(fault.kind);
+            if let Ok(computer) = fleet.computer(fault.computer) {
+                say!(
+                    "chaos at {:.1} s: {}: {}",
+                    at.as_secs_f64(),
+                    name(computer),
+                    fault.kind
+                );
+            }
+        };
+        fleet.endure(plan, told).await;
+    }
+    std::future::pending().await
+}
+
+async fn end_of_time(seconds: Option<u64>) {
+    match seconds {
+        Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The rules of --deny-private and --allow.
+fn http_rules(args: &SimArgs) -> Result<HttpRules, SimCommandError> {
+    if !args.deny_private {
+        return Ok(HttpRules::allow_all());
+    }
+    let mut rules = HttpRules::deny_private();
+    for host in &args.allow {
+        rules = rules.first(host, true)?;
+    }
+    Ok(rules)
 }
 
 fn configs(args: &SimArgs, url: &str) -> Result<Vec<ComputerConfig>, SimCommandError> {
@@ -101,9 +223,21 @@ fn configs(args: &SimArgs, url: &str) -> Result<Vec<ComputerConfig>, SimCommandE
     if let Some(group) = args.groups.iter().find(|g| g.trim().is_empty()) {
         return Err(SimCommandError::Group(group.clone()));
     }
+    let rules = http_rules(args)?;
     let one = |number: u32| {
         let name = format!("{}{number}", args.prefix);
         let mut config = host_computer(number, args.dir.join(&name), url, &name);
+        config.kind = match args.kind {
+            KindArg::Computer => Kind::Computer,
+            KindArg::Turtle => Kind::Turtle,
+            KindArg::Pocket => Kind::Pocket,
+        };
+        config.advanced = !args.normal;
+        config.cc_version = args.cc_version;
+        config.http_rules = rules.clone();
+        if args.light {
+            config.program = Some(vec!["/ccfleet/host.lua".into()]);
+        }
         if !args.groups.is_empty() {
             config
                 .settings
@@ -170,68 +304,6 @@ fn warn_of_open_files(count: u64) {
     }
 }
 
-/// What was last said of a computer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
-    Booting,
-    Connected,
-    Lost,
-    Off(Option<String>),
-}
-
-fn look(computer: &Computer, before: &Seen) -> Seen {
-    if !computer.is_on() {
-        Seen::Off(computer.last_error())
-    } else if computer.is_connected() {
-        Seen::Connected
-    } else if *before == Seen::Booting {
-        Seen::Booting
-    } else {
-        Seen::Lost
-    }
-}
-
-fn words(seen: &Seen) -> String {
-    match seen {
-        Seen::Booting => "is up".into(),
-        Seen::Connected => "is connected".into(),
-        Seen::Lost => "lost its connection and tries again".into(),
-        Seen::Off(None) => "is off".into(),
-        Seen::Off(Some(reason)) => format!("stopped: {reason}"),
-    }
-}
-
-/// Says a line whenever a computer's state changes; never returns by itself.
-async fn watch(fleet: &SimFleet, url: &str) -> Result<(), std::io::Error> {
-    let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
-    let (begun, mut hinted) = (Instant::now(), false);
-    loop {
-        let mut out = std::io::stdout().lock();
-        for computer in fleet.computers() {
-            let before = seen.get(&computer.id());
-            let now = look(computer, before.unwrap_or(&Seen::Booting));
-            if before != Some(&now) {
-                writeln!(out, "{} {}", name(computer), words(&now))?;
-                seen.insert(computer.id(), now);
-            }
-        }
-        drop(out);
-        if !hinted && begun.elapsed() > PATIENCE {
-            hinted = true;
-            if !seen.values().any(|s| *s == Seen::Connected) {
-                say!("no computer has connected to {url} yet: is `ccfleet serve` running there?");
-            }
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
-fn name(computer: &Arc<Computer>) -> String {
-    computer
-        .label()
-        .unwrap_or_else(|| format!("computer {}", computer.id()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,12 +329,10 @@ mod tests {
 
     #[test]
     fn names_that_would_leave_the_folder_are_refused() {
-        let args = |prefix: &str| SimArgs {
-            server: "h:1".into(),
-            count: 2,
-            dir: "d".into(),
-            prefix: prefix.into(),
-            groups: vec!["a".into()],
+        let args = |prefix: &str| {
+            parsed(&[
+                "--count", "2", "--dir", "d", "--groups", "a", "--prefix", prefix,
+            ])
         };
         assert!(matches!(
             configs(&args("../x"), "ws://h:1/ws"),
@@ -271,5 +341,63 @@ mod tests {
         let made = configs(&args("sim-"), "ws://h:1/ws").unwrap();
         assert_eq!(made[1].disk, PathBuf::from("d/sim-2"));
         assert_eq!(made[1].label.as_deref(), Some("sim-2"));
+    }
+
+    /// The arguments as clap reads them.
+    fn parsed(words: &[&str]) -> SimArgs {
+        try_parse(words).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn try_parse(words: &[&str]) -> Result<SimArgs, clap::Error> {
+        use clap::{Args, FromArgMatches};
+        let command = SimArgs::augment_args(clap::Command::new("sim"));
+        let all = std::iter::once("sim").chain(words.iter().copied());
+        SimArgs::from_arg_matches(&command.try_get_matches_from(all)?)
+    }
+
+    #[test]
+    fn the_kind_the_version_and_the_rules_reach_every_computer() {
+        let args = parsed(&[
+            "--kind",
+            "turtle",
+            "--normal",
+            "--cc-version",
+            "1.108.4",
+            "--deny-private",
+            "--allow",
+            "127.0.0.0/8",
+            "--light",
+        ]);
+        let made = configs(&args, "ws://h:1/ws").unwrap();
+        assert_eq!((made[0].kind, made[0].advanced), (Kind::Turtle, false));
+        assert_eq!(made[0].cc_version.to_string(), "1.108.4");
+        assert_eq!(
+            made[0].http_rules,
+            HttpRules::deny_private()
+                .first("127.0.0.0/8", true)
+                .unwrap()
+        );
+        assert_eq!(
+            made[0].program.as_deref(),
+            Some(&["/ccfleet/host.lua".to_owned()][..])
+        );
+        let wrong = parsed(&["--deny-private", "--allow", "1.1.1.1/99"]);
+        assert!(matches!(
+            configs(&wrong, "ws://h:1/ws"),
+            Err(SimCommandError::Allow(_))
+        ));
+    }
+
+    #[test]
+    fn options_that_make_no_sense_are_refused() {
+        for words in [
+            &["--cc-version", "1.50"][..],
+            &["--chaos", "--chaos-rate", "0"],
+            &["--chaos-seed", "5"],
+            &["--allow", "x"],
+            &["--kind", "toaster"],
+        ] {
+            assert!(try_parse(words).is_err(), "{words:?}");
+        }
     }
 }

@@ -34,12 +34,16 @@ pub struct ToolRecord {
 }
 
 impl ToolRecord {
-    /// Whether this is told by a call that came after the one that told `other`, as far as that is known.
-    pub fn is_newer_than(&self, other: &ToolRecord) -> bool {
-        match (self.seq, other.seq) {
+    /// Whether this takes the place of what was known before: it was told by a later call, as far as that is known, and
+    /// does not only write once more what was activated.
+    pub fn replaces(&self, former: &ToolRecord) -> bool {
+        let later = match (self.seq, former.seq) {
             (Some(ours), Some(theirs)) => ours >= theirs,
             _ => true,
-        }
+        };
+        let same = self.tool_version.is_some() && self.tool_version == former.tool_version;
+        let rewritten = self.state == ToolState::Draft && former.state == ToolState::Active;
+        later && !(same && rewritten)
     }
 }
 
@@ -204,6 +208,22 @@ mod tests {
         assert_eq!(active("sha256:2"), ToolState::Draft);
         let retired = record(ToolState::Retired, "sha256:1");
         assert_eq!(state_of(&tool, Some(&retired)), ToolState::Retired);
+    }
+
+    #[test]
+    fn writing_the_same_content_again_leaves_an_active_tool_active() {
+        let record = |state, version: &str, seq| ToolRecord {
+            client_id: ClientId::parse("miner").unwrap(),
+            name: "dig".into(),
+            state,
+            tool_version: Some(version.into()),
+            seq,
+        };
+        let active = record(ToolState::Active, "a", Some(5));
+        assert!(!record(ToolState::Draft, "a", None).replaces(&active));
+        assert!(record(ToolState::Draft, "b", None).replaces(&active));
+        assert!(record(ToolState::Retired, "a", Some(6)).replaces(&active));
+        assert!(!record(ToolState::Retired, "a", Some(4)).replaces(&active));
     }
 
     #[test]

@@ -22,8 +22,11 @@ const INSTALLER: &str = "install.lua";
 /// Stands in the installer for the server's address.
 const SERVER_MARK: &str = "{{SERVER}}";
 
-/// What one kind of computer alone can use: path prefix and the kind. Everything else is for all.
-const ONLY_FOR: &[(&str, &str)] = &[];
+/// What one kind of computer alone can use: the file and the kind. Everything else is for all.
+const ONLY_FOR: &[(&str, &str)] = &[
+    ("ccfleet/position.lua", "turtle"),
+    ("ccfleet/tools/turtle.lua", "turtle"),
+];
 
 /// One file as computers get it.
 struct File {
@@ -82,7 +85,7 @@ fn hex(bytes: &[u8]) -> String {
 fn manifest(version: &str, files: &BTreeMap<String, File>) -> String {
     let entries = files.iter().map(|(path, file)| {
         let mut entry = json!({"path": path, "bytes": file.bytes.len(), "sha256": file.sha256});
-        if let Some((_, kind)) = ONLY_FOR.iter().find(|(prefix, _)| path.starts_with(prefix)) {
+        if let Some((_, kind)) = ONLY_FOR.iter().find(|(only, _)| path == only) {
             entry["only"] = json!(kind);
         }
         entry

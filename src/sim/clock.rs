@@ -15,6 +15,12 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 pub(crate) enum TimerKind {
     Timer,
     Alarm,
+    /// A pause of the game ends.
+    Thaw,
+    /// A computer that crashed comes back.
+    PowerOn,
+    /// A full disk has room again.
+    DiskFree,
 }
 
 struct Entry {

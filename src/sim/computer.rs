@@ -1,5 +1,6 @@
 //! One simulated computer: its power switch, its queue of 256 events, its screen.
 
+mod outside;
 mod run;
 
 use std::collections::{HashMap, VecDeque};
@@ -7,21 +8,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::SimError;
-use super::clock::{Clock, TimerKind};
+use super::clock::Clock;
 use super::config::ComputerConfig;
 use super::disk::Disk;
-use super::event::{Arg, Event};
+use super::event::Event;
+use super::faults::Faults;
+use super::hardware::Hardware;
 use super::limits::Limits;
 use super::net::{Net, Socket};
 use super::sched::Workers;
 use super::screen::Screen;
 use super::vm::Vm;
+use super::world::World;
 
 /// Events that fit into a computer's queue; further ones are dropped without a word.
 const QUEUE_LIMIT: usize = 256;
+/// HTTP requests that are under way at once; further ones wait.
+const MAX_REQUESTS: usize = 16;
 /// How often a waiting caller looks again if nothing was announced.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -30,6 +36,7 @@ pub(crate) struct Core {
     pub(crate) workers: Arc<Workers>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) net: Net,
+    pub(crate) world: World,
 }
 
 /// What the switch is asked for; the last wish wins.
@@ -53,11 +60,14 @@ struct Inner {
     session: u64,
     boot_tick: u64,
     label: Option<String>,
-    timers: HashMap<u32, u64>,
+    /// Number → tick at which it is due, and the frozen ticks that were counted in.
+    timers: HashMap<u32, (u64, u64)>,
     next_timer: u32,
     sockets: Vec<Weak<Socket>>,
     last_error: Option<String>,
     program: Option<bool>,
+    /// Ticks of this boot that a pause of the game took or will take.
+    frozen_ticks: u64,
 }
 
 /// A simulated computer. Cheap to share; all methods may be called from any thread.
@@ -67,6 +77,9 @@ pub struct Computer {
     disk: Arc<Disk>,
     inner: Mutex<Inner>,
     screen: Mutex<Screen>,
+    hardware: Hardware,
+    faults: Faults,
+    http_slots: Arc<Semaphore>,
     vm: Mutex<Option<Vm>>,
     limits: Limits,
     memory: AtomicU64,
@@ -87,11 +100,19 @@ impl Computer {
             label: config.label.clone(),
             ..Inner::default()
         };
+        let hardware = Hardware::default();
+        for attached in &config.attached {
+            hardware.attach(attached, &core.world);
+        }
+        core.add_turtle(&config);
         Ok(Arc::new_cyclic(|me| Computer {
             core,
             disk: Arc::new(disk),
             inner: Mutex::new(inner),
-            screen: Mutex::new(Screen::new(config.program.is_some())),
+            screen: Mutex::new(Screen::new(config.kind.screen_size(), config.keep_output)),
+            hardware,
+            faults: Faults::default(),
+            http_slots: Arc::new(Semaphore::new(MAX_REQUESTS)),
             vm: Mutex::new(None),
             limits: Limits::new(config.yield_limit, config.stop_limit),
             memory: AtomicU64::new(0),
@@ -122,7 +143,7 @@ impl Computer {
         inner.on || matches!(inner.wish, Some(Wish::On | Wish::Reboot))
     }
 
-    /// The screen's 19 lines, without trailing spaces.
+    /// The screen's lines, without trailing spaces.
     pub fn screen_lines(&self) -> Vec<String> {
         self.screen().text()
     }
@@ -289,6 +310,10 @@ impl Computer {
         &self.limits
     }
 
+    pub(crate) fn http_slots(&self) -> Arc<Semaphore> {
+        self.http_slots.clone()
+    }
+
     pub(crate) fn screen(&self) -> MutexGuard<'_, Screen> {
         self.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -297,8 +322,21 @@ impl Computer {
         self.lock().session
     }
 
+    pub(crate) fn hardware(&self) -> &Hardware {
+        &self.hardware
+    }
+
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
     pub(crate) fn ticks_since_boot(&self) -> u64 {
-        self.core.clock.now().saturating_sub(self.lock().boot_tick)
+        let now = self.core.clock.now();
+        let inner = self.lock();
+        let frozen = inner
+            .frozen_ticks
+            .saturating_sub(self.faults.pause_left(now));
+        now.saturating_sub(inner.boot_tick + frozen)
     }
 
     pub(crate) fn set_label(&self, label: Option<String>) {
@@ -327,39 +365,6 @@ impl Computer {
         inner.queue.push_back(event);
         self.line_up(inner);
         true
-    }
-
-    pub(crate) fn start_timer(&self, ticks: u64, kind: TimerKind) -> u32 {
-        let mut inner = self.lock();
-        let id = inner.next_timer;
-        inner.next_timer = inner.next_timer.wrapping_add(1);
-        let at = self
-            .core
-            .clock
-            .add(ticks, self.me.clone(), inner.session, id, kind);
-        inner.timers.insert(id, at);
-        id
-    }
-
-    pub(crate) fn cancel_timer(&self, id: u32) {
-        let mut inner = self.lock();
-        if let Some(at) = inner.timers.remove(&id) {
-            self.core.clock.remove(at, &self.me, inner.session, id);
-        }
-    }
-
-    pub(crate) fn fire_timer(&self, session: u64, id: u32, kind: TimerKind) {
-        let mut inner = self.lock();
-        let known = inner.session == session && inner.timers.remove(&id).is_some();
-        drop(inner);
-        if known {
-            let name = if kind == TimerKind::Timer {
-                "timer"
-            } else {
-                "alarm"
-            };
-            self.push(session, Event::world(name, [Arg::Number(f64::from(id))]));
-        }
     }
 
     /// Remembers a socket so that it is closed with the computer; false if four are open already.

@@ -6,7 +6,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::SimError;
+use super::hardware::Attached;
+use super::net::HttpRules;
 use super::settings_file;
+use super::version::CcVersion;
+use super::world::{Facing, Place};
 use crate::lua_files::LuaFiles;
 
 /// Capacity of a computer's disk in the game's default configuration, in bytes.
@@ -14,6 +18,50 @@ const DISK_CAPACITY: u64 = 1_000_000;
 
 /// The startup of [`host_computer`]: the host works behind a shell, which stays usable.
 const HOST_STARTUP: &str = "shell.run(\"/ccfleet/host.lua\", \"--shell\")\n";
+
+/// What kind of computer it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A block that stands where it is.
+    #[default]
+    Computer,
+    /// A robot that moves through the block world.
+    Turtle,
+    /// A computer in a player's hand.
+    Pocket,
+}
+
+impl Kind {
+    /// Columns and lines of its screen.
+    pub(crate) fn screen_size(self) -> (usize, usize) {
+        match self {
+            Kind::Computer => (51, 19),
+            Kind::Turtle => (39, 13),
+            Kind::Pocket => (26, 20),
+        }
+    }
+}
+
+/// How a turtle comes into the block world; afterwards it is where it went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurtleSetup {
+    /// Where it stands and looks; `None` gives every turtle of a fleet a place of its own, looking north.
+    pub place: Option<(Place, Facing)>,
+    /// Moves it can make.
+    pub fuel: u32,
+    /// What it holds: slot (from 1), item, count.
+    pub items: Vec<(usize, String, u32)>,
+}
+
+impl Default for TurtleSetup {
+    fn default() -> TurtleSetup {
+        TurtleSetup {
+            place: None,
+            fuel: 1000,
+            items: Vec::new(),
+        }
+    }
+}
 
 /// How one computer is made. [`ComputerConfig::new`] gives the usual values.
 #[derive(Clone, Debug)]
@@ -34,6 +82,22 @@ pub struct ComputerConfig {
     pub disk_capacity: u64,
     /// A program and its arguments to run instead of the shell's prompt; then the computer switches off.
     pub program: Option<Vec<String>>,
+    /// Keeps up to 2,000 lines that scroll off the screen, for [`super::ProgramRun::output`].
+    pub keep_output: bool,
+    /// Computer, turtle or pocket computer.
+    pub kind: Kind,
+    /// With colours; a turtle holds more fuel.
+    pub advanced: bool,
+    /// The release of CC: Tweaked whose manners it has.
+    pub cc_version: CcVersion,
+    /// Which addresses its programs reach.
+    pub http_rules: HttpRules,
+    /// False takes away the global `http`, as a server's configuration can.
+    pub http_enabled: bool,
+    /// What is attached to it when it is made.
+    pub attached: Vec<Attached>,
+    /// How it comes into the world, if it is a turtle.
+    pub turtle: TurtleSetup,
     /// Time without yielding until `Too long without yielding` is raised.
     pub yield_limit: Duration,
     /// Further time until the computer is stopped.
@@ -54,6 +118,14 @@ impl ComputerConfig {
             startup: None,
             disk_capacity: DISK_CAPACITY,
             program: None,
+            keep_output: false,
+            kind: Kind::Computer,
+            advanced: true,
+            cc_version: CcVersion::LATEST,
+            http_rules: HttpRules::allow_all(),
+            http_enabled: true,
+            attached: Vec::new(),
+            turtle: TurtleSetup::default(),
             yield_limit: Duration::from_secs(7),
             stop_limit: Duration::from_millis(1500),
             turned_on: true,

@@ -15,6 +15,8 @@ pub(crate) enum Arg {
     Bool(bool),
     Number(f64),
     Bytes(Vec<u8>),
+    /// Keys and values.
+    Table(Vec<(Arg, Arg)>),
     Socket(Arc<Socket>),
     Response(Arc<Response>),
 }
@@ -69,12 +71,20 @@ impl Event {
     }
 }
 
-fn arg_value(lua: &Lua, arg: Arg, wrap: &mlua::Function) -> mlua::Result<Value> {
+/// An argument as Lua sees it. `wrap` makes the Lua handle of a native object.
+pub(crate) fn arg_value(lua: &Lua, arg: Arg, wrap: &mlua::Function) -> mlua::Result<Value> {
     Ok(match arg {
         Arg::Nil => Value::Nil,
         Arg::Bool(b) => Value::Boolean(b),
         Arg::Number(n) => Value::Number(n),
         Arg::Bytes(bytes) => Value::String(lua.create_string(bytes)?),
+        Arg::Table(pairs) => {
+            let table = lua.create_table()?;
+            for (key, item) in pairs {
+                table.raw_set(arg_value(lua, key, wrap)?, arg_value(lua, item, wrap)?)?;
+            }
+            Value::Table(table)
+        }
         Arg::Socket(socket) => wrap.call(("socket", lua.create_any_userdata(socket)?))?,
         Arg::Response(response) => wrap.call(("response", lua.create_any_userdata(response)?))?,
     })

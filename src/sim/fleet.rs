@@ -13,6 +13,7 @@ use super::computer::{Computer, Core};
 use super::config::ComputerConfig;
 use super::net::Net;
 use super::sched::Workers;
+use super::world::World;
 
 /// How long computers get to switch off, and then workers to leave.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -42,6 +43,7 @@ impl SimFleet {
             workers: workers.clone(),
             clock: Arc::new(Clock::default()),
             net: Net::new(handle),
+            world: World::default(),
         });
         let mut computers = BTreeMap::new();
         for config in configs {
@@ -145,6 +147,7 @@ async fn tick(core: Arc<Core>, mut stopped: oneshot::Receiver<()>) {
         tokio::select! {
             _ = ticks.tick() => {
                 core.clock.advance();
+                core.world.tick();
                 core.workers.relieve();
             }
             _ = &mut stopped => return,

@@ -7,14 +7,19 @@
 //!
 //! How it fits together: a [`Computer`] owns a queue and a Lua machine (`vm`); workers (`sched`) resume machines
 //! that have events; one I/O thread (`fleet`) ticks the clock and drives all sockets (`net`). Lua reaches Rust
-//! only through the table of `native`, and the host's files only through `disk`.
+//! only through the table of `native`, and the host's files only through `disk`. Turtles share one block `world`;
+//! `hardware` is what is attached to a computer; `faults` and `chaos` are what goes wrong on purpose.
 
+mod chaos;
 mod clock;
 mod computer;
 mod config;
+mod dialect;
 mod disk;
 mod event;
+mod faults;
 mod fleet;
+mod hardware;
 mod limits;
 mod native;
 mod net;
@@ -22,20 +27,26 @@ mod program;
 mod sched;
 mod screen;
 mod settings_file;
+mod text;
+mod version;
 mod vm;
+mod world;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 
+pub use chaos::{Chaos, ChaosPlan, Tally};
 pub use computer::Computer;
-pub use config::{ComputerConfig, host_computer};
+pub use config::{ComputerConfig, Kind, TurtleSetup, host_computer};
+pub use faults::{Fault, FaultKind};
 pub use fleet::SimFleet;
+pub use hardware::{Attached, Device};
+pub use net::{HttpRules, RuleError};
 pub use program::{ProgramRun, run_program_to_end};
-
-/// The version of CC: Tweaked that is simulated.
-pub const CC_VERSION: &str = "1.113.1";
+pub use version::{CcVersion, VersionError};
+pub use world::{Facing, Place};
 
 /// What can go wrong around simulated computers (what goes wrong inside of one is shown on its screen).
 #[derive(Debug, thiserror::Error)]

@@ -34,6 +34,7 @@ pub fn run_program_to_end(
         .collect();
     let config = ComputerConfig {
         program: Some(words),
+        keep_output: true,
         ..ComputerConfig::new(0, disk)
     };
     run_config_to_end(config, timeout)

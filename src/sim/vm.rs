@@ -24,7 +24,7 @@ const GC_PAUSE: c_int = 125;
 const TIDY_SLACK: usize = 64 << 10;
 
 /// The files of `bios/`, in the order in which they run.
-const BIOS: [&str; 8] = [
+const BIOS: [&str; 9] = [
     "sandbox.lua",
     "lua51.lua",
     "utf8.lua",
@@ -32,6 +32,7 @@ const BIOS: [&str; 8] = [
     "fs.lua",
     "term.lua",
     "http.lua",
+    "hardware.lua",
     "main.lua",
 ];
 

@@ -67,7 +67,12 @@ fn refused(state: &TaskState, inputs: &Inputs, address: &Address, refusal: Refus
         Target::Group(_) => None,
     };
     match refusal {
-        Refusal::NotAllowed(tool) => fail("not_allowed", format!("{tool} is not allowed here")),
+        Refusal::NotAllowed(tool) => fail(
+            "not_allowed",
+            format!(
+                "calls of this kind may not use \"{tool}\"; `allowed_tools` of the kind names what they may"
+            ),
+        ),
         Refusal::UnknownTool { tool, elsewhere } => {
             let words = match (&address.target, on) {
                 (Target::Group(group), _) => {
@@ -93,7 +98,10 @@ fn refused(state: &TaskState, inputs: &Inputs, address: &Address, refusal: Refus
         Refusal::CannotTell => match on {
             Some(id) if !inputs.fleet.has(id) => unknown_computer(id),
             Some(id) => fail("offline", format!("{id} has registered no tools yet")),
-            None => fail("offline", "no computer was ever connected".to_owned()),
+            None => fail(
+                "offline",
+                "no computer has registered a tool yet".to_owned(),
+            ),
         },
         Refusal::Arguments(problems) => fail("bad_args", problems.join("; ")),
     }

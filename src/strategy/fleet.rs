@@ -241,3 +241,7 @@ pub fn is_allowed_name(state: &TaskState, profile: &Profile, tool: &str) -> bool
         .and_then(|c| c.allowed_commands.as_deref());
     matches(&profile.allowed_tools) && asked.is_none_or(matches)
 }
+
+#[cfg(test)]
+#[path = "fleet_tests.rs"]
+mod tests;

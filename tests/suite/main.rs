@@ -1,7 +1,10 @@
 //! The one integration binary: everything that needs real processes, real sockets and real files.
 
+mod backups;
 mod demo;
 mod document_001;
+mod fleet_commands;
+mod ingame;
 mod real_model;
 mod recovery;
 mod serving;

@@ -53,8 +53,9 @@ end
 -- @tparam Fleet fleet From `ccfleet.new`.
 -- @tparam table shell The `shell` API of the host program.
 function tools.equip(fleet, shell)
-    require("ccfleet.options").define(settings)
+    local options = require("ccfleet.options")
     tools.register_all(fleet, shell)
+    require("ccfleet.packs").attach(fleet, options.list(settings, "ccfleet.packs"))
     require("ccfleet.loader").attach(fleet, {
         dir = settings.get("ccfleet.tools_dir"), max_versions = settings.get("ccfleet.tool_versions"), shell = shell,
     })

@@ -111,6 +111,8 @@ pub struct ComputerCell {
     promised: AtomicUsize,
     /// The highest lane number granted; outlives a lane that failed.
     high_seq: AtomicU64,
+    /// How far the computer certainly came; outlives a lane that failed.
+    proven_seq: AtomicU64,
 }
 
 impl ComputerCell {
@@ -129,6 +131,7 @@ impl ComputerCell {
             load: AtomicUsize::new(0),
             promised: AtomicUsize::new(0),
             high_seq: AtomicU64::new(high_seq),
+            proven_seq: AtomicU64::new(0),
         };
         cell.set_registration(registration);
         cell
@@ -149,6 +152,10 @@ impl ComputerCell {
 
     pub fn high_seq(&self) -> u64 {
         self.high_seq.load(Ordering::Acquire)
+    }
+
+    pub fn proven_seq(&self) -> u64 {
+        self.proven_seq.load(Ordering::Acquire)
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
@@ -208,7 +215,7 @@ impl ComputerCell {
         self.change(|known| {
             for record in records {
                 let former = known.records.get(&record.name);
-                if former.is_none_or(|former| record.is_newer_than(former)) {
+                if former.is_none_or(|former| record.replaces(former)) {
                     known.records.insert(record.name.clone(), record);
                 }
             }
@@ -218,9 +225,10 @@ impl ComputerCell {
     /// Shows how the lane stands.
     pub(super) fn publish<R: super::lane::Reply>(&self, lane: &Lane<R>, now_ms: i64) {
         self.high_seq.store(lane.high_seq(), Ordering::Release);
+        self.proven_seq.store(lane.proven_seq(), Ordering::Release);
         let state = if !lane.is_connected() {
             ComputerState::Offline
-        } else if lane.effects_stopped() {
+        } else if lane.is_stopped() || lane.is_behind() {
             ComputerState::Stopped
         } else if !lane.is_online() {
             ComputerState::Unresponsive
@@ -275,6 +283,11 @@ impl ComputerCell {
     /// A call was routed here: whoever looks before it arrives shall see it.
     pub(in crate::actors) fn promise(&self) {
         self.promised.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was on its way to a lane that failed never arrives.
+    pub(in crate::actors) fn forget_promises(&self) {
+        self.promised.store(0, Ordering::Relaxed);
     }
 
     /// A call that was routed here has arrived, or will not.

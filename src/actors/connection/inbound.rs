@@ -11,7 +11,7 @@ use crate::wire::frames::tools::registered;
 use crate::wire::frames::{Decoded, FrameError, decode, decode_joined};
 use crate::wire::text;
 use actix::prelude::*;
-use actix_ws::{AggregatedMessage, Message, ProtocolError};
+use actix_http::ws::{Message, ProtocolError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -19,23 +19,24 @@ use std::time::Duration;
 /// Tools are changed by an actor that waits for nobody.
 const CHANGE_WITHIN: Duration = Duration::from_secs(5);
 
-impl StreamHandler<Result<AggregatedMessage, ProtocolError>> for Connection {
-    fn handle(&mut self, item: Result<AggregatedMessage, ProtocolError>, ctx: &mut Self::Context) {
+impl StreamHandler<Result<Message, ProtocolError>> for Connection {
+    fn handle(&mut self, item: Result<Message, ProtocolError>, ctx: &mut Self::Context) {
         if self.closing {
             return;
         }
         // Whatever arrives proves that the connection lives.
         self.lost_pings = 0;
         match item {
-            Ok(AggregatedMessage::Text(text)) => self.frame(&text, false, ctx),
-            Ok(AggregatedMessage::Binary(bytes)) => {
+            Ok(Message::Text(text)) => self.frame(&text, false, ctx),
+            Ok(Message::Binary(bytes)) => {
                 let (text, latin1) = text::read_binary(&bytes);
                 self.frame(&text, latin1, ctx);
             }
             // The HTTP layer leaves pings to us.
-            Ok(AggregatedMessage::Ping(bytes)) => self.answer_ping(bytes, ctx),
-            Ok(AggregatedMessage::Pong(_)) => {}
-            Ok(AggregatedMessage::Close(_)) => ctx.stop(),
+            Ok(Message::Ping(bytes)) => self.answer_ping(bytes, ctx),
+            // Pieces of messages are put together before they come here.
+            Ok(Message::Pong(_) | Message::Continuation(_) | Message::Nop) => {}
+            Ok(Message::Close(_)) => ctx.stop(),
             Err(error) => self.broken_frame(&error, ctx),
         }
     }

@@ -15,6 +15,11 @@ impl ConnectionId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         ConnectionId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// A number below 64, another one for the next connection: to spread what they all do.
+    pub(super) fn share(self) -> u32 {
+        (self.0 % 64) as u32
+    }
 }
 
 /// Send a message to the computer. A fact: a connection never waits, and its outbox is what bounds it.

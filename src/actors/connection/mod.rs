@@ -15,6 +15,7 @@ pub mod window;
 
 mod identify;
 mod inbound;
+mod pulse;
 mod send;
 mod tasks;
 
@@ -23,6 +24,7 @@ use crate::actors::counts::FleetCounts;
 use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
+use crate::store::Epoch;
 use crate::wire::MAX_FRAME_BYTES;
 use crate::wire::api::TaskBody;
 use crate::wire::chunks::{Assembler, ChunkBudget};
@@ -36,6 +38,7 @@ use futures_util::future::BoxFuture;
 use guard::{ErrorCount, Rate};
 use messages::{CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient};
 use outbox::Outbox;
+use pulse::Due;
 use socket::{Incoming, Socket};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -76,13 +79,13 @@ pub struct ConnectionSettings {
     /// New connections from one address in a second; 0 = no limit.
     pub new_per_second: u32,
     pub server_id: String,
-    pub journal_epoch: u64,
+    pub journal_epoch: Epoch,
     pub library: Library,
 }
 
 impl ConnectionSettings {
     /// The values of the wire contract.
-    pub fn new(server_id: String, journal_epoch: u64, library: Library) -> Self {
+    pub fn new(server_id: String, journal_epoch: impl Into<Epoch>, library: Library) -> Self {
         ConnectionSettings {
             heartbeat: Duration::from_secs(15),
             program_ping: Duration::from_secs(30),
@@ -93,7 +96,7 @@ impl ConnectionSettings {
             max_from_computer: 1024 * 1024,
             new_per_second: 50,
             server_id,
-            journal_epoch,
+            journal_epoch: journal_epoch.into(),
             library,
         }
     }
@@ -208,7 +211,9 @@ pub struct Connection {
     facts_told: u32,
     errors: ErrorCount,
     started: Instant,
+    /// One timer for everything: each would cost memory, and a look at every message.
     timer: Option<(Duration, SpawnHandle)>,
+    due: Due,
     heard: bool,
     ping_due: bool,
     lost_pings: u32,
@@ -233,8 +238,10 @@ impl Connection {
     ) -> Addr<Self> {
         Connection::create(|ctx| {
             ctx.add_stream(incoming);
+            let id = ConnectionId::next();
             Connection {
-                id: ConnectionId::next(),
+                id,
+                due: Due::new(&deps.settings, id),
                 outbox: Outbox::new(deps.settings.max_frame_bytes),
                 chunks: Assembler::new(deps.settings.max_from_computer, deps.chunk_budget.clone()),
                 chunks_watched: false,
@@ -298,48 +305,21 @@ impl Connection {
 
     /// Tells what the computer said. After many facts the next message is read only when they were taken.
     fn pass_on(&mut self, fact: ConnectionFact, ctx: &mut Context<Self>) {
+        self.facts_told += 1;
+        if self.facts_told < FACTS_AT_ONCE {
+            return self.tell_computer(fact);
+        }
         let Some(identity) = self.identity() else {
             return;
         };
-        let facts = identity.port.facts.clone();
         let told = FromConnection {
             connection: self.id,
             fact,
         };
-        self.facts_told += 1;
-        if self.facts_told < FACTS_AT_ONCE {
-            facts.do_send(told);
-            return;
-        }
+        let taken = identity.port.facts.send(told).timeout(FACT_WITHIN);
+        let taken = taken.into_actor(self);
         self.facts_told = 0;
-        let taken = facts.send(told).timeout(FACT_WITHIN).into_actor(self);
         ctx.wait(taken.map(|_, _, _| ()));
-    }
-
-    /// WebSocket pings tell whether the connection lives.
-    fn heartbeat(&mut self, ctx: &mut Context<Self>) {
-        if self.lost_pings >= MAX_LOST_PINGS {
-            tracing::debug!(connection = ?self.id, "three pings were lost");
-            self.deps.counts.lost.one();
-            self.give_up(ctx);
-            return;
-        }
-        self.lost_pings += 1;
-        self.ping_due = true;
-        self.pump(ctx);
-    }
-
-    /// `ping` messages tell whether the computer's program lives: a paused game is silent.
-    fn program_heartbeat(&mut self, ctx: &mut Context<Self>) {
-        if !self.identity().is_some_and(|identity| identity.pinged) {
-            return;
-        }
-        if self.lost_program_pings >= MAX_LOST_PINGS && self.responsive {
-            self.responsive = false;
-            self.tell_computer(ConnectionFact::Responsive(false));
-        }
-        self.lost_program_pings = self.lost_program_pings.saturating_add(1);
-        self.send_ping(ctx);
     }
 
     fn send_ping(&mut self, ctx: &mut Context<Self>) {
@@ -361,31 +341,13 @@ impl Connection {
             self.tell_computer(ConnectionFact::Responsive(true));
         }
     }
-
-    /// Nobody has said who is there.
-    fn hello_missing(&mut self, ctx: &mut Context<Self>) {
-        if self.identity().is_some() || self.closing {
-            return;
-        }
-        match self.handshake.client_id.clone() {
-            Some(client_id) => self.identify_legacy(client_id, None, ctx),
-            None => self.close(
-                CloseWith::Protocol,
-                ErrorMessage::new(ErrorCode::HelloMissing, "nobody said who is there"),
-                ctx,
-            ),
-        }
-    }
 }
 
 impl Actor for Connection {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        let settings = self.deps.settings.clone();
-        ctx.run_interval(settings.heartbeat, Connection::heartbeat);
-        ctx.run_interval(settings.program_ping, Connection::program_heartbeat);
-        ctx.run_later(settings.hello_deadline, Connection::hello_missing);
+        self.arm(ctx);
     }
 
     fn stopped(&mut self, _ctx: &mut Self::Context) {

@@ -424,7 +424,12 @@ fn size(frames: &[String]) -> usize {
 /// Puts the number into an encoded object.
 fn numbered(json: &str, n: u64) -> String {
     let open = json.strip_suffix('}').unwrap_or(json);
-    format!("{open},\"n\":{n}}}")
+    let mut numbered = String::with_capacity(json.len() + NUMBER_BYTES);
+    numbered.push_str(open);
+    numbered.push_str(",\"n\":");
+    numbered.push_str(&n.to_string());
+    numbered.push('}');
+    numbered
 }
 
 #[cfg(test)]

@@ -9,12 +9,14 @@ use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::ErrorMessage;
 use actix::prelude::*;
-use actix_ws::{CloseCode, CloseReason, Message};
+use actix_http::ws::{CloseCode, CloseReason, Message};
 use std::future::poll_fn;
 use std::time::Duration;
 
 /// How long the last words to a computer may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long `result_stored` may wait for a message that it can share a packet with.
+const CAN_WAIT: Duration = Duration::from_millis(200);
 
 impl Connection {
     /// Puts a message into the outbox and sends what can be sent.
@@ -30,6 +32,8 @@ impl Connection {
             return;
         }
         let now = self.now();
+        // Nobody waits for it, and the next call is likely to come before this time is over.
+        let can_wait = matches!(message, ServerMessage::ResultStored(_));
         if let Err(too_large) = self.outbox.push(message, now) {
             self.too_large(too_large, ctx);
         }
@@ -41,7 +45,12 @@ impl Connection {
             self.close(CloseWith::TryLater, error, ctx);
             return;
         }
-        self.pump(ctx);
+        if can_wait {
+            self.due.lazy.get_or_insert(now + CAN_WAIT);
+            self.arm(ctx);
+        } else {
+            self.pump(ctx);
+        }
     }
 
     fn too_large(&mut self, too_large: TooLarge, ctx: &mut Context<Self>) {
@@ -67,6 +76,7 @@ impl Connection {
     pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
         let mut delivered = Vec::new();
         if let Some(socket) = self.socket.clone() {
+            self.due.lazy = None;
             while socket.has_room()
                 && let Some(frame) = self.next_frame(&mut delivered)
             {
@@ -126,16 +136,16 @@ impl Connection {
         }
     }
 
-    fn arm(&mut self, ctx: &mut Context<Self>) {
-        // While the socket is full nothing can be done about what is due.
-        let full = self.socket.as_ref().is_none_or(|socket| !socket.has_room());
-        let due = if full {
-            None
-        } else {
-            self.outbox.due_at(self.now())
-        };
+    pub(super) fn arm(&mut self, ctx: &mut Context<Self>) {
+        if self.closing {
+            return;
+        }
+        // While the socket is full nothing can be done about what waits.
+        let has_room = self.socket.as_ref().is_some_and(Socket::has_room);
+        let waits = has_room.then(|| self.outbox.due_at(self.now())).flatten();
+        let due = self.due.next();
+        let at = waits.map_or(due, |at| at.min(due));
         // One that is armed too early looks at the clock and arms again: cheaper than to move it with every message.
-        let Some(at) = due else { return };
         if self.timer.is_some_and(|(armed, _)| armed <= at) {
             return;
         }
@@ -145,9 +155,7 @@ impl Connection {
         let wait = at.saturating_sub(self.now());
         let handle = ctx.run_later(wait, |connection, ctx| {
             connection.timer = None;
-            let now = connection.now();
-            connection.outbox.tick(now);
-            connection.pump(ctx);
+            connection.pulse(ctx);
         });
         self.timer = Some((at, handle));
     }

@@ -5,10 +5,9 @@
 //! there only while they hold something: most computers are silent most of the time.
 
 use actix_codec::{Decoder, Encoder};
-use actix_http::ws::{Codec, Frame, Item, ProtocolError};
+use actix_http::ws::{Codec, Frame, Item, Message, ProtocolError};
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Bytes, BytesMut};
-use actix_ws::{AggregatedMessage, Message};
 use futures_util::Stream;
 use std::cell::RefCell;
 use std::io::{Error, ErrorKind};
@@ -43,7 +42,7 @@ struct Io {
 #[derive(Clone)]
 pub struct Socket(Rc<RefCell<Io>>);
 
-/// The receiving half.
+/// The receiving half: whole messages, whatever frames they came in.
 pub struct Incoming {
     socket: Socket,
     buffer: BytesMut,
@@ -136,10 +135,8 @@ impl Io {
     }
 }
 
-type Received = Result<AggregatedMessage, ProtocolError>;
-
 impl Stream for Incoming {
-    type Item = Received;
+    type Item = Result<Message, ProtocolError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
@@ -177,7 +174,7 @@ impl Incoming {
     }
 
     /// The next whole message of what was read.
-    fn next_message(&mut self) -> Result<Option<AggregatedMessage>, ProtocolError> {
+    fn next_message(&mut self) -> Result<Option<Message>, ProtocolError> {
         while !self.buffer.is_empty() {
             let frame = self.socket.0.borrow_mut().codec.decode(&mut self.buffer)?;
             let Some(frame) = frame else {
@@ -195,8 +192,8 @@ impl Incoming {
     }
 
     /// The message that a frame is, or ends.
-    fn whole(&mut self, frame: Frame) -> Result<Option<AggregatedMessage>, ProtocolError> {
-        use AggregatedMessage as M;
+    fn whole(&mut self, frame: Frame) -> Result<Option<Message>, ProtocolError> {
+        use Message as M;
         Ok(Some(match frame {
             Frame::Text(bytes) => text(bytes)?,
             Frame::Binary(bytes) => M::Binary(bytes),
@@ -207,7 +204,7 @@ impl Incoming {
         }))
     }
 
-    fn piece(&mut self, item: Item) -> Result<Option<AggregatedMessage>, ProtocolError> {
+    fn piece(&mut self, item: Item) -> Result<Option<Message>, ProtocolError> {
         let (bytes, is_last) = match item {
             Item::FirstText(bytes) => {
                 self.pieces = Some((BytesMut::new(), true));
@@ -236,14 +233,108 @@ impl Incoming {
         Ok(Some(if is_text {
             text(bytes)?
         } else {
-            AggregatedMessage::Binary(bytes)
+            Message::Binary(bytes)
         }))
     }
 }
 
-fn text(bytes: Bytes) -> Result<AggregatedMessage, ProtocolError> {
+fn text(bytes: Bytes) -> Result<Message, ProtocolError> {
     match bytes.try_into() {
-        Ok(text) => Ok(AggregatedMessage::Text(text)),
+        Ok(text) => Ok(Message::Text(text)),
         Err(error) => Err(ProtocolError::Io(Error::new(ErrorKind::InvalidData, error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::StreamExt;
+    use std::future::poll_fn;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// The server's side of a connection, and its peer.
+    async fn connected(max_bytes: usize) -> (Socket, Incoming, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let peer = TcpStream::connect(listener.local_addr().unwrap());
+        let (peer, accepted) = tokio::join!(peer, listener.accept());
+        let (open, _) = oneshot::channel();
+        let (socket, incoming) = super::open(accepted.unwrap().0, BytesMut::new(), max_bytes, open);
+        (socket, incoming, peer.unwrap())
+    }
+
+    fn masked(first: u8, body: &[u8]) -> Vec<u8> {
+        let mut frame = vec![first, 0x80 | body.len() as u8, 0, 0, 0, 0];
+        frame.extend_from_slice(body);
+        frame
+    }
+
+    #[actix_rt::test]
+    async fn messages_are_whole_however_they_arrive() {
+        let (_socket, mut incoming, mut peer) = connected(64).await;
+        let mut bytes = masked(0x81, b"one");
+        bytes.extend(masked(0x01, b"tw"));
+        // A ping may come between the pieces of a message.
+        bytes.extend(masked(0x89, b"p"));
+        bytes.extend(masked(0x80, b"o"));
+        let mut heard = Vec::new();
+        for byte in bytes {
+            peer.write_all(&[byte]).await.unwrap();
+            let _ = tokio::task::yield_now().await;
+            if heard.len() < 3
+                && let Poll::Ready(message) = futures_util::poll!(incoming.next())
+            {
+                heard.push(message.unwrap().unwrap());
+            }
+        }
+        while heard.len() < 3 {
+            heard.push(incoming.next().await.unwrap().unwrap());
+        }
+        let text = |text: &'static str| Message::Text(text.into());
+        assert_eq!(
+            heard,
+            [
+                text("one"),
+                Message::Ping(Bytes::from_static(b"p")),
+                text("two")
+            ]
+        );
+        drop(peer);
+        assert!(incoming.next().await.is_none());
+    }
+
+    #[actix_rt::test]
+    async fn pieces_that_are_too_much_together_end_the_stream() {
+        let (_socket, mut incoming, mut peer) = connected(8).await;
+        let mut bytes = masked(0x02, b"12345");
+        bytes.extend(masked(0x80, b"6789"));
+        peer.write_all(&bytes).await.unwrap();
+        let error = incoming.next().await.unwrap().unwrap_err();
+        assert!(matches!(error, ProtocolError::Overflow), "{error}");
+        assert!(incoming.next().await.is_none());
+    }
+
+    #[actix_rt::test]
+    async fn a_peer_that_does_not_read_fills_the_socket_and_gets_everything_once_it_reads() {
+        let (socket, _incoming, mut peer) = connected(64).await;
+        let mut put = 0;
+        loop {
+            while socket.has_room() {
+                socket.put(Message::Binary(vec![7; 10_000].into())).unwrap();
+                put += 1;
+            }
+            if !socket.flush().unwrap() && !socket.has_room() {
+                break;
+            }
+        }
+        assert!(socket.0.borrow().outgoing.len() < ROOM + 10_004);
+        let mut heard = vec![0; put * 10_004];
+        let (flushed, read) = tokio::join!(
+            poll_fn(|cx| socket.poll_flush(cx)),
+            peer.read_exact(&mut heard)
+        );
+        flushed.unwrap();
+        read.unwrap();
+        assert_eq!(socket.0.borrow().outgoing.capacity(), 0);
     }
 }

@@ -5,8 +5,8 @@
 use super::choose::{Wanted, choose};
 use super::index::ToolIndex;
 use crate::actors::computer::messages::{
-    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, TaskNotice,
-    ToolsTold,
+    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, ShowQueue,
+    TaskNotice, ToolsTold,
 };
 use crate::actors::computer::now_ms;
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
@@ -45,6 +45,7 @@ pub struct LaneParts {
     pub cancel: Recipient<CancelCall>,
     pub notice: Recipient<TaskNotice>,
     pub question: Recipient<QuestionNotice>,
+    pub queue: Recipient<ShowQueue>,
     pub tools: Recipient<ToolsTold>,
     pub view: Arc<ComputerCell>,
 }
@@ -164,9 +165,10 @@ impl Router {
         // A tool that its own computer ever had never leaves it; for one alone that a named computer has, nobody else
         // is needed.
         let elsewhere = |tool: &str| {
-            let mut seen = whole.values();
-            !own.as_ref().is_some_and(|own| own.ever_owned(tool))
-                && !(wants.one_tool().is_some() && seen.any(|c| c.tools().active(tool).is_some()))
+            let stays = own.as_ref().is_some_and(|own| own.ever_owned(tool));
+            let has = |cell: &Arc<ComputerCell>| cell.tools().active(tool).is_some();
+            let found = wants.one_tool().is_some() && whole.values().any(has);
+            !stays && !found
         };
         for tool in self.names(wants, elsewhere) {
             if let Some(owners) = self.index.owners(&tool) {

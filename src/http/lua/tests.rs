@@ -64,6 +64,24 @@ async fn the_manifest_lists_every_file_with_its_size_and_hash() {
 }
 
 #[actix_web::test]
+async fn what_only_turtles_can_use_is_marked_and_is_there() {
+    let manifest = manifest().await;
+    let only = |file: &Value| Some((file["path"].clone(), file.get("only")?.clone()));
+    let marked: Vec<_> = manifest["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(only)
+        .collect();
+    assert_eq!(
+        marked.len(),
+        ONLY_FOR.len(),
+        "a file was renamed: {marked:?}"
+    );
+    assert!(marked.iter().all(|(_, kind)| kind == "turtle"));
+}
+
+#[actix_web::test]
 async fn hashes_are_sha256_of_the_bytes_that_are_served() {
     // Of the empty text and of "abc", from FIPS 180-2.
     let hashed = |text: &[u8]| {

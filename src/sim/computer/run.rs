@@ -40,6 +40,11 @@ impl Computer {
             self.obey(wish, on, vm);
             return true;
         }
+        // While the game is paused events pile up; the end of the pause puts the computer in line again.
+        if self.faults.pause_left(self.core.clock.now()) > 0 {
+            inner.in_line = false;
+            return false;
+        }
         let Some(event) = inner.queue.pop_front() else {
             inner.in_line = false;
             return false;
@@ -70,6 +75,7 @@ impl Computer {
             inner.session += 1;
             inner.on = true;
             inner.boot_tick = self.core.clock.now();
+            inner.frozen_ticks = self.faults.pause_left(inner.boot_tick);
             inner.last_error = None;
             // A wish that came meanwhile still ends this boot at once.
             if inner.wish.is_none() {
@@ -122,6 +128,7 @@ impl Computer {
                 std::mem::take(&mut inner.sockets),
             )
         };
+        self.hardware.power_off();
         for socket in sockets.iter().filter_map(Weak::upgrade) {
             if at_once {
                 socket.sever();

@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) use handle::{FileHandle, OpenMode};
 use host::{MIN_COST, cost_below, cost_of, millis, os_name};
@@ -63,6 +63,8 @@ pub(crate) struct Disk {
     capacity: u64,
     used: AtomicU64,
     open: AtomicUsize,
+    /// A fault: as if nothing fitted any more.
+    full: AtomicBool,
 }
 
 impl Disk {
@@ -75,6 +77,7 @@ impl Disk {
             capacity,
             used: AtomicU64::new(0),
             open: AtomicUsize::new(0),
+            full: AtomicBool::new(false),
         };
         disk.recount();
         Ok(disk)
@@ -93,8 +96,16 @@ impl Disk {
         self.capacity
     }
 
+    /// Fills the disk up, or empties it of what filled it.
+    pub(crate) fn fill_up(&self, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
+    }
+
     /// Bytes still free.
     pub(crate) fn free(&self) -> u64 {
+        if self.full.load(Ordering::Relaxed) {
+            return 0;
+        }
         self.capacity
             .saturating_sub(self.used.load(Ordering::Relaxed))
     }
@@ -112,6 +123,9 @@ impl Disk {
     }
 
     fn take(&self, bytes: u64) -> Result<(), ()> {
+        if bytes > 0 && self.full.load(Ordering::Relaxed) {
+            return Err(());
+        }
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.capacity);
         self.used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
@@ -293,15 +307,21 @@ impl Disk {
             .map_err(|_| FsError::At(path.clone(), "Access denied"))
     }
 
-    /// Opens a file. Reading takes a snapshot; writing makes the folders above.
+    /// Opens a file. Reading takes a snapshot (`latin1`: as text was read before 1.109); writing makes the folders
+    /// above.
     pub(crate) fn open_file(
         self: &Arc<Disk>,
         path: &CcPath,
         mode: OpenMode,
+        latin1: bool,
     ) -> FsResult<FileHandle> {
         let slot = self.slot()?;
         if mode == OpenMode::Read {
-            return Ok(FileHandle::memory(self.read_whole(path)?, Some(slot)));
+            let mut bytes = self.read_whole(path)?;
+            if latin1 {
+                bytes = crate::sim::text::utf8_to_latin1(&bytes).into();
+            }
+            return Ok(FileHandle::memory(bytes, Some(slot)));
         }
         self.refuse_rom(path)?;
         let exists = match self.attributes(path)? {

@@ -72,7 +72,11 @@ pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
         let Some((mode, binary)) = OpenMode::parse(&mode.as_bytes()) else {
             return Ok((None, Some("Unsupported mode".to_owned()), false));
         };
-        match c.disk().open_file(&path(&raw), mode) {
+        let old = !c.config().cc_version.has_raw_text();
+        if old && matches!(mode, OpenMode::Update { .. }) {
+            return Ok((None, Some("Unsupported mode".to_owned()), false));
+        }
+        match c.disk().open_file(&path(&raw), mode, old && !binary) {
             Ok(handle) => Ok((Some(userdata(lua, handle)?), None, binary)),
             Err(error) => Ok((None, Some(error.to_string()), binary)),
         }

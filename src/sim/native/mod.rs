@@ -4,8 +4,10 @@
 //! caller's line, as ComputerCraft does.
 
 mod fs;
+mod hardware;
 mod net;
 mod os;
+mod pack;
 mod term;
 
 use std::fmt::Display;
@@ -23,9 +25,11 @@ pub(crate) fn table(lua: &Lua, computer: &Arc<Computer>) -> mlua::Result<Table> 
         table: lua.create_table()?,
     };
     os::add(&mut natives)?;
+    pack::add(&mut natives)?;
     fs::add(&mut natives)?;
     term::add(&mut natives)?;
     net::add(&mut natives)?;
+    hardware::add(&mut natives)?;
     Ok(natives.table)
 }
 

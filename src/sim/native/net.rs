@@ -7,7 +7,8 @@ use mlua::{AnyUserData, LuaString, Table};
 
 use super::{Natives, fs};
 use crate::sim::disk::FileHandle;
-use crate::sim::net::{Request, Response, Socket, WsUrl};
+use crate::sim::net::{Opening, Request, Response, Socket, WsUrl};
+use crate::sim::text::utf8_to_latin1;
 
 pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
     natives.add("ws_check", |_, url: LuaString| {
@@ -22,11 +23,13 @@ pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
                 Ok(target) => target,
                 Err(reason) => return Ok((false, Some(reason))),
             };
-            let opened =
-                c.core()
-                    .net
-                    .open_socket(c, url, target, header_list(&headers)?, seconds(timeout));
-            Ok((opened, None))
+            let opening = Opening {
+                url,
+                target,
+                headers: header_list(&headers)?,
+                timeout: seconds(timeout),
+            };
+            Ok((c.core().net.open_socket(c, opening), None))
         },
     )?;
     natives.add_lua(
@@ -55,19 +58,28 @@ pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
                 .raw_get::<Option<LuaString>>("body")?
                 .map(|b| b.as_bytes().to_vec()),
             follow: asked.raw_get("redirect")?,
+            binary: asked.raw_get("binary")?,
             timeout: seconds(asked.raw_get("timeout")?),
         };
         c.core().net.request(c, request);
         Ok(())
     })?;
-    natives.add_lua("response", |lua, _, response: AnyUserData| {
+    natives.add("http_check", |c, url: LuaString| {
+        c.core().net.check_url(c, url.to_string_lossy());
+    })?;
+    natives.add_lua("response", |lua, c, response: AnyUserData| {
         let response = response.borrow::<Arc<Response>>()?;
         let headers = lua.create_table()?;
         for (name, value) in &response.headers {
             headers.raw_set(name.as_str(), lua.create_string(value)?)?;
         }
-        let body = fs::userdata(lua, FileHandle::memory(response.body.clone(), None))?;
-        Ok((body, response.code, response.reason.clone(), headers))
+        let mut bytes = response.body.clone();
+        if !response.binary && !c.config().cc_version.has_raw_text() {
+            bytes = utf8_to_latin1(&bytes).into();
+        }
+        let body = fs::userdata(lua, FileHandle::memory(bytes, None))?;
+        let (code, reason) = (response.code, response.reason.clone());
+        Ok((body, code, reason, headers, response.binary))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Time, events, power and identity.
 
+use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mlua::{LuaString, MultiValue, Value};
@@ -7,9 +8,23 @@ use mlua::{LuaString, MultiValue, Value};
 use super::Natives;
 use crate::sim::clock::{TimerKind, ticks};
 use crate::sim::computer::Wish;
+use crate::sim::dialect::translate;
 use crate::sim::event::{Event, copy_values, json_value};
+use crate::sim::text::latin1_to_utf8;
 
 pub(super) fn add(natives: &mut Natives<'_>) -> mlua::Result<()> {
+    // Returns the text as plain Lua 5.2, or nil, a line and what is wrong in it.
+    natives.add_lua("translate", |lua, c, source: LuaString| {
+        let old = !c.config().cc_version.has_raw_text();
+        match translate(&source.as_bytes(), old) {
+            Ok(Cow::Borrowed(_)) => Ok((Some(source.clone()), None, None)),
+            Ok(Cow::Owned(fresh)) => Ok((Some(lua.create_string(fresh)?), None, None)),
+            Err(refused) => Ok((None, Some(refused.line), Some(refused.message))),
+        }
+    })?;
+    natives.add_lua("latin1_to_utf8", |lua, _, text: LuaString| {
+        lua.create_string(latin1_to_utf8(&text.as_bytes()))
+    })?;
     natives.add("check", |c, ()| c.limits().check() as i32)?;
     natives.add("clock_ticks", |c, ()| c.ticks_since_boot())?;
     natives.add("fleet_ticks", |c, ()| c.core().clock.now())?;

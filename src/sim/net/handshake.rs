@@ -6,6 +6,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::accept::{accept_for, base64};
 use super::url::WsUrl;
+use super::{HttpRules, look_up};
+use crate::sim::version::CcVersion;
 
 /// Largest answer to a handshake, in bytes.
 const MAX_ANSWER: usize = 8192;
@@ -16,19 +18,28 @@ const COULD_NOT_CONNECT: &str = "Could not connect";
 /// The two halves of an open connection.
 pub(crate) type Halves = (BufReader<OwnedReadHalf>, OwnedWriteHalf);
 
+/// What the mod's client offers; ours offers the same and, like an older Netty, takes none of it.
+const EXTENSIONS: &str = "permessage-deflate;client_no_context_takeover;client_max_window_bits,\
+                          deflate-frame,x-webkit-deflate-frame";
+
 /// Connects and upgrades; the error is the text of `websocket_failure`.
-pub(crate) async fn open(url: &WsUrl, headers: &[(String, String)]) -> Result<Halves, String> {
+pub(crate) async fn open(
+    url: &WsUrl,
+    headers: &[(String, String)],
+    rules: &HttpRules,
+    version: CcVersion,
+) -> Result<Halves, String> {
     if url.secure {
         return Err("Could not connect (wss:// is not simulated: use ws://)".into());
     }
-    let stream = connect(url).await?;
+    let stream = connect(url, rules).await?;
     let _ = stream.set_nodelay(true);
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::with_capacity(READ_BUFFER, reader);
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|e| e.to_string())?;
     let key = base64(&nonce);
-    let request = request(url, headers, &key);
+    let request = request(url, headers, &key, version);
     writer
         .write_all(request.as_bytes())
         .await
@@ -38,11 +49,8 @@ pub(crate) async fn open(url: &WsUrl, headers: &[(String, String)]) -> Result<Ha
     Ok((reader, writer))
 }
 
-async fn connect(url: &WsUrl) -> Result<TcpStream, String> {
-    let addresses: Vec<_> = tokio::net::lookup_host((url.host.as_str(), url.port))
-        .await
-        .map_err(|_| "Unknown host")?
-        .collect();
+async fn connect(url: &WsUrl, rules: &HttpRules) -> Result<TcpStream, String> {
+    let addresses = look_up(rules, &url.host, url.port).await?;
     for address in addresses {
         if let Ok(stream) = TcpStream::connect(address).await {
             return Ok(stream);
@@ -51,17 +59,15 @@ async fn connect(url: &WsUrl) -> Result<TcpStream, String> {
     Err(COULD_NOT_CONNECT.into())
 }
 
-fn request(url: &WsUrl, headers: &[(String, String)], key: &str) -> String {
+fn request(url: &WsUrl, headers: &[(String, String)], key: &str, version: CcVersion) -> String {
     let mut own = vec![
         ("upgrade", "websocket".to_owned()),
         ("connection", "upgrade".to_owned()),
         ("sec-websocket-key", key.to_owned()),
         ("host", url.authority()),
         ("sec-websocket-version", "13".to_owned()),
-        (
-            "user-agent",
-            format!("computercraft/{}", crate::sim::CC_VERSION),
-        ),
+        ("sec-websocket-extensions", EXTENSIONS.to_owned()),
+        ("user-agent", format!("computercraft/{version}")),
     ];
     // A program may replace what it likes except the handshake itself.
     own.retain(|(name, _)| {

@@ -4,6 +4,7 @@ mod accept;
 mod frame;
 mod handshake;
 mod http;
+mod rules;
 mod socket;
 mod url;
 
@@ -14,7 +15,8 @@ use tokio::runtime::Handle;
 #[cfg(test)]
 pub(crate) use accept::accept_for;
 pub(crate) use http::{Request, Response};
-pub(crate) use socket::Socket;
+pub use rules::{HttpRules, RuleError};
+pub(crate) use socket::{Opening, Socket};
 pub(crate) use url::WsUrl;
 
 /// The network side of a fleet: its I/O thread and its HTTP clients.
@@ -30,5 +32,22 @@ impl Net {
             handle,
             clients: OnceLock::new(),
         }
+    }
+}
+
+/// The addresses of a host, of which the first may be reached by these rules; the error is ComputerCraft's text.
+async fn look_up(
+    rules: &HttpRules,
+    host: &str,
+    port: u16,
+) -> Result<Vec<std::net::SocketAddr>, &'static str> {
+    let found: Vec<_> = tokio::net::lookup_host((host, port))
+        .await
+        .map_err(|_| "Unknown host")?
+        .collect();
+    match found.first() {
+        None => Err("Unknown host"),
+        Some(first) if !rules.permit(host, first.ip()) => Err(rules::NOT_PERMITTED),
+        Some(_) => Ok(found),
     }
 }

@@ -14,11 +14,15 @@ use super::url::WsUrl;
 use super::{Net, handshake};
 use crate::sim::computer::Computer;
 use crate::sim::event::{Arg, Event};
+use crate::sim::faults::{Half, LOOK};
+use crate::sim::text::{latin1_to_utf8, utf8_to_latin1};
 
 /// WebSockets a computer may have at once.
 pub(crate) const MAX_SOCKETS: usize = 4;
 /// Messages that may wait to be sent.
 const MAX_UNSENT: usize = 512;
+/// The same before 1.109.3, where the mod had no limit; the host needs one.
+const MAX_UNSENT_OLD: usize = 65_536;
 /// How long a closed socket may still send what was sent before `close`.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -51,7 +55,21 @@ pub(crate) struct Socket {
     unsent: AtomicUsize,
     out: mpsc::UnboundedSender<Out>,
     closing: Notify,
+    lost: Notify,
     task: OnceLock<AbortHandle>,
+    /// Text frames carry raw UTF-8 (since 1.109), not Latin-1.
+    raw_text: bool,
+    most_unsent: usize,
+}
+
+/// What a program asks for when it opens a socket.
+pub(crate) struct Opening {
+    /// As the program wrote it.
+    pub(crate) url: String,
+    pub(crate) target: WsUrl,
+    pub(crate) headers: Vec<(String, String)>,
+    /// For connecting and the handshake; `None` waits for ever.
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// Where the events of a socket go.
@@ -70,26 +88,38 @@ impl Owner {
             computer.push(self.session, Event::world(name, args));
         }
     }
+
+    /// Waits while a fault holds this half of the connection.
+    async fn wait_while_held(&self, half: Half) {
+        while self
+            .computer
+            .upgrade()
+            .is_some_and(|computer| computer.faults().is_held(half, computer.core().clock.now()))
+        {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
 }
 
 impl Net {
     /// Starts to open a socket; the result comes as an event. False if the computer has four already.
-    pub(crate) fn open_socket(
-        &self,
-        computer: &Arc<Computer>,
-        url: String,
-        target: WsUrl,
-        headers: Vec<(String, String)>,
-        timeout: Option<Duration>,
-    ) -> bool {
+    pub(crate) fn open_socket(&self, computer: &Arc<Computer>, opening: Opening) -> bool {
+        let version = computer.config().cc_version;
         let (out, queue) = mpsc::unbounded_channel();
         let socket = Arc::new(Socket {
-            url: url.clone(),
+            url: opening.url.clone(),
             state: AtomicU8::new(OPENING),
             unsent: AtomicUsize::new(0),
             out,
             closing: Notify::new(),
+            lost: Notify::new(),
             task: OnceLock::new(),
+            raw_text: version.has_raw_text(),
+            most_unsent: if version.limits_unsent() {
+                MAX_UNSENT
+            } else {
+                MAX_UNSENT_OLD
+            },
         });
         if !computer.add_socket(&socket, MAX_SOCKETS) {
             return false;
@@ -97,9 +127,9 @@ impl Net {
         let owner = Owner {
             computer: Arc::downgrade(computer),
             session: computer.session(),
-            url,
+            url: opening.url.clone(),
         };
-        let life = live(socket.clone(), owner, target, headers, timeout, queue);
+        let life = live(socket.clone(), owner, opening, queue);
         let task = self.handle.spawn(life);
         let _ = socket.task.set(task.abort_handle());
         true
@@ -127,8 +157,13 @@ impl Socket {
         if !self.holds_place() {
             return Err(SendError::Closed);
         }
+        if payload.len() > MAX_MESSAGE {
+            return Err(SendError::TooLarge);
+        }
         let message = if binary {
             Out::Message(Opcode::Binary, payload)
+        } else if !self.raw_text {
+            Out::Message(Opcode::Text, latin1_to_utf8(&payload))
         } else {
             // A text frame is UTF-8: what is not becomes U+FFFD.
             let text = String::from_utf8(payload).map_or_else(
@@ -141,10 +176,7 @@ impl Socket {
             );
             Out::Message(Opcode::Text, text)
         };
-        if matches!(&message, Out::Message(_, bytes) if bytes.len() > MAX_MESSAGE) {
-            return Err(SendError::TooLarge);
-        }
-        let one_more = |n: usize| (n < MAX_UNSENT).then_some(n + 1);
+        let one_more = |n: usize| (n < self.most_unsent).then_some(n + 1);
         self.unsent
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more)
             .map_err(|_| SendError::TooMany)?;
@@ -167,6 +199,11 @@ impl Socket {
         }
     }
 
+    /// The connection breaks, which the program learns.
+    pub(crate) fn lose(&self) {
+        self.lost.notify_one();
+    }
+
     /// Marks the end that did not come from the program; false if the program closed it before.
     fn ended(&self) -> bool {
         self.state.swap(CLOSED, Ordering::AcqRel) != CLOSED
@@ -177,17 +214,14 @@ impl Socket {
 async fn live(
     socket: Arc<Socket>,
     owner: Owner,
-    target: WsUrl,
-    headers: Vec<(String, String)>,
-    timeout: Option<Duration>,
+    opening: Opening,
     queue: mpsc::UnboundedReceiver<Out>,
 ) {
-    let opening = handshake::open(&target, &headers);
-    let opened = match timeout {
-        Some(limit) => tokio::time::timeout(limit, opening)
+    let opened = match opening.timeout {
+        Some(limit) => tokio::time::timeout(limit, connect(&owner, &opening))
             .await
             .unwrap_or_else(|_| Err("Timed out".into())),
-        None => opening.await,
+        None => connect(&owner, &opening).await,
     };
     let (reader, writer) = match opened {
         Ok(halves) => halves,
@@ -212,17 +246,45 @@ async fn live(
     };
     tokio::select! {
         () = read_all(&socket, &owner, reader) => {}
-        () = write_all(&socket, queue, writer) => {}
+        () = write_all(&socket, &owner, queue, writer) => {}
         () = linger => {}
+        () = socket.lost.notified() => {
+            if socket.ended() {
+                owner.tell("websocket_closed", [Arg::from("Connection closed"), Arg::Nil]);
+            }
+        }
     }
+}
+
+async fn connect(owner: &Owner, opening: &Opening) -> Result<handshake::Halves, String> {
+    owner.wait_while_held(Half::Write).await;
+    let Some(computer) = owner.computer.upgrade() else {
+        return Err("Could not connect".into());
+    };
+    if computer.faults().http_fails(computer.core().clock.now()) {
+        return Err("Could not connect".into());
+    }
+    let (rules, version) = (
+        computer.config().http_rules.clone(),
+        computer.config().cc_version,
+    );
+    // The computer must not live on because a server does not answer.
+    drop(computer);
+    handshake::open(&opening.target, &opening.headers, &rules, version).await
 }
 
 /// Turns frames into events until the connection ends.
 async fn read_all(socket: &Socket, owner: &Owner, mut reader: BufReader<OwnedReadHalf>) {
     let (reason, code) = loop {
-        match read_frame(&mut reader).await {
+        owner.wait_while_held(Half::Read).await;
+        let frame = read_frame(&mut reader).await;
+        owner.wait_while_held(Half::Read).await;
+        match frame {
             Ok((Opcode::Text | Opcode::Binary, _)) if !socket.holds_place() => {}
-            Ok((opcode @ (Opcode::Text | Opcode::Binary), payload)) => {
+            Ok((opcode @ (Opcode::Text | Opcode::Binary), mut payload)) => {
+                if opcode == Opcode::Text && !socket.raw_text {
+                    payload = utf8_to_latin1(&payload);
+                }
                 let binary = Arg::Bool(opcode == Opcode::Binary);
                 owner.tell("websocket_message", [Arg::Bytes(payload), binary]);
             }
@@ -259,10 +321,12 @@ fn close_arguments(payload: &[u8]) -> (Arg, Arg) {
 /// Sends what is queued until the program closes the socket or the connection fails.
 async fn write_all(
     socket: &Socket,
+    owner: &Owner,
     mut queue: mpsc::UnboundedReceiver<Out>,
     mut writer: OwnedWriteHalf,
 ) {
     while let Some(out) = queue.recv().await {
+        owner.wait_while_held(Half::Write).await;
         let sent = match out {
             Out::Message(opcode, payload) => {
                 let sent = write_frame(&mut writer, opcode, &payload).await;

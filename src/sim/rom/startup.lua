@@ -5,16 +5,37 @@ local aliases = {
 }
 for name, program in pairs(aliases) do shell.setAlias(name, program) end
 
-local function complete_files(_, index, text, previous)
-  if index <= 2 then return fs.complete(text, shell.dir()) end
+-- The helpers for completion are loaded when the first line is typed: an idle computer stays small.
+local function lazily(describe)
+  local complete
+  return function(...)
+    if not complete then
+      local completion = dofile("/rom/modules/main/cc/shell/completion.lua")
+      complete = completion.build(describe(completion))
+    end
+    return complete(...)
+  end
 end
-for _, name in ipairs({ "copy", "move", "delete", "list", "cd", "type" }) do
-  shell.setCompletionFunction("rom/programs/" .. name .. ".lua", complete_files)
+local function completes(name, describe)
+  shell.setCompletionFunction("rom/programs/" .. name .. ".lua", lazily(describe))
 end
+for _, name in ipairs({ "copy", "move", "rename" }) do
+  completes(name, function(c) return { c.dirOrFile, true }, c.dirOrFile end)
+end
+completes("delete", function(c) return { c.dirOrFile, many = true } end)
+for _, name in ipairs({ "list", "cd", "mkdir" }) do completes(name, function(c) return c.dir end) end
+completes("type", function(c) return c.dirOrFile end)
+completes("set", function(c) return { c.setting, true } end)
+completes("label", function(c) return { c.choice, { "get", "set ", "clear" } } end)
+completes("help", function(c) return c.help end)
+completes("alias", function(c) return nil, c.program end)
+completes("shell", function(c) return { c.programWithArgs, 1, many = true } end)
+completes("monitor", function(c) return { c.peripheral, true }, { c.programWithArgs, 2, many = true } end)
 
+-- A startup file runs first, then every file of the folder: there can be both.
 local function run_startup()
-  if fs.exists("/startup.lua") and not fs.isDir("/startup.lua") then return shell.run("/startup.lua") end
-  if fs.exists("/startup") and not fs.isDir("/startup") then return shell.run("/startup") end
+  local file = shell.resolveProgram("/startup")
+  if file then shell.run("/" .. file) end
   if fs.isDir("/startup") then
     for _, name in ipairs(fs.list("/startup")) do
       local path = fs.combine("startup", name)

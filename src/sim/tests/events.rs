@@ -3,7 +3,7 @@
 use super::{Bench, LIMIT, holds};
 
 #[test]
-fn the_queue_holds_256_events_and_drops_the_rest_without_a_word() {
+pub(super) fn the_queue_holds_256_events_and_drops_the_rest_without_a_word() {
     holds(
         r##"
         for i = 1, 600 do os.queueEvent("x", i) end
@@ -20,7 +20,7 @@ fn the_queue_holds_256_events_and_drops_the_rest_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_timer_that_is_due_while_the_queue_is_full_never_fires() {
+pub(super) async fn a_timer_that_is_due_while_the_queue_is_full_never_fires() {
     let bench = Bench::start(
         r##"
         local lost = os.startTimer(0.1)
@@ -44,7 +44,7 @@ async fn a_timer_that_is_due_while_the_queue_is_full_never_fires() {
 }
 
 #[test]
-fn timers_have_ticks_of_50_ms() {
+pub(super) fn timers_have_ticks_of_50_ms() {
     holds(
         r##"
         local function took(seconds, count)
@@ -66,7 +66,7 @@ fn timers_have_ticks_of_50_ms() {
 }
 
 #[test]
-fn queued_tables_are_copied_and_functions_become_nil() {
+pub(super) fn queued_tables_are_copied_and_functions_become_nil() {
     holds(
         r##"
         local t = { a = { 1 }, f = print }
@@ -81,7 +81,7 @@ fn queued_tables_are_copied_and_functions_become_nil() {
 }
 
 #[test]
-fn waiting_throws_away_other_events() {
+pub(super) fn waiting_throws_away_other_events() {
     holds(
         r##"
         os.queueEvent("x")
@@ -93,7 +93,7 @@ fn waiting_throws_away_other_events() {
 }
 
 #[test]
-fn terminate_passes_every_filter_and_ends_the_program() {
+pub(super) fn terminate_passes_every_filter_and_ends_the_program() {
     holds(
         r##"
         os.queueEvent("terminate")
@@ -106,7 +106,7 @@ fn terminate_passes_every_filter_and_ends_the_program() {
 }
 
 #[test]
-fn parallel_gives_every_function_its_own_copy_of_an_event() {
+pub(super) fn parallel_gives_every_function_its_own_copy_of_an_event() {
     holds(
         r##"
         local seen = {}
@@ -129,7 +129,7 @@ fn parallel_gives_every_function_its_own_copy_of_an_event() {
 }
 
 #[tokio::test]
-async fn read_takes_what_is_typed_with_corrections() {
+pub(super) async fn read_takes_what_is_typed_with_corrections() {
     let bench = Bench::start("write('name? ') local line = read() print('[' .. line .. ']')");
     let computer = bench.computer().clone();
     computer.wait_for_text("name?", LIMIT).await.unwrap();
@@ -140,7 +140,7 @@ async fn read_takes_what_is_typed_with_corrections() {
 }
 
 #[test]
-fn alarms_dates_and_times_work() {
+pub(super) fn alarms_dates_and_times_work() {
     holds(
         r##"
         assert(os.date("!%Y-%m-%d %H:%M:%S", 1700000000) == "2023-11-14 22:13:20")

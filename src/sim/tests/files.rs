@@ -4,7 +4,7 @@ use super::{config, holds, run_on};
 use crate::sim::program::run_config_to_end;
 
 #[test]
-fn errors_have_computercrafts_texts() {
+pub(super) fn errors_have_computercrafts_texts() {
     holds(
         r##"
         local function fails(fn, text, ...)
@@ -35,7 +35,7 @@ fn errors_have_computercrafts_texts() {
 }
 
 #[test]
-fn handles_read_and_write_as_in_the_game() {
+pub(super) fn handles_read_and_write_as_in_the_game() {
     holds(
         r##"
         local file = fs.open("deep/er/file", "w")
@@ -71,7 +71,7 @@ fn handles_read_and_write_as_in_the_game() {
 }
 
 #[test]
-fn io_reads_lines_but_no_numbers() {
+pub(super) fn io_reads_lines_but_no_numbers() {
     holds(
         r##"
         local file = assert(io.open("x", "w"))
@@ -91,7 +91,7 @@ fn io_reads_lines_but_no_numbers() {
 }
 
 #[test]
-fn every_file_counts_500_bytes_and_a_full_disk_refuses() {
+pub(super) fn every_file_counts_500_bytes_and_a_full_disk_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let source = r##"
         assert(fs.getCapacity("/") == 5000)
@@ -124,7 +124,7 @@ fn every_file_counts_500_bytes_and_a_full_disk_refuses() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_outside_of_the_folder_can_be_reached() {
+pub(super) fn nothing_outside_of_the_folder_can_be_reached() {
     let dir = tempfile::tempdir().unwrap();
     let disk = dir.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
@@ -156,7 +156,7 @@ fn nothing_outside_of_the_folder_can_be_reached() {
 }
 
 #[test]
-fn at_most_128_files_are_open() {
+pub(super) fn at_most_128_files_are_open() {
     holds(
         r##"
         local open = {}
@@ -175,7 +175,7 @@ fn at_most_128_files_are_open() {
 }
 
 #[test]
-fn settings_survive_in_their_file() {
+pub(super) fn settings_survive_in_their_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut first = config(
         dir.path(),

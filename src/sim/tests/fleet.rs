@@ -14,7 +14,7 @@ fn plain(id: u32, dir: &std::path::Path, startup: &str) -> ComputerConfig {
 }
 
 #[tokio::test]
-async fn looping_computers_do_not_hold_up_the_others() {
+pub(super) async fn looping_computers_do_not_hold_up_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let mut configs: Vec<_> = (0..4)
         .map(|id| plain(id, dir.path(), "while true do end"))
@@ -41,7 +41,7 @@ async fn looping_computers_do_not_hold_up_the_others() {
 }
 
 #[tokio::test]
-async fn computers_are_switched_off_and_on_again_from_outside() {
+pub(super) async fn computers_are_switched_off_and_on_again_from_outside() {
     let dir = tempfile::tempdir().unwrap();
     let startup = "_G.n = (n or 0) + 1 local f = fs.open('boots', 'a') f.write('x') f.close() print('life ' .. n)";
     let fleet = SimFleet::start(vec![plain(1, dir.path(), startup)]).unwrap();
@@ -72,7 +72,7 @@ async fn computers_are_switched_off_and_on_again_from_outside() {
 }
 
 #[test]
-fn a_number_used_twice_and_an_unknown_one_are_errors() {
+pub(super) fn a_number_used_twice_and_an_unknown_one_are_errors() {
     let dir = tempfile::tempdir().unwrap();
     let twice = SimFleet::start(vec![
         ComputerConfig::new(1, dir.path()),
@@ -87,7 +87,7 @@ fn a_number_used_twice_and_an_unknown_one_are_errors() {
 }
 
 #[test]
-fn a_disk_that_cannot_be_made_is_an_error_that_names_it() {
+pub(super) fn a_disk_that_cannot_be_made_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     let error = SimFleet::start(vec![ComputerConfig::new(1, dir.path().join("file/x"))])
@@ -113,7 +113,7 @@ fn resident() -> u64 {
 #[tokio::test]
 #[ignore = "measures; run by hand: cargo test --lib measure_ -- --ignored --nocapture"]
 async fn measure_idle_shells_and_connected_hosts() {
-    const COUNT: u32 = 500;
+    let count: u32 = std::env::var("CCFLEET_COUNT").map_or(500, |n| n.parse().unwrap());
     let server = Arc::new(super::sockets::Server::start().await);
     let url = format!("ws://{}/ws", server.address());
     let accepting = server.clone();
@@ -123,12 +123,20 @@ async fn measure_idle_shells_and_connected_hosts() {
             sockets.push(accepting.accept().await);
         }
     });
-    for hosts in [false, true] {
+    for what in ["idle shells", "hosts behind a shell", "light hosts"] {
         let dir = tempfile::tempdir().unwrap();
-        let configs = (0..COUNT)
-            .map(|id| match hosts {
-                false => ComputerConfig::new(id, dir.path().join(id.to_string())),
-                true => host_computer(id, dir.path().join(id.to_string()), &url, &format!("m{id}")),
+        let hosts = what != "idle shells";
+        let configs = (0..count)
+            .map(|id| {
+                let disk = dir.path().join(id.to_string());
+                if !hosts {
+                    return ComputerConfig::new(id, disk);
+                }
+                let mut config = host_computer(id, disk, &url, &format!("m{id}"));
+                if what == "light hosts" {
+                    config.program = Some(vec!["/ccfleet/host.lua".into()]);
+                }
+                config
             })
             .collect();
         let (before, begun) = (resident(), Instant::now());
@@ -136,26 +144,19 @@ async fn measure_idle_shells_and_connected_hosts() {
         let disks = begun.elapsed();
         for computer in fleet.computers() {
             let ready =
-                |c: &Computer| c.screen_text().contains("> ") || c.screen_text().contains("\n>");
+                |c: &Computer| c.is_connected() || (!hosts && c.screen_text().contains("> "));
             computer
-                .wait_until(LIMIT * 6, "the prompt", |c| {
-                    ready(c) && (!hosts || c.is_connected())
-                })
+                .wait_until(LIMIT * 30, "the prompt or the connection", ready)
                 .await
                 .unwrap();
         }
         let up = begun.elapsed();
         let lua: u64 = fleet.computers().map(|c| c.lua_memory()).sum();
         println!(
-            "{COUNT} {}: disks {disks:?}, all up after {up:?} ({:?} each), resident {} KiB each, Lua {} KiB each",
-            if hosts {
-                "hosts with a connection"
-            } else {
-                "idle shells"
-            },
-            up / COUNT,
-            (resident() - before) / 1024 / u64::from(COUNT),
-            lua / 1024 / u64::from(COUNT),
+            "{count} {what}: disks {disks:?}, all up after {up:?} ({:?} each), resident {} KiB each, Lua {} KiB each",
+            up / count,
+            (resident() - before) / 1024 / u64::from(count),
+            lua / 1024 / u64::from(count),
         );
         fleet.shutdown().await;
     }
@@ -163,7 +164,7 @@ async fn measure_idle_shells_and_connected_hosts() {
 }
 
 #[tokio::test]
-async fn a_disk_that_cannot_be_used_is_an_error_and_no_panic() {
+pub(super) async fn a_disk_that_cannot_be_used_is_an_error_and_no_panic() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "").unwrap();

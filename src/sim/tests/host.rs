@@ -24,7 +24,7 @@ async fn tell(socket: &mut WebSocket<TcpStream>, message: Value) {
 }
 
 #[tokio::test]
-async fn the_usual_host_connects_answers_a_call_and_keeps_a_usable_shell() {
+pub(super) async fn the_usual_host_connects_answers_a_call_and_keeps_a_usable_shell() {
     let server = Server::start().await;
     let dir = tempfile::tempdir().unwrap();
     let url = format!("ws://{}/ws", server.address());

@@ -5,12 +5,12 @@ use std::time::Duration;
 use super::{Bench, LIMIT, holds, run};
 
 #[test]
-fn a_program_prints_and_ends() {
+pub(super) fn a_program_prints_and_ends() {
     assert_eq!(holds("print('hello', 1, nil)"), "hello 1 nil");
 }
 
 #[test]
-fn what_the_mod_removes_is_gone() {
+pub(super) fn what_the_mod_removes_is_gone() {
     holds(
         r##"
         for _, name in ipairs({ "collectgarbage", "module", "newproxy" }) do assert(_G[name] == nil, name) end
@@ -26,7 +26,7 @@ fn what_the_mod_removes_is_gone() {
 }
 
 #[test]
-fn what_the_mod_keeps_from_lua_51_is_there() {
+pub(super) fn what_the_mod_keeps_from_lua_51_is_there() {
     holds(
         r##"
         assert(_VERSION == "Lua 5.2" and _HOST:find("^ComputerCraft 1%.113%.1"))
@@ -46,7 +46,7 @@ fn what_the_mod_keeps_from_lua_51_is_there() {
 }
 
 #[test]
-fn programs_may_yield_inside_of_pcall_sort_and_gsub() {
+pub(super) fn programs_may_yield_inside_of_pcall_sort_and_gsub() {
     holds(
         r##"
         assert(pcall(sleep, 0))
@@ -63,7 +63,7 @@ fn programs_may_yield_inside_of_pcall_sort_and_gsub() {
 }
 
 #[test]
-fn debug_and_error_levels_name_the_programs_own_lines() {
+pub(super) fn debug_and_error_levels_name_the_programs_own_lines() {
     holds(
         r##"
         local co = coroutine.create(function() local y = nil; return y.z end)
@@ -77,7 +77,7 @@ fn debug_and_error_levels_name_the_programs_own_lines() {
 }
 
 #[test]
-fn the_host_cannot_be_reached_through_the_debug_library() {
+pub(super) fn the_host_cannot_be_reached_through_the_debug_library() {
     holds(
         r##"
         assert(next(debug.getregistry()) == nil)
@@ -99,7 +99,7 @@ fn the_host_cannot_be_reached_through_the_debug_library() {
 }
 
 #[tokio::test]
-async fn a_loop_gets_one_error_and_may_go_on_if_it_yields() {
+pub(super) async fn a_loop_gets_one_error_and_may_go_on_if_it_yields() {
     let source = r##"
         local ok, err = pcall(function() while true do end end)
         assert(not ok and err:find("Too long without yielding"), err)
@@ -111,7 +111,7 @@ async fn a_loop_gets_one_error_and_may_go_on_if_it_yields() {
 }
 
 #[tokio::test]
-async fn a_program_that_swallows_the_error_stops_the_computer() {
+pub(super) async fn a_program_that_swallows_the_error_stops_the_computer() {
     let source = r##"
         local function spin() while true do pcall(function() while true do end end) end end
         local co = coroutine.wrap(function() while true do xpcall(spin, spin) end end)
@@ -135,7 +135,7 @@ async fn a_program_that_swallows_the_error_stops_the_computer() {
 }
 
 #[tokio::test]
-async fn a_looping_computer_can_be_switched_off() {
+pub(super) async fn a_looping_computer_can_be_switched_off() {
     let bench = Bench::start("print('in') while true do end");
     bench.computer().wait_for_text("in", LIMIT).await.unwrap();
     bench.computer().turn_off();
@@ -147,7 +147,7 @@ async fn a_looping_computer_can_be_switched_off() {
 }
 
 #[test]
-fn a_table_too_big_for_the_host_is_an_error_of_the_program() {
+pub(super) fn a_table_too_big_for_the_host_is_an_error_of_the_program() {
     let result = run("local t = {} while true do t[#t + 1] = ('x'):rep(2 ^ 22) .. #t end");
     assert!(
         !result.ok && result.output.contains("not enough memory"),

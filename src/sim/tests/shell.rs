@@ -4,7 +4,7 @@ use super::{Bench, LIMIT, holds, run};
 use crate::sim::{ComputerConfig, SimFleet};
 
 #[test]
-fn arguments_are_split_at_spaces_unless_quoted() {
+pub(super) fn arguments_are_split_at_spaces_unless_quoted() {
     holds(
         r##"
         local file = fs.open("args.lua", "w")
@@ -22,7 +22,7 @@ fn arguments_are_split_at_spaces_unless_quoted() {
 }
 
 #[test]
-fn a_syntax_error_is_explained_with_its_line() {
+pub(super) fn a_syntax_error_is_explained_with_its_line() {
     let result = run("local x = 1\nlocal y = = 2\n");
     assert!(!result.ok);
     assert!(
@@ -40,7 +40,7 @@ fn a_syntax_error_is_explained_with_its_line() {
 }
 
 #[test]
-fn a_runtime_error_is_shown_with_its_line() {
+pub(super) fn a_runtime_error_is_shown_with_its_line() {
     let result = run("local t\n  print(t.x)");
     assert!(!result.ok);
     assert!(
@@ -58,7 +58,7 @@ fn a_runtime_error_is_shown_with_its_line() {
 }
 
 #[test]
-fn the_result_of_a_program_is_only_whether_it_failed() {
+pub(super) fn the_result_of_a_program_is_only_whether_it_failed() {
     let output = holds(
         r##"
         assert(shell.run("none") == false)
@@ -78,7 +78,7 @@ fn the_result_of_a_program_is_only_whether_it_failed() {
 }
 
 #[test]
-fn modules_are_found_beside_the_program_and_loaded_once_a_run() {
+pub(super) fn modules_are_found_beside_the_program_and_loaded_once_a_run() {
     holds(
         r##"
         fs.makeDir("lib/sub")
@@ -107,7 +107,7 @@ fn modules_are_found_beside_the_program_and_loaded_once_a_run() {
 }
 
 #[test]
-fn the_usual_programs_are_there() {
+pub(super) fn the_usual_programs_are_there() {
     let output = holds(
         r##"
         for _, line in ipairs({ "mkdir a", "cd a", "mkdir b", "cd ..", "label set Bob", "cp test.lua a/x.lua",
@@ -125,7 +125,7 @@ fn the_usual_programs_are_there() {
 }
 
 #[tokio::test]
-async fn the_prompt_runs_what_is_typed_and_startup_ran_before() {
+pub(super) async fn the_prompt_runs_what_is_typed_and_startup_ran_before() {
     let dir = tempfile::tempdir().unwrap();
     let config = ComputerConfig {
         startup: Some("print('good morning')".into()),
@@ -153,7 +153,7 @@ async fn the_prompt_runs_what_is_typed_and_startup_ran_before() {
 }
 
 #[tokio::test]
-async fn a_program_reboots_its_computer_and_loses_everything() {
+pub(super) async fn a_program_reboots_its_computer_and_loses_everything() {
     let source = r##"
         if fs.exists("twice") then print("second life, g is " .. tostring(g)) return end
         fs.open("twice", "w").close()

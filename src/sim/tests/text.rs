@@ -3,7 +3,7 @@
 use super::holds;
 
 #[test]
-fn json_is_written_with_computercrafts_quirks() {
+pub(super) fn json_is_written_with_computercrafts_quirks() {
     holds(
         r##"
         local to = textutils.serialiseJSON
@@ -40,7 +40,7 @@ fn json_is_written_with_computercrafts_quirks() {
 }
 
 #[test]
-fn json_is_read_with_computercrafts_quirks() {
+pub(super) fn json_is_read_with_computercrafts_quirks() {
     holds(
         r##"
         local from = textutils.unserialiseJSON
@@ -66,7 +66,7 @@ fn json_is_read_with_computercrafts_quirks() {
 }
 
 #[test]
-fn tables_are_serialised_as_lua() {
+pub(super) fn tables_are_serialised_as_lua() {
     holds(
         r##"
         local t = { 1, "a\nb", x = { y = true }, ["a b"] = 2 }
@@ -80,7 +80,7 @@ fn tables_are_serialised_as_lua() {
 }
 
 #[test]
-fn long_words_and_lines_wrap_at_51_columns() {
+pub(super) fn long_words_and_lines_wrap_at_51_columns() {
     let output = holds("print(('x'):rep(60)) print(('word '):rep(12))");
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0].len(), 51);
@@ -92,7 +92,7 @@ fn long_words_and_lines_wrap_at_51_columns() {
 }
 
 #[test]
-fn output_can_be_captured_in_a_window_and_in_a_terminal_of_ones_own() {
+pub(super) fn output_can_be_captured_in_a_window_and_in_a_terminal_of_ones_own() {
     holds(
         r##"
         local old = term.current()

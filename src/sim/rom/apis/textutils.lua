@@ -1,6 +1,7 @@
 -- Text and tables: serialise, JSON, tables on the screen.
 local expect = dofile("/rom/modules/main/cc/expect.lua").expect
 local textutils = {}
+local has = ... -- what this version of the mod knows
 
 -- Lua tables ----------------------------------------------------------------------------------------------
 
@@ -160,6 +161,10 @@ function textutils.serialiseJSON(value, options)
   end
   expect(2, options, "table", "boolean", "nil")
   if type(options) ~= "table" then options = {} end
+  options = {
+    unicode_strings = has.unicode_strings and options.unicode_strings,
+    allow_repetitions = has.raw_text and options.allow_repetitions,
+  }
   local ok, result = pcall(json_value, value, {}, options)
   if not ok then error(result, 2) end
   return result
@@ -168,35 +173,46 @@ end
 -- Reading JSON: `fail` raises a table, which the outermost call turns into nil and a message.
 local function fail(at, message) error({ at = at, message = message }, 0) end
 
+-- The complaint about a character that stands where something else is wanted.
+local function expected(text, at, wanted)
+  local found = text:sub(at, at)
+  found = found == "" and "end of input" or ("%q"):format(found)
+  fail(at, ("Unexpected %s, expected %s."):format(found, wanted))
+end
+
 local function skip(text, at) return text:match("^[ \n\r\t]*()", at) end
 
 local UNESCAPES = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/" }
 
 local function read_string(text, at)
-  local out, first = {}, at
+  local out = {}
   while true do
     local plain, after = text:match('^([^"\\%c]*)()', at)
     out[#out + 1] = plain
     at = after
     local char = text:sub(at, at)
     if char == '"' then return table.concat(out), at + 1 end
-    if char == "" then fail(first - 1, "Unexpected end of input, expected '\"'.") end
+    if char == "" then fail(at, "Unexpected end of input, expected '\"'.") end
     if char == "\\" then
       local escape = text:sub(at + 1, at + 1)
       if escape == "u" then
         local digits = text:match("^%x%x%x%x", at + 2)
-        if not digits then fail(at, "Malformed unicode escape") end
+        if not digits then fail(at, ("Malformed unicode escape %q."):format(text:sub(at + 2, at + 5))) end
         out[#out + 1] = utf8.char(tonumber(digits, 16))
         at = at + 6
       elseif UNESCAPES[escape] then
         out[#out + 1] = UNESCAPES[escape]
         at = at + 2
+      elseif escape == "" then
+        fail(at, "Unexpected end of input, expected escape sequence.")
       else
-        fail(at + 1, "Unknown escape character '" .. escape .. "'")
+        fail(at + 1, ("Unknown escape character %q."):format(escape))
       end
-    else
+    elseif char == "\127" then
       out[#out + 1] = char
       at = at + 1
+    else
+      fail(at + 1, ("Unescaped whitespace %q."):format(char))
     end
   end
 end
@@ -209,16 +225,16 @@ local function read_object(text, at, options)
   at = skip(text, at)
   if text:sub(at, at) == "}" then return object, at + 1 end
   while true do
-    if text:sub(at, at) ~= '"' then fail(at, "Expected object key.") end
+    if text:sub(at, at) ~= '"' then expected(text, at, "object key") end
     local key
     key, at = read_string(text, at + 1)
     at = skip(text, at)
-    if text:sub(at, at) ~= ":" then fail(at, "Expected ':'.") end
+    if text:sub(at, at) ~= ":" then expected(text, at, "':'") end
     object[key], at = read_value(text, skip(text, at + 1), options)
     at = skip(text, at)
     local char = text:sub(at, at)
     if char == "}" then return object, at + 1 end
-    if char ~= "," then fail(at, "Expected ',' or '}'.") end
+    if char ~= "," then expected(text, at, "',' or '}'") end
     at = skip(text, at + 1)
   end
 end
@@ -226,7 +242,7 @@ end
 local function read_array(text, at, options)
   at = skip(text, at)
   if text:sub(at, at) == "]" then
-    return options.parse_empty_array == false and {} or textutils.empty_json_array, at + 1
+    return has.parse_empty_array and options.parse_empty_array == false and {} or textutils.empty_json_array, at + 1
   end
   local array, count = {}, 0
   while true do
@@ -235,7 +251,7 @@ local function read_array(text, at, options)
     at = skip(text, at)
     local char = text:sub(at, at)
     if char == "]" then return array, at + 1 end
-    if char ~= "," then fail(at, "Expected ',' or ']'.") end
+    if char ~= "," then expected(text, at, "',' or ']'") end
     at = skip(text, at + 1)
   end
 end
@@ -254,7 +270,7 @@ function read_value(text, at, options)
   local number = digits and tonumber(digits)
   if number then return number, at + #digits end
   if char == "" then fail(at, "Unexpected end of input.") end
-  fail(at, "Unexpected character '" .. char .. "'.")
+  fail(at, ("Unexpected character %q."):format(char))
 end
 
 function textutils.unserialiseJSON(text, options)
@@ -264,7 +280,7 @@ function textutils.unserialiseJSON(text, options)
   if ok then
     at = skip(text, at)
     if at > #text then return value end
-    value = { at = at, message = "Unexpected trailing character '" .. text:sub(at, at) .. "'." }
+    value = { at = at, message = ("Unexpected trailing character %q."):format(text:sub(at, at)) }
   end
   if type(value) ~= "table" or not value.message then error(value, 0) end
   return nil, ("Malformed JSON at position %d: %s"):format(value.at, value.message)

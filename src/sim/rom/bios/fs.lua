@@ -136,18 +136,23 @@ local function add_reading(handle, file, binary)
 end
 
 local function add_writing(handle, file, binary)
+  -- Before 1.109 a text file held the UTF-8 of what Lua took for Latin-1.
+  local encode = tostring
+  if not binary and not native.has.raw_text then
+    encode = function(value) return native.latin1_to_utf8(tostring(value)) end
+  end
   function handle.write(value)
     if binary and type(value) == "number" then
       value = string.char(math.floor(value) % 256)
     elseif type(value) ~= "string" and type(value) ~= "number" then
       error("bad argument #1 (string or number expected, got " .. type(value) .. ")", 2)
     end
-    local _, err = native.h_write(file, tostring(value))
+    local _, err = native.h_write(file, encode(value))
     if err then error(err, 2) end
   end
   function handle.writeLine(value)
     expect(1, value, "string", "number")
-    local _, err = native.h_write(file, tostring(value) .. "\n")
+    local _, err = native.h_write(file, encode(value) .. "\n")
     if err then error(err, 2) end
   end
   function handle.flush()
@@ -219,9 +224,15 @@ function fs.find(pattern)
   return found
 end
 
+-- The third argument is a table of options, or the old pair of flags.
 function fs.complete(partial, path, files, dirs)
   text(1, partial)
   text(2, path)
+  local hidden = true
+  if type(files) == "table" then
+    files, dirs, hidden = files.include_files, files.include_dirs, files.include_hidden
+    if hidden == nil then hidden = true end
+  end
   if files == nil then files = true end
   if dirs == nil then dirs = true end
   local slash = partial:match("^.*()/")
@@ -230,12 +241,13 @@ function fs.complete(partial, path, files, dirs)
   local prefix, results = partial:sub((slash or 0) + 1), {}
   if not fs.isDir(dir) then return results end
   for _, name in ipairs(fs.list(dir)) do
-    if name:sub(1, #prefix) == prefix then
+    local shown = hidden or name:sub(1, 1) ~= "." or prefix:sub(1, 1) == "."
+    if shown and name:sub(1, #prefix) == prefix then
       local rest = name:sub(#prefix + 1)
       if fs.isDir(fs.combine(dir, name)) then
         results[#results + 1] = rest .. "/"
         if dirs and rest ~= "" then results[#results + 1] = rest end
-      elseif files then
+      elseif files and rest ~= "" then
         results[#results + 1] = rest
       end
     end

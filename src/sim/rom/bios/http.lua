@@ -60,8 +60,8 @@ local function socket_handle(socket)
 end
 
 local function response_handle(response)
-  local body, code, reason, headers = native.response(response)
-  local handle = native.handle(body, true, false, false)
+  local body, code, reason, headers, binary = native.response(response)
+  local handle = native.handle(body, true, false, binary)
   function handle.getResponseCode() return code, reason end
   function handle.getResponseHeaders() return headers end
   return handle
@@ -85,7 +85,7 @@ local function open(url, headers, timeout)
 end
 
 local function arguments(url, headers)
-  if type(url) == "table" then
+  if type(url) == "table" and native.has.websocket_options then
     expect(1, url.url, "string")
     return url.url, url.headers, url.timeout
   end
@@ -124,18 +124,23 @@ local function check_url(url)
   if url:find("[%s%c]") or not url:find("^%a+://[^/?#]") then return "URL malformed" end
 end
 
+function http.checkURLAsync(url)
+  expect(1, url, "string")
+  local err = check_url(url)
+  if err then return false, err end
+  native.http_check(url)
+  return true
+end
+
 function http.checkURL(url)
   expect(1, url, "string")
   local err = check_url(url)
   if err then return false, err end
-  return true
-end
-
-function http.checkURLAsync(url)
-  expect(1, url, "string")
-  local ok, err = http.checkURL(url)
-  os.queueEvent("http_check", url, ok, err)
-  return true
+  native.http_check(url)
+  while true do
+    local _, which, ok, problem = os.pullEvent("http_check")
+    if which == url then return ok, problem end
+  end
 end
 
 local function send(options)
@@ -151,7 +156,7 @@ local function send(options)
   end
   native.http_request({
     url = options.url, method = method, headers = headers, body = options.body, timeout = timeout,
-    redirect = options.redirect ~= false,
+    redirect = options.redirect ~= false, binary = options.binary and true or false,
   })
   return true
 end
@@ -185,3 +190,5 @@ function http.post(url, body, headers, binary)
   if type(url) ~= "table" then expect(2, body, "string") end
   return wait(as_options(url, body, headers, binary))
 end
+
+if not native.has.http then http = nil end

@@ -45,6 +45,8 @@ function setfenv(fn, env)
   return func
 end
 
+if not native.has.table_move then coroutine.isyieldable = nil end
+
 function table.getn(t) return #t end
 function table.maxn(t)
   local max = 0
@@ -76,6 +78,8 @@ function table.move(from, first, last, at, to)
   end
   return to
 end
+
+if not native.has.table_move then table.move = nil end
 
 math.pow = math.pow or function(x, y) return x ^ y end
 math.log10 = math.log10 or function(x) return math.log(x, 10) end
@@ -112,6 +116,33 @@ function string.format(format, ...)
     if type(value) == "number" and value ~= floor(value) then return cut_fractions(tostring(format), ...) end
   end
   return raw_format(format, ...)
+end
+
+function string.pack(format, ...)
+  native.expect(1, format, "string")
+  local bytes, problem = native.pack(format, ...)
+  if not bytes then error(problem, 2) end
+  return bytes
+end
+
+local function unpacked(problem, ...)
+  if problem then error(problem, 3) end
+  return ...
+end
+function string.unpack(format, data, start)
+  native.expect(1, format, "string")
+  native.expect(2, data, "string")
+  start = start or 1
+  if start < 0 then start = #data + start + 1 end
+  if start < 1 or start > #data + 1 then error("bad argument #3 (initial position out of string)", 2) end
+  return unpacked(native.unpack(format, data, start - 1))
+end
+
+function string.packsize(format)
+  native.expect(1, format, "string")
+  local size, problem = native.packsize(format)
+  if not size then error(problem, 2) end
+  return size
 end
 
 -- Bit operations as they were before bit32.

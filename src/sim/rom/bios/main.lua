@@ -64,11 +64,12 @@ function os.unloadAPI(name)
 end
 
 -- APIs are loaded when they are first named: an idle computer stays small.
-local LAZY = { "textutils", "settings", "parallel", "window", "io", "keys", "vector", "peripheral", "redstone",
-  "rednet", "disk", "gps", "paintutils" }
+local LAZY = { "textutils", "settings", "parallel", "window", "io", "keys", "vector", "rednet", "disk", "gps",
+  "paintutils", "help" }
 local waiting = {}
 for _, name in ipairs(LAZY) do waiting[name] = "/rom/apis/" .. name .. ".lua" end
-waiting.rs = waiting.redstone
+waiting.peripheral, waiting.redstone, waiting.rs = native.lazy.peripheral, native.lazy.redstone, true
+if native.has.kind ~= "computer" then waiting[native.has.kind] = native.lazy[native.has.kind] end
 
 local function load_api(name)
   local path = waiting[name]
@@ -78,7 +79,12 @@ local function load_api(name)
     rawset(_G, "rs", redstone)
     return redstone
   end
-  local api = assert(loadfile(path, nil, _G))()
+  local api
+  if type(path) == "function" then
+    api = path()
+  else
+    api = assert(loadfile(path, nil, _G))(native.has)
+  end
   rawset(_G, name, api)
   return api
 end

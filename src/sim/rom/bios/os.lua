@@ -78,7 +78,7 @@ function os.setComputerLabel(label)
   native.set_label(label)
 end
 
-function os.version() return "CraftOS 1.9" end
+function os.version() return native.has.raw_text and "CraftOS 1.9" or "CraftOS 1.8" end
 function os.clock() return native.clock_ticks() * 0.05 end
 
 -- A game day has 24000 ticks; every fleet starts on day 1 at six in the morning.

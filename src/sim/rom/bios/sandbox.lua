@@ -191,7 +191,21 @@ function load(chunk, name, mode, env)
     return nil, "attempt to load a text chunk (mode is 'b')"
   end
   name = name or (kind == "string" and chunk or "=(load)")
-  return native.load(chunk, name, "t", env == nil and _G or env)
+  if kind == "function" then
+    local pieces = {}
+    for piece in chunk do
+      if piece == "" then break end
+      if type(piece) ~= "string" then return nil, "reader function must return a string" end
+      pieces[#pieces + 1] = piece
+    end
+    chunk = table.concat(pieces)
+  end
+  local text, line, problem = native.translate(chunk)
+  if not text then
+    local shown = name:match("^[@=](.*)$") or '[string "' .. name:match("^[^\n]*") .. '"]'
+    return nil, shown .. ":" .. line .. ": " .. problem
+  end
+  return native.load(text, name, "t", env == nil and _G or env)
 end
 
 function string.dump() error("unable to dump given function", 2) end
@@ -204,6 +218,7 @@ require = nil
 module = nil
 os = {}
 
-_HOST = "ComputerCraft 1.113.1 (ccfleet simulator)"
-_VERSION = "Lua 5.2"
+native.has = native.features()
+_HOST = "ComputerCraft " .. native.has.version .. " (ccfleet simulator)"
+_VERSION = native.has.raw_text and "Lua 5.2" or "Lua 5.1"
 _CC_DEFAULT_SETTINGS = ""

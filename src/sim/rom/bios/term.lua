@@ -38,51 +38,59 @@ local function index_of(colour)
   return math.floor(math.log(colour, 2) + 1e-9)
 end
 
-local screen = {}
-function screen.write(text) native.t_write(tostring(text)) end
-function screen.blit(text, fg, bg)
-  expect(1, text, "string")
-  expect(2, fg, "string")
-  expect(3, bg, "string")
-  if #fg ~= #text or #bg ~= #text then error("Arguments must be the same length", 2) end
-  native.t_blit(text, fg:lower(), bg:lower())
-end
-function screen.clear() native.t_clear() end
-function screen.clearLine() native.t_clear_line() end
-function screen.getCursorPos() return native.t_cursor() end
-function screen.setCursorPos(x, y)
-  expect(1, x, "number")
-  expect(2, y, "number")
-  native.t_set_cursor(x, y)
-end
-function screen.getCursorBlink() return native.t_blink() end
-function screen.setCursorBlink(blink)
-  expect(1, blink, "boolean")
-  native.t_set_blink(blink)
-end
-function screen.getSize() return native.t_size() end
-function screen.scroll(lines)
-  expect(1, lines, "number")
-  native.t_scroll(lines)
-end
-function screen.isColour() return true end
-function screen.getTextColour() return 2 ^ (native.t_colours()) end
-function screen.getBackgroundColour() return 2 ^ select(2, native.t_colours()) end
-function screen.setTextColour(colour) native.t_set_fg(index_of(colour)) end
-function screen.setBackgroundColour(colour) native.t_set_bg(index_of(colour)) end
-function screen.getPaletteColour(colour) return colors.unpackRGB(native.t_palette(index_of(colour))) end
-function screen.setPaletteColour(colour, r, g, b)
-  local rgb = g and math.floor(r * 255) * 65536 + math.floor(g * 255) * 256 + math.floor(b * 255) or r
-  native.t_set_palette(index_of(colour), rgb)
-end
-local names = {}
-for name in pairs(screen) do names[#names + 1] = name end
-for _, name in ipairs(names) do
-  if name:find("Colour") then
-    names[#names + 1] = name:gsub("Colour", "Color")
-    screen[names[#names]] = screen[name]
+-- A screen as a redirect target: the computer's own (nil), or that of the monitor with this name.
+local targets = {}
+function native.target(which)
+  local key = which or 1
+  if targets[key] then return targets[key] end
+  local screen = {}
+  targets[key] = screen
+  function screen.write(text) native.t_write(which, tostring(text)) end
+  function screen.blit(text, fg, bg)
+    expect(1, text, "string")
+    expect(2, fg, "string")
+    expect(3, bg, "string")
+    if #fg ~= #text or #bg ~= #text then error("Arguments must be the same length", 2) end
+    native.t_blit(which, text, fg:lower(), bg:lower())
   end
+  function screen.clear() native.t_clear(which) end
+  function screen.clearLine() native.t_clear_line(which) end
+  function screen.getCursorPos() return native.t_cursor(which) end
+  function screen.setCursorPos(x, y)
+    expect(1, x, "number")
+    expect(2, y, "number")
+    native.t_set_cursor(which, x, y)
+  end
+  function screen.getCursorBlink() return native.t_blink(which) end
+  function screen.setCursorBlink(blink)
+    expect(1, blink, "boolean")
+    native.t_set_blink(which, blink)
+  end
+  function screen.getSize() return native.t_size(which) end
+  function screen.scroll(lines)
+    expect(1, lines, "number")
+    native.t_scroll(which, lines)
+  end
+  function screen.isColour() return which ~= nil or native.has.advanced end
+  function screen.getTextColour() return 2 ^ (native.t_colours(which)) end
+  function screen.getBackgroundColour() return 2 ^ select(2, native.t_colours(which)) end
+  function screen.setTextColour(colour) native.t_set_fg(which, index_of(colour)) end
+  function screen.setBackgroundColour(colour) native.t_set_bg(which, index_of(colour)) end
+  function screen.getPaletteColour(colour) return colors.unpackRGB(native.t_palette(which, index_of(colour))) end
+  function screen.setPaletteColour(colour, r, g, b)
+    local rgb = g and math.floor(r * 255) * 65536 + math.floor(g * 255) * 256 + math.floor(b * 255) or r
+    native.t_set_palette(which, index_of(colour), rgb)
+  end
+  local british = {}
+  for name, fn in pairs(screen) do
+    if name:find("Colour") then british[name:gsub("Colour", "Color")] = fn end
+  end
+  for name, fn in pairs(british) do screen[name] = fn end
+  return screen
 end
+
+local screen, names = native.target(), {}
+for name in pairs(screen) do names[#names + 1] = name end
 
 -- `term` passes every call to the current target ----------------------------------------------------------
 

@@ -38,6 +38,10 @@ function make.make(env, dir)
     config = "/\n;\n?\n!\n-",
     preload = {},
   }
+  if turtle then
+    package.path = package.path
+      .. ";/rom/modules/turtle/?;/rom/modules/turtle/?.lua;/rom/modules/turtle/?/init.lua"
+  end
   package.loaded.package = package
   package.loaders = { preload_loader(package), file_loader(package, env, dir) }
   local loading = {}

@@ -16,11 +16,25 @@ function completion.program(shell, text)
   return results
 end
 
+-- A program whose arguments can be completed is followed by a space.
+local function first_word(shell, functions, word)
+  local function knows(name)
+    local program = shell.resolveProgram(name)
+    return program and functions[program]
+  end
+  if word ~= "" and knows(word) then return { " " } end
+  local results = completion.program(shell, word)
+  for i, ending in ipairs(results) do
+    if ending:sub(-1) ~= "/" and knows(word .. ending) then results[i] = ending .. " " end
+  end
+  return results
+end
+
 function completion.line(shell, functions, tokenise, line)
   if line == "" then return nil end
   local words = tokenise(line)
   if line:sub(-1) == " " then words[#words + 1] = "" end
-  if #words <= 1 then return completion.program(shell, words[1] or "") end
+  if #words <= 1 then return first_word(shell, functions, words[1] or "") end
   local program = shell.resolveProgram(words[1])
   local info = program and functions[program]
   if not info then return nil end
