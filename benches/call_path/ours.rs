@@ -93,7 +93,11 @@ fn start(router: &Router, journal: Option<&Addr<Journal>>) -> SocketAddr {
     let limits = LaneLimits::default();
     let registry = Registry::new(router.clone(), Vec::new(), limits, links, Vec::new()).start();
     let register = registry.clone().recipient();
-    let gate = WsGate::new(ConnectionDeps::new(settings, register, registry.recipient()));
+    let gate = WsGate::new(ConnectionDeps::new(
+        settings,
+        register,
+        registry.recipient(),
+    ));
     let gate = gate.at_home(Arbiter::current());
     let listener = ccfleet::http::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let address = listener.local_addr().expect("bound");
