@@ -3,7 +3,6 @@
 use crate::recovery::{computer, entries, serve, wait_for_computer};
 use crate::support::api::Api;
 use crate::support::process::Program;
-use crate::support::wait_until;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
