@@ -152,7 +152,7 @@ impl OldClient {
 
     fn create_task(&mut self, request_id: &str, prompt: &str) -> Value {
         self.say(&json!({
-            "type": "create_task", "request_id": request_id, "task_kind": "general_agent", "client_id": "old-1",
+            "type": "create_task", "request_id": request_id, "task_kind": "inspect", "client_id": "old-1",
             "prompt": prompt, "context": {"fuel": 80}, "allowed_commands": ["shell_exec", "fs_read"]
         }));
         let created = self.expect("task_created");
@@ -272,7 +272,7 @@ fn a_document_001_client_that_is_lost_in_a_call_gets_nothing_again_and_the_call_
     // Another task lets the server know who is there again; the old call is not among what it sends.
     let mut client = OldClient::open(&address);
     client.say(&json!({
-        "type": "create_task", "request_id": "r1", "task_kind": "general_agent", "client_id": "old-1",
+        "type": "create_task", "request_id": "r1", "task_kind": "inspect", "client_id": "old-1",
         "prompt": "Look again", "allowed_commands": ["fs_read"]
     }));
     let mut seen = Vec::new();
