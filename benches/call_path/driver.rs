@@ -261,7 +261,7 @@ impl Handler<CallFact> for Slot {
     fn handle(&mut self, fact: CallFact, ctx: &mut Self::Context) {
         let call_id = fact.call_id;
         match fact.what {
-            CallNews::Queued { .. } | CallNews::Progress { .. } => {}
+            CallNews::Queued { .. } | CallNews::Away(_) | CallNews::Progress { .. } => {}
             CallNews::TurnGranted {
                 client_id,
                 seq,

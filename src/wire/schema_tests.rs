@@ -168,6 +168,8 @@ fn summary(status: TaskStatus, text: String, number: f64) -> TaskSummary {
         metadata: Value::Null,
         allowed_commands: Some(vec!["fs_*".into()]),
         usage: Usage::default(),
+        open_calls: 0,
+        sealed: true,
         parent: Some(task(2)),
         created_at_ms: 0,
         updated_at_ms: i64::MAX,

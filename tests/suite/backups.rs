@@ -66,12 +66,20 @@ impl House {
 
     fn runs(&self) {
         let (status, answer) = self.run_quick();
-        assert_eq!((status, &answer["outcome"]), (200, &json!("done")), "{answer:#}");
+        assert_eq!(
+            (status, &answer["outcome"]),
+            (200, &json!("done")),
+            "{answer:#}"
+        );
     }
 
     fn is_stopped(&self) {
         let (status, answer) = self.run_quick();
-        assert_eq!((status, &answer["code"]), (409, &json!("stopped")), "{answer:#}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (409, &json!("stopped")),
+            "{answer:#}"
+        );
     }
 
     fn epoch(&self) -> Value {
@@ -155,7 +163,11 @@ fn a_computer_that_was_put_back_goes_on_and_runs_nothing_twice() {
     server.wait_for_line("ComputerRestored", WITHIN);
     house.runs();
     let mut all = entries(&house.disk());
-    assert_eq!(all.len(), 2, "one of before the copy, one of after it: {all:?}");
+    assert_eq!(
+        all.len(),
+        2,
+        "one of before the copy, one of after it: {all:?}"
+    );
     all.extend(before);
     assert_eq!(all.len(), 3);
     assert!(all.values().all(|count| *count == 1), "{all:?}");
@@ -179,12 +191,18 @@ fn a_second_live_copy_of_a_computer_is_refused_and_gets_no_calls() {
 fn what_people_stopped_stays_stopped_over_a_restart_until_they_resume_it() {
     let mut house = House::begin();
     let (status, answer) = house.api.post("/api/v1/stop", &json!({}));
-    assert_eq!((status, &answer["computers"]), (200, &json!(1)), "{answer:#}");
+    assert_eq!(
+        (status, &answer["computers"]),
+        (200, &json!(1)),
+        "{answer:#}"
+    );
     house.is_stopped();
     house.kill_server();
     house.serve_again();
     house.is_stopped();
-    let (status, _) = house.api.post("/api/v1/resume", &json!({"client_id": "nobody"}));
+    let (status, _) = house
+        .api
+        .post("/api/v1/resume", &json!({"client_id": "nobody"}));
     assert_eq!(status, 404);
     house.resume(&json!({"client_id": "sim-1"}));
     house.runs();
