@@ -96,13 +96,13 @@ impl Scan<'_> {
         match self.source.get(self.at) {
             Some(b'[') => match self.long_bracket(self.at) {
                 Some(level) => self.long_string(level),
-                None => self.to_line_end(),
+                None => self.rest_of_line(),
             },
-            _ => self.to_line_end(),
+            _ => self.rest_of_line(),
         }
     }
 
-    fn to_line_end(&mut self) {
+    fn rest_of_line(&mut self) {
         let rest = &self.source[self.at..];
         let end = rest.iter().position(|&b| b == b'\n');
         self.copy(end.unwrap_or(rest.len()));

@@ -113,7 +113,7 @@ fn in_range(address: IpAddr, start: IpAddr, bits: u8) -> bool {
     fn same(a: &[u8], b: &[u8], bits: u8) -> bool {
         let whole = usize::from(bits / 8);
         let mask = |byte: u8| u16::from(byte) >> (8 - bits % 8);
-        a[..whole] == b[..whole] && (bits % 8 == 0 || mask(a[whole]) == mask(b[whole]))
+        a[..whole] == b[..whole] && (bits.is_multiple_of(8) || mask(a[whole]) == mask(b[whole]))
     }
     match (address, start) {
         (IpAddr::V4(a), IpAddr::V4(b)) => same(&a.octets(), &b.octets(), bits),
