@@ -15,11 +15,11 @@ local versions = slots.new(fs)
 
 -- Wait, whatever is typed meanwhile: Ctrl+T is meant for the shell. Returns early if `control` says so.
 local function pause(seconds, control)
-    local deadline = os.clock() + seconds
-    while os.clock() < deadline and not control.quit do
-        os.startTimer(math.max(0.05, deadline - os.clock()))
-        os.pullEventRaw()
-    end
+    local timer, deadline = os.startTimer(seconds), os.clock() + seconds
+    repeat
+        local event, which = os.pullEventRaw()
+        -- The timer is lost if the queue is full; then the clock counts at the next event.
+    until control.quit or event == "timer" and which == timer or os.clock() >= deadline
 end
 
 -- A complete version in place, and its start counted. Returns its number, or nil and what is wrong.

@@ -200,6 +200,7 @@ impl Pen {
                 .collect(),
             summary: self.summary.clone(),
             idempotency_key: None,
+            tools: Vec::new(),
             events,
         };
         self.written += append.events.len() as u64;
@@ -260,7 +261,7 @@ impl Handler<CallFact> for Slot {
     fn handle(&mut self, fact: CallFact, ctx: &mut Self::Context) {
         let call_id = fact.call_id;
         match fact.what {
-            CallNews::Queued { .. } | CallNews::Progress { .. } => {}
+            CallNews::Queued { .. } | CallNews::Away(_) | CallNews::Progress { .. } => {}
             CallNews::TurnGranted {
                 client_id,
                 seq,

@@ -188,6 +188,8 @@ fn summary(n: usize, client_id: &ClientId) -> TaskSummary {
         metadata: Value::Null,
         allowed_commands: None,
         usage: Usage::default(),
+        open_calls: 0,
+        sealed: false,
         parent: None,
         created_at_ms: 0,
         updated_at_ms: 0,

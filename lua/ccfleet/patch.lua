@@ -5,6 +5,8 @@
 --
 -- @module[kind=internal] ccfleet.patch
 
+local text = require("ccfleet.text")
+
 local patch = {}
 
 local SHOWN_LINES, SHOWN_CHARACTERS = 6, 160
@@ -15,6 +17,7 @@ local COMPARED_LINES = 40
 
 -- A text as lines without their ends, how lines end, and whether the last one does.
 local function split(s)
+    s = text.flat(s)
     local eol = "\n"
     if s:find("\r\n", 1, true) and not s:gsub("\r\n", ""):find("\n", 1, true) then eol = "\r\n" end
     local lines, position = {}, 1

@@ -1,6 +1,6 @@
 --- SHA-256 (FIPS 180-4) in plain Lua.
 --
--- Nothing here waits: about a second for half a megabyte, far from the seven seconds after which a computer is stopped.
+-- Nothing here waits. Half a megabyte takes about a second on an idle machine; more is better not hashed in one go.
 --
 -- @module[kind=internal] ccfleet.sha256
 
@@ -75,6 +75,8 @@ end
 -- @tparam string s Any bytes.
 -- @treturn string 64 lower-case hex digits.
 function sha256.hex(s)
+    -- A piece of another string would be copied for every byte by CraftOS-PC (see @{ccfleet.text.flat}).
+    s = table.concat({ s })
     local state, words = start_state(), {}
     local whole = #s - #s % BLOCK_BYTES
     for position = 1, whole, BLOCK_BYTES do

@@ -32,4 +32,31 @@ specs["text: addresses are percent-encoded"] = function()
     check.same(text.percent_encode("a b/c:%\195\169"), "a%20b%2Fc%3A%25%C3%A9")
 end
 
+specs["text: the checksum is right at every length around its steps"] = function()
+    local cycle = {}
+    for i = 0, 255 do cycle[i + 1] = string.char(i * 7 % 256) end
+    local long = table.concat(cycle):rep(800)
+    for length, checksum in pairs({
+        [1] = "00010001",
+        [7] = "018f0094",
+        [8] = "025400c5",
+        [9] = "035100fd",
+        [15] = "0f5f02e0",
+        [16] = "12a80349",
+        [4099] = "0b6ff87f",
+        [65535] = "47ac8679",
+        [65536] = "cf1e8772",
+        [65537] = "569f8772",
+        [200003] = "41dd2ec1",
+    }) do
+        check.same(text.checksum(long:sub(1, length)), checksum, length .. " bytes")
+    end
+end
+
+specs["text: a long piece of a longer string is handled as fast as a string of its own"] = function()
+    local piece = (("\195\169\233"):rep(40000) .. "x"):sub(2)
+    check.same(#text.to_utf8(piece), #piece + 40001)
+    check.same(#text.checksum(piece), 8)
+end
+
 return specs

@@ -1,17 +1,17 @@
 //! The computers' side: registry, router and the route by which computers connect.
 
 use super::{AppError, Leaves};
-use crate::actors::computer::CallLookup;
+use crate::actors::computer::LateDesk;
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::connection::asks::TasksOf;
 use crate::actors::connection::{
-    ConnectionDeps, ConnectionSettings, TaskDesk, TaskLister, TaskLookup,
+    ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
 };
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::JournalError;
 use crate::actors::registry::messages::{CloseConnections, SetListener};
 use crate::actors::registry::router::Router;
-use crate::actors::registry::{Registry, RegistryLinks};
+use crate::actors::registry::{Registry, RegistryLinks, Stops};
 use crate::actors::supervisor::Supervisor;
 use crate::config::Settings;
 use crate::domain::task::TaskStatus;
@@ -31,6 +31,7 @@ pub(super) struct Fleet {
     gate: WsGate,
     /// Filled once the supervisor runs, before the server listens.
     desk: Arc<OnceLock<TaskDesk>>,
+    late: LateDesk,
 }
 
 impl Fleet {
@@ -38,12 +39,17 @@ impl Fleet {
     pub(super) async fn start(leaves: &Leaves) -> Result<Self, AppError> {
         let known = leaves.reader.computers().await;
         let known = known.map_err(AppError::Computers)?;
+        let stops = leaves.reader.stops().await.map_err(AppError::Computers)?;
         let router = Router::default();
+        let late = LateDesk::default();
         let links = RegistryLinks {
             save: Some(leaves.journal.clone().recipient()),
             undelivered: Some(leaves.journal.clone().recipient()),
             delivered: Some(leaves.journal.clone().recipient()),
-            find_call: Some(find_call(&leaves.reader)),
+            system: Some(leaves.journal.clone().recipient()),
+            stops: Stops::read(stops.as_deref()),
+            epoch: leaves.reader.epoch().clone(),
+            late: Arc::clone(&late),
         };
         let limits = lane_limits(&leaves.settings);
         let registry = Registry::new(router.clone(), known, limits, links, Vec::new()).start();
@@ -52,6 +58,10 @@ impl Fleet {
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
             list_tasks: Some(list_tasks(&leaves.reader)),
+            stops: Some(StopDesk {
+                stop: registry.clone().recipient(),
+                resume: registry.clone().recipient(),
+            }),
             ..ConnectionDeps::new(
                 connection_settings(leaves),
                 registry.clone().recipient(),
@@ -65,6 +75,7 @@ impl Fleet {
             registry,
             gate,
             desk,
+            late,
         })
     }
 
@@ -81,6 +92,7 @@ impl Fleet {
         };
         // A fleet meets one supervisor in its life.
         let _ = self.desk.set(desk);
+        let _ = self.late.set(supervisor.clone().recipient());
     }
 
     pub(super) fn computers(&self) -> Source<Vec<ComputerBody>> {
@@ -99,6 +111,11 @@ impl Fleet {
     pub(super) fn routes(&self) -> Arc<dyn Fn(&mut ServiceConfig) + Send + Sync> {
         let gate = self.gate.clone();
         Arc::new(move |config| gate.configure(config))
+    }
+
+    /// Stopping and resuming computers.
+    pub(super) fn registry(&self) -> &Addr<Registry> {
+        &self.registry
     }
 
     pub(super) fn close(&self) -> Source<()> {
@@ -134,17 +151,12 @@ fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
         max_frame_bytes: server.max_frame_bytes,
         max_to_computer: server.max_to_computer,
         max_from_computer: server.max_from_computer,
-        ..ConnectionSettings::new(identity.server_id.clone(), identity.journal_epoch, library)
+        ..ConnectionSettings::new(
+            identity.server_id.clone(),
+            leaves.reader.epoch().clone(),
+            library,
+        )
     }
-}
-
-/// A journal that cannot be read knows nothing: the computer keeps its receipt and repeats its result.
-fn find_call(reader: &JournalReader) -> CallLookup {
-    let reader = reader.clone();
-    Arc::new(move |_task_id, call_id| {
-        let reader = reader.clone();
-        Box::pin(async move { reader.has_result(call_id).await.unwrap_or(false) })
-    })
 }
 
 fn find_task(reader: &JournalReader) -> TaskLookup {

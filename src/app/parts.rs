@@ -9,6 +9,7 @@ use crate::actors::gateway::Gateway;
 use crate::actors::gateway::messages::Observe;
 use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::planner::Planner;
+use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask,
@@ -42,11 +43,14 @@ pub struct Upper {
     pub cancel_task: Recipient<CancelTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
+    pub stop_calls: Recipient<StopCalls>,
+    pub operator_resumes: Recipient<OperatorResumes>,
     /// Halts all tasks where they stand.
     pub shutdown: Recipient<Shutdown>,
     /// Takes up the tasks of the last run; the error is for people.
     pub restore: Source<Result<(), String>>,
     pub computers: Source<Vec<ComputerBody>>,
+    pub router: Router,
     /// Where computers come in.
     pub gate: WsGate,
     /// What else is served to them.
@@ -76,6 +80,8 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
         cancel_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
+        stop_calls: fleet.registry().clone().recipient(),
+        operator_resumes: fleet.registry().clone().recipient(),
         shutdown: supervisor.recipient(),
         restore: Arc::new(move || {
             let restored = restore.send(Restore);
@@ -85,6 +91,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
             })
         }),
         computers: fleet.computers(),
+        router: fleet.router.clone(),
         gate: fleet.gate(),
         routes: fleet.routes(),
         close: fleet.close(),

@@ -35,6 +35,11 @@ pub enum TaskEvent {
     GenerationStarted {
         generation: Generation,
         reason: String,
+        /// Letters and digits that were never given before; goes into the ids of all later calls. A journal that was
+        /// put back from a backup would otherwise give ids that calls of the lost time had. None if only the task's
+        /// actor was started again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        salt: Option<String>,
     },
     Decided {
         decision: Box<Decision>,
@@ -167,6 +172,9 @@ pub struct CallIntended {
     pub args_hash: String,
     /// Longest time from dispatch, in milliseconds.
     pub timeout_ms: u64,
+    /// The start of the computer's program that the turn was granted for. An `effect` call is sent to no other one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
 }
 
 impl TaskEvent {

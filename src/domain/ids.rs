@@ -126,6 +126,25 @@ impl CallId {
     }
 }
 
+impl CallId {
+    /// The task that made the call; none if the id was not made by [`CallId::derive`].
+    pub fn task(&self) -> Option<TaskId> {
+        let body = self.0[Self::PREFIX.len()..].split('_').next()?;
+        TaskId::from_unique(body).ok()
+    }
+
+    /// The same call of the same decision, since a start of the server that has this salt. A former salt goes.
+    pub fn salted(&self, salt: &str) -> Self {
+        let plain: Vec<&str> = self.0.split('_').take(5).collect();
+        CallId(format!("{}_{salt}", plain.join("_")))
+    }
+
+    /// The id under which a computer is asked, for the `number`th time, to verify this call.
+    pub fn verification(&self, number: u8) -> Self {
+        CallId(format!("{}_v{number}", self.0))
+    }
+}
+
 impl QuestionId {
     /// Whether a task asked this question.
     pub fn belongs_to(&self, task: &TaskId) -> bool {

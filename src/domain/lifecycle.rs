@@ -137,6 +137,7 @@ mod tests {
             args: json!({}),
             args_hash: args_hash(&json!({})),
             timeout_ms: 1,
+            boot_id: None,
         };
         CallRecord {
             call_id,

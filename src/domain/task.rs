@@ -62,6 +62,8 @@ impl TaskStatus {
 pub struct TaskState {
     pub task_id: TaskId,
     pub generation: Generation,
+    /// Part of the ids of calls since the server was started last.
+    pub salt: Option<String>,
     /// The journal position of the last folded event; 0 = none.
     pub last_seq: u64,
     pub created: Option<TaskCreated>,
@@ -310,6 +312,12 @@ pub struct TaskSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_commands: Option<Vec<String>>,
     pub usage: Usage,
+    /// Calls that may have left and have no outcome yet; an ended task may have some for a moment.
+    #[serde(default)]
+    pub open_calls: usize,
+    /// It has ended, and so has every call of it.
+    #[serde(default)]
+    pub sealed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     pub created_at_ms: i64,
@@ -322,6 +330,7 @@ impl TaskState {
         TaskState {
             task_id,
             generation: Generation::default(),
+            salt: None,
             last_seq: 0,
             created: None,
             created_at_ms: 0,
@@ -371,6 +380,28 @@ impl TaskState {
     /// All calls, oldest first.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &CallRecord> {
         self.steps.iter().flat_map(|step| &step.calls)
+    }
+
+    /// The id of the call that the decision at journal position `position` asks for.
+    pub fn call_id(&self, position: u64, index: usize) -> CallId {
+        let id = CallId::derive(&self.task_id, self.generation, position, index);
+        match &self.salt {
+            Some(salt) => id.salted(salt),
+            None => id,
+        }
+    }
+
+    /// Calls that have left, or may have, and have no outcome yet.
+    pub fn open_intents(&self) -> usize {
+        let open = self
+            .calls()
+            .filter(|call| call.is_open() && call.intended.is_some());
+        open.count()
+    }
+
+    /// Whether the task is over with every call: it has ended, and each of its calls has its outcome.
+    pub fn is_sealed(&self) -> bool {
+        self.status.is_final() && self.open_intents() == 0
     }
 
     pub fn call(&self, call_id: &CallId) -> Option<&CallRecord> {
@@ -427,6 +458,8 @@ impl TaskState {
             metadata: created.map(|c| c.metadata.clone()).unwrap_or_default(),
             allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
             usage: self.usage,
+            open_calls: self.open_intents(),
+            sealed: self.is_sealed(),
             parent: created.and_then(|c| c.parent.clone()),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,

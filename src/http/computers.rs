@@ -1,7 +1,9 @@
 //! `/api/v1/computers`
 
 use super::shapes::List;
-use super::{Api, ComputerBody, Problem};
+use super::{Api, ComputerBody, Problem, ask};
+use crate::actors::computer::messages::{ShowQueue, WaitingCall};
+use crate::domain::ids::ClientId;
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
 
@@ -12,4 +14,19 @@ pub(super) async fn list(
         Some(computers) => Ok(web::Json(List::all(computers))),
         None => Err(Problem::new(ErrorCode::Stopping, "the server is stopping")),
     }
+}
+
+/// The calls that wait for their turn on one computer.
+pub(super) async fn queue(
+    api: web::ThinData<Api>,
+    id: web::Path<String>,
+) -> Result<web::Json<List<WaitingCall>>, Problem> {
+    let known = ClientId::parse(&id)
+        .ok()
+        .and_then(|id| api.router.lane(&id));
+    let Some(lane) = known else {
+        let detail = format!("no computer \"{id}\" was ever connected");
+        return Err(Problem::new(ErrorCode::UnknownComputer, detail));
+    };
+    Ok(web::Json(List::all(ask(&lane.queue, ShowQueue).await?)))
 }

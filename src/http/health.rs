@@ -45,7 +45,7 @@ pub(super) async fn status(api: web::ThinData<Api>) -> Result<web::Json<Value>, 
     let mut body = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "server_id": identity.server_id,
-        "journal_epoch": identity.journal_epoch,
+        "journal_epoch": api.journal.epoch().get(),
         "stage": match api.stage.get() {
             Stage::Starting => "starting",
             Stage::Ready => "ready",

@@ -13,6 +13,7 @@ mod problem;
 mod questions;
 mod server;
 mod shapes;
+mod stop;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,8 @@ pub use shapes::{ComputerBody, time};
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::{JournalError, ObserveJournal};
+use crate::actors::registry::messages::{OperatorResumes, StopCalls};
+use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, OpenQuestions, StartTask};
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -60,10 +63,14 @@ pub struct Api {
     pub cancel_task: Recipient<CancelTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
+    pub stop_calls: Recipient<StopCalls>,
+    pub operator_resumes: Recipient<OperatorResumes>,
     pub observe_journal: Recipient<ObserveJournal>,
     pub subscribe: Recipient<Subscribe>,
     pub journal: JournalReader,
     pub computers: Source<Vec<ComputerBody>>,
+    /// The lanes of computers.
+    pub router: Router,
     /// Further parts of `GET /api/v1/status`, by name.
     pub status: Vec<(&'static str, Source<Value>)>,
     pub stage: StageCell,
@@ -145,7 +152,10 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tasks/{id}/events").route(web::get().to(tasks::events)))
         .service(at("/tasks/{id}/steps").route(web::get().to(tasks::steps)))
         .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
+        .service(at("/stop").route(web::post().to(stop::stop)))
+        .service(at("/resume").route(web::post().to(stop::resume)))
         .service(at("/computers").route(web::get().to(computers::list)))
+        .service(at("/computers/{id}/queue").route(web::get().to(computers::queue)))
         .service(at("/questions").route(web::get().to(questions::list)))
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
         .service(at("/tools").route(web::get().to(tools::list)))

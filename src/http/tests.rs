@@ -4,6 +4,7 @@ use super::*;
 use crate::actors::feed::Feed;
 use crate::actors::journal::Journal;
 use crate::actors::journal::messages::{AppendEvents, CloseJournal};
+use crate::actors::registry::messages::{StopError, StopReport};
 use crate::actors::supervisor::messages::{
     AnswerError, NoSuchTask, OpenQuestion, StartError, StartedTask,
 };
@@ -186,6 +187,28 @@ impl Handler<OpenQuestions> for Scripted {
     }
 }
 
+impl Handler<StopCalls> for Scripted {
+    type Result = Result<StopReport, StopError>;
+
+    fn handle(&mut self, stop: StopCalls, _: &mut Self::Context) -> Self::Result {
+        match stop.client_id {
+            Some(id) if id.as_str() != "turtle-1" => Err(StopError::UnknownComputer(id)),
+            _ => Ok(StopReport {
+                computers: 1,
+                cancelled_calls: 2,
+            }),
+        }
+    }
+}
+
+impl Handler<OperatorResumes> for Scripted {
+    type Result = Result<StopReport, StopError>;
+
+    fn handle(&mut self, _: OperatorResumes, _: &mut Self::Context) -> Self::Result {
+        Err(StopError::NotStored("the disk is full".into()))
+    }
+}
+
 impl Handler<AnswerQuestion> for Scripted {
     type Result = Result<(), AnswerError>;
 
@@ -227,9 +250,12 @@ async fn bench() -> Bench {
         cancel_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
+        stop_calls: supervisor.clone().recipient(),
+        operator_resumes: supervisor.clone().recipient(),
         observe_journal: journal.clone().recipient(),
         subscribe: feed.recipient(),
         journal: reader,
+        router: Default::default(),
         computers: Arc::new(|| Box::pin(async { Some(vec![turtle()]) })),
         status: vec![(
             "models",

@@ -142,6 +142,8 @@ fn summary(unique: &str, status: TaskStatus) -> TaskSummary {
         metadata: Value::Null,
         allowed_commands: None,
         usage: Usage::default(),
+        open_calls: 0,
+        sealed: status.is_final(),
         parent: None,
         created_at_ms: 0,
         updated_at_ms: 0,

@@ -497,6 +497,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
         text.prop_map(|prompt| created(&prompt)),
         (text, text).prop_map(|(code, message)| TaskEvent::Noted { code, message }),
         (any::<u32>(), text).prop_map(|(generation, reason)| TaskEvent::GenerationStarted {
+            salt: None,
             generation: Generation(generation.into()),
             reason,
         }),

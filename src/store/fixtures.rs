@@ -1,7 +1,9 @@
 //! Small journals for tests.
 
 use super::{Append, ComputerRecord, Write};
-use crate::domain::call::{CallReport, Outcome};
+use crate::domain::call::{CallReport, Outcome, Target};
+use crate::domain::decision::{Decision, InputsRef, PlannedCall};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::profile::Budgets;
@@ -63,6 +65,34 @@ pub fn call(name: &str) -> CallId {
     CallId::derive(&task(name), Generation(1), 1, 0)
 }
 
+/// The decision to dig on these computers, with these ids.
+pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
+    let planned = calls.iter().map(|(call_id, computer)| PlannedCall {
+        call_id: call_id.clone(),
+        target: Target::Computer(client(computer)),
+        tool: "dig".into(),
+        args: json!({}),
+        timeout_ms: None,
+    });
+    TaskEvent::Decided {
+        decision: Box::new(Decision::Call {
+            request: StrictRequest::Tool {
+                explanation: "dig".into(),
+                tool: "dig".into(),
+                parameters: json!({}),
+                on: None,
+            },
+            translated_by: TranslatedBy::Rules,
+            calls: planned.collect(),
+        }),
+        inputs: InputsRef {
+            now_ms: 0,
+            fleet: BlobHash::of(""),
+            roles: Default::default(),
+        },
+    }
+}
+
 pub fn intended(call_id: &CallId, client_id: &ClientId, seq: Option<u64>) -> TaskEvent {
     TaskEvent::CallIntended(CallIntended {
         call_id: call_id.clone(),
@@ -78,6 +108,7 @@ pub fn intended(call_id: &CallId, client_id: &ClientId, seq: Option<u64>) -> Tas
         args: json!({}),
         args_hash: "arg_1".into(),
         timeout_ms: 1000,
+        boot_id: None,
     })
 }
 
@@ -155,6 +186,10 @@ impl Author {
             idempotency_key: None,
             tools: Vec::new(),
         }
+    }
+
+    pub fn state(&self) -> &TaskState {
+        &self.state
     }
 
     /// The task as it stands after what was appended.

@@ -63,6 +63,9 @@ pub trait JournalReads: Send {
     /// Every computer that was ever saved, with its lane, by name.
     fn computers(&self) -> Result<Vec<KnownComputer>, StoreError>;
 
+    /// Which computers are stopped, as [`SystemChange::stops`] was given last.
+    fn stops(&self) -> Result<Option<String>, StoreError>;
+
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError>;
 
     /// Whether a call's result is stored: it is journalled as done or failed, not only as unknown.

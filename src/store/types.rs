@@ -7,6 +7,8 @@ use crate::domain::task::{TaskStatus, TaskSummary};
 use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Who this journal is. `welcome` tells computers, so that they notice an older or foreign journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +19,44 @@ pub struct Identity {
     pub journal_epoch: u64,
 }
 
+/// The journal's epoch as it is now. Clones share it; it changes once a raise is durable.
+#[derive(Debug, Clone)]
+pub struct Epoch(Arc<AtomicU64>);
+
+impl Epoch {
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// The journal alone raises it.
+    pub(crate) fn raise(&self, epoch: u64) {
+        self.0.fetch_max(epoch, Ordering::AcqRel);
+    }
+}
+
+impl From<u64> for Epoch {
+    fn from(epoch: u64) -> Self {
+        Epoch(Arc::new(AtomicU64::new(epoch)))
+    }
+}
+
+impl Default for Epoch {
+    fn default() -> Self {
+        Epoch::from(1)
+    }
+}
+
+/// What the server as a whole keeps, beside tasks and computers. What is none stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SystemChange {
+    /// Which computers are stopped, as JSON; it replaces what was kept.
+    pub stops: Option<String>,
+    /// A higher epoch: an operator resumed after a backup was put back.
+    pub epoch: Option<u64>,
+    /// Lanes that go on above these numbers.
+    pub lanes: Vec<(ClientId, u64)>,
+}
+
 /// One entry of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
@@ -24,6 +64,7 @@ pub enum Write {
     SaveComputer(ComputerRecord),
     /// A computer was told how this task ended.
     NoticeDelivered(TaskId),
+    System(SystemChange),
     /// Changes nothing that anybody sees; tells whether writing works again.
     Probe,
 }

@@ -67,7 +67,12 @@ fn refused(state: &TaskState, inputs: &Inputs, address: &Address, refusal: Refus
         Target::Group(_) => None,
     };
     match refusal {
-        Refusal::NotAllowed(tool) => fail("not_allowed", format!("{tool} is not allowed here")),
+        Refusal::NotAllowed(tool) => fail(
+            "not_allowed",
+            format!(
+                "calls of this kind may not use \"{tool}\"; `allowed_tools` of the kind names what they may"
+            ),
+        ),
         Refusal::UnknownTool { tool, elsewhere } => {
             let words = match (&address.target, on) {
                 (Target::Group(group), _) => {

@@ -135,6 +135,7 @@ fn activated(bench: &mut Bench, version: &str) {
         args: json!({"name": "fill"}),
         args_hash: "arg".into(),
         timeout_ms: 1000,
+        boot_id: None,
     }));
     let result = json!({"tools": [{"name": "fill", "tool_version": version, "state": "active"}]});
     let report = CallReport {

@@ -274,6 +274,7 @@ impl Bench {
             args: call.args.clone(),
             args_hash: String::new(),
             timeout_ms: 1000,
+            boot_id: None,
         }));
         self.push(TaskEvent::CallFinished {
             call_id: call.call_id,
@@ -682,6 +683,7 @@ fn the_time_without_a_server_does_not_count_as_time_without_the_computer() {
     bench.advance();
     bench.now_ms += 600_000;
     bench.push(TaskEvent::GenerationStarted {
+        salt: None,
         generation: Generation(2),
         reason: "the server was started".into(),
     });
@@ -808,6 +810,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             result: TaskResult::default()
         }),
         Just(TaskEvent::GenerationStarted {
+            salt: None,
             generation: Generation(2),
             reason: "crash".into()
         }),

@@ -66,6 +66,10 @@ pub struct TaskBody {
     pub allowed_commands: Option<Vec<String>>,
     /// What it used up.
     pub usage: Usage,
+    /// Calls that may have left and have no outcome yet; a task that has ended may have some for a moment.
+    pub open_calls: usize,
+    /// It has ended, and so has every call of it.
+    pub sealed: bool,
     /// The task that made it, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<schema::TaskId>"))]
@@ -100,6 +104,8 @@ impl From<&TaskSummary> for TaskBody {
             metadata,
             allowed_commands: task.allowed_commands.clone(),
             usage: task.usage,
+            open_calls: task.open_calls,
+            sealed: task.sealed,
             parent: task.parent.clone(),
             created_at: time(task.created_at_ms),
             updated_at: time(task.updated_at_ms),

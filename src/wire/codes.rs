@@ -89,7 +89,9 @@ codes! {
     Rebooted "rebooted" 502 false "the computer started again while the call ran; look at what it did before repeating it";
     Restored "restored" 502 false "the computer was restored from a backup; look at its state before repeating the call";
     ReceiptUnknown "receipt_unknown" 502 false "the computer cannot tell whether the call ran; look before repeating it";
+    VerifiedNotDone "verified_not_done" 502 true "the tool's `verify` says that the call did not happen; it may be made again";
     Overtaken "overtaken" 409 true "a later call was sent first, so this one did not start";
+    ComputerRestarted "computer_restarted" 409 true "the computer started again before the call was sent, so it did not start";
     TurnLapsed "turn_lapsed" 409 true "the call was not sent within a minute of its turn, so it did not start";
     InvalidRequest "invalid_request" 400 false "the request cannot be read; see the named field";
     NotFound "not_found" 404 false "there is nothing under this address";

@@ -168,6 +168,8 @@ fn summary(status: TaskStatus, text: String, number: f64) -> TaskSummary {
         metadata: Value::Null,
         allowed_commands: Some(vec!["fs_*".into()]),
         usage: Usage::default(),
+        open_calls: 0,
+        sealed: true,
         parent: Some(task(2)),
         created_at_ms: 0,
         updated_at_ms: i64::MAX,
@@ -182,7 +184,7 @@ fn samples(text: &str, number: f64, args: &Value) -> Vec<ServerMessage> {
     let question_id: real::QuestionId = real::QuestionId::parse("qst_1_1_2").unwrap();
     let tools = vec![json!({"name": "dig"}), json!({"name": text}), json!({})];
     let (good, refused) = ToolShelf::default().read(tools);
-    let commands = registered(good.values(), refused);
+    let commands = registered(good.iter(), refused);
     let call = CommandCall {
         task_id: task(1),
         call_id: call_id.clone(),

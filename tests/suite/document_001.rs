@@ -191,7 +191,7 @@ fn serve(dir: &Path, scenario: &str) -> (Program, String) {
 
 const LOOK_AND_FINISH: &str = r#"
 [[planner]]
-text = "DIRECTIVE: SHELL\nCOMMAND: dir süd\n"
+text = "DIRECTIVE: TOOL\nNAME: fs_read\nARGS: {\"path\": \"süd.txt\"}\n"
 [[planner]]
 text = "DIRECTIVE: DONE\nSUMMARY: Das genügt.\n"
 "#;
@@ -209,8 +209,8 @@ fn a_client_that_knows_only_document_001_gets_its_task_done() {
 
     let call = client.expect("command_call");
     assert_eq!(call["task_id"], task_id);
-    assert_eq!(call["command"], "shell_exec");
-    assert_eq!(call["args"]["command"], "dir süd");
+    assert_eq!(call["command"], "fs_read");
+    assert_eq!(call["args"]["path"], "süd.txt");
     client.answer(&call, "readme.txt");
     let done = client.expect("task_completed");
     assert_eq!(done["task_id"], task_id);
@@ -273,7 +273,7 @@ fn a_document_001_client_that_is_lost_in_a_call_gets_nothing_again_and_the_call_
     let mut client = OldClient::open(&address);
     client.say(&json!({
         "type": "create_task", "request_id": "r1", "task_kind": "general_agent", "client_id": "old-1",
-        "prompt": "Look again", "allowed_commands": ["shell_exec"]
+        "prompt": "Look again", "allowed_commands": ["fs_read"]
     }));
     let mut seen = Vec::new();
     loop {

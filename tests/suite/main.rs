@@ -1,5 +1,6 @@
 //! The one integration binary: everything that needs real processes, real sockets and real files.
 
+mod backups;
 mod demo;
 mod document_001;
 mod fleet_commands;

@@ -11,7 +11,7 @@ use std::time::Duration;
 const WITHIN: Duration = Duration::from_secs(60);
 
 /// A server that answers with a scenario: a built-in one, or a file.
-fn serve(bind: &str, data: &Path, script: &str) -> (Program, String) {
+pub(crate) fn serve(bind: &str, data: &Path, script: &str) -> (Program, String) {
     let scripted = [
         ("CCFLEET__MODELS__PLANNER__PROVIDER", "scripted"),
         ("CCFLEET__MODELS__PLANNER__SCRIPT", script),
@@ -26,7 +26,7 @@ fn serve(bind: &str, data: &Path, script: &str) -> (Program, String) {
 }
 
 /// One simulated computer, `sim-1`, in a process of its own.
-fn computer(address: &str, disks: &Path) -> Program {
+pub(crate) fn computer(address: &str, disks: &Path) -> Program {
     let url = format!("ws://{address}/ws");
     Program::start(
         &[
@@ -42,7 +42,7 @@ fn computer(address: &str, disks: &Path) -> Program {
     )
 }
 
-fn wait_for_computer(api: &Api) {
+pub(crate) fn wait_for_computer(api: &Api) {
     wait_until("the computer", WITHIN, || {
         let computers = api.get("/api/v1/computers")?;
         let first = computers["items"].get(0)?;
@@ -73,7 +73,7 @@ fn events(api: &Api, task: &str) -> Vec<Value> {
 }
 
 /// How often each call entered a handler, as the computer itself wrote down.
-fn entries(disk: &Path) -> HashMap<String, usize> {
+pub(crate) fn entries(disk: &Path) -> HashMap<String, usize> {
     let list = std::fs::read_to_string(disk.join("entries.log")).unwrap();
     let mut entries = HashMap::new();
     for line in list.lines() {

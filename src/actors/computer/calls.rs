@@ -9,6 +9,7 @@ use super::messages::{
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::{QuestionClosed, UserQuestion};
 use actix::prelude::*;
+use std::time::Duration;
 
 impl Handler<PlaceCall> for Computer {
     type Result = ();
@@ -23,10 +24,9 @@ impl Handler<PlaceCall> for Computer {
             args: place.args,
             timeout_ms: place.timeout_ms,
             reply: place.reply_to,
+            since: Duration::ZERO,
         };
-        self.with_lane(ctx, None, |lane, now, acts| {
-            lane.place(reservation, now, acts)
-        });
+        self.with_lane(ctx, |lane, now, acts| lane.place(reservation, now, acts));
     }
 }
 
@@ -34,8 +34,11 @@ impl Handler<AdoptCall> for Computer {
     type Result = ();
 
     fn handle(&mut self, adopt: AdoptCall, ctx: &mut Self::Context) {
-        self.with_lane(ctx, None, |lane, now, acts| {
+        self.with_lane(ctx, |lane, now, acts| {
             let (task_id, generation) = (adopt.task_id, adopt.generation);
+            if adopt.is_unknown {
+                return lane.remember(task_id, generation, adopt.intended, adopt.reply_to, acts);
+            }
             lane.adopt(
                 task_id,
                 generation,
@@ -52,7 +55,7 @@ impl Handler<Dispatch> for Computer {
     type Result = ();
 
     fn handle(&mut self, dispatch: Dispatch, ctx: &mut Self::Context) {
-        self.with_lane(ctx, None, |lane, now, acts| {
+        self.with_lane(ctx, |lane, now, acts| {
             lane.dispatch(&dispatch.call_id, now, acts);
         });
     }
@@ -62,7 +65,7 @@ impl Handler<OutcomeStored> for Computer {
     type Result = ();
 
     fn handle(&mut self, stored: OutcomeStored, ctx: &mut Self::Context) {
-        self.with_lane(ctx, None, |lane, now, acts| {
+        self.with_lane(ctx, |lane, now, acts| {
             lane.outcome_stored(&stored.call_id, now, acts);
         });
     }
@@ -72,7 +75,7 @@ impl Handler<CancelCall> for Computer {
     type Result = ();
 
     fn handle(&mut self, cancel: CancelCall, ctx: &mut Self::Context) {
-        self.with_lane(ctx, None, |lane, now, acts| {
+        self.with_lane(ctx, |lane, now, acts| {
             lane.cancel(&cancel.call_id, now, acts);
         });
     }

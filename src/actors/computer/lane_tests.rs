@@ -1,7 +1,6 @@
 use super::*;
 use proptest::prelude::*;
 use serde_json::json;
-use std::collections::{BTreeSet, HashMap};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Task(u64);
@@ -42,6 +41,7 @@ fn link(boot: &str) -> Link {
         boot_id: boot.into(),
         legacy: false,
         high_seq: None,
+        later_epoch: false,
     }
 }
 
@@ -54,6 +54,22 @@ fn reservation(n: u64, tool: &str) -> Reservation<Task> {
         args: json!({"n": n}),
         timeout_ms: None,
         reply: Task(n),
+        since: T0,
+    }
+}
+
+fn intended(n: u64, seq: u64) -> CallIntended {
+    CallIntended {
+        call_id: id(n),
+        client_id: ClientId::parse("cc").unwrap(),
+        seq: Some(seq),
+        tool: "dig".into(),
+        tool_rev: "rev".into(),
+        effect: EffectClass::Effect,
+        args: json!({}),
+        args_hash: "arg".into(),
+        timeout_ms: 1000,
+        boot_id: Some("boot-1".into()),
     }
 }
 
@@ -109,7 +125,10 @@ impl Bench {
 
     /// What was said since the last look.
     fn said(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.acts).iter().map(word).collect()
+        let words = std::mem::take(&mut self.acts);
+        let words = words.iter().map(word);
+        // Told at every coming and going; it has a test of its own.
+        words.filter(|word| !word.contains(" away ")).collect()
     }
 }
 
@@ -122,7 +141,7 @@ fn word(act: &Act<Task>) -> String {
         Act::Tell { fact, .. } => {
             let n = position(&fact.call_id);
             match &fact.what {
-                CallNews::Queued { offline, ahead } => {
+                CallNews::Queued { offline, ahead, .. } => {
                     format!(
                         "{n} queued {ahead}{}",
                         if *offline { " offline" } else { "" }
@@ -131,6 +150,7 @@ fn word(act: &Act<Task>) -> String {
                 CallNews::TurnGranted { seq, .. } => format!("{n} granted {seq:?}"),
                 CallNews::NotPlaced(why) => format!("{n} not placed {:?}", why.reason),
                 CallNews::Progress { .. } => format!("{n} progress"),
+                CallNews::Away(away) => format!("{n} away {away}"),
                 CallNews::Settled(report) => {
                     let code = report.code.as_deref().unwrap_or("-");
                     format!("{n} {} {code}", report.outcome.as_str())
@@ -154,7 +174,7 @@ fn word(act: &Act<Task>) -> String {
             format!("> stored {}", position(&stored.call_id))
         }
         Act::Send(other) => format!("> {other:?}"),
-        Act::LookUp(call_id) => format!("look up {}", position(call_id)),
+        Act::Late { call_id, .. } => format!("late {}", position(call_id)),
         Act::Note(note) => format!("note {note:?}"),
     }
 }
@@ -341,13 +361,66 @@ fn a_question_about_a_call_is_asked_again_when_it_gets_no_answer() {
 }
 
 #[test]
-fn a_call_dispatched_while_offline_is_sent_once_the_computer_is_back() {
+fn a_call_dispatched_while_offline_is_sent_once_the_same_program_is_back() {
     let mut b = Bench::new();
-    b.place(1, "dig");
+    b.place(1, "dig").place(2, "look");
     b.lane.detach(T0, &mut b.acts);
     b.lane.dispatch(&id(1), T0, &mut b.acts);
+    b.lane.dispatch(&id(2), T0, &mut b.acts);
+    b.said();
+    b.lane.attach(link("boot-1"), at(1), &mut b.acts);
+    assert_eq!(b.said(), ["> call 1 #1", "> call 2 #1"]);
+}
+
+#[test]
+fn an_effect_goes_to_the_program_that_it_is_journalled_for_and_to_no_other() {
+    let mut b = Bench::new();
+    b.place(1, "dig").place(2, "look").said();
+    b.lane.detach(T0, &mut b.acts);
+    b.lane.dispatch(&id(1), T0, &mut b.acts);
+    b.lane.dispatch(&id(2), T0, &mut b.acts);
     b.lane.attach(link("boot-2"), at(1), &mut b.acts);
-    assert_eq!(b.said(), ["1 granted Some(1)", "> call 1 #1"]);
+    assert_eq!(
+        b.said(),
+        ["1 not_started computer_restarted", "> call 2 #1"]
+    );
+}
+
+#[test]
+fn another_start_of_the_program_cannot_say_that_a_call_did_not_start() {
+    // Its disk may have been put back to a time before the call.
+    let mut b = Bench::new();
+    b.sent(1, "dig").reconnect("boot-2", at(1));
+    b.lane
+        .receipt(&id(1), Receipt::NotStarted, at(1), &mut b.acts);
+    assert_eq!(b.said(), ["> status 1", "1 unknown rebooted"]);
+}
+
+#[test]
+fn a_call_that_is_adopted_late_is_not_taken_for_one_of_a_restored_computer() {
+    // Results stored on this very connection prove nothing about the disk with which it began.
+    let mut b = Bench::offline(0);
+    let begun = Link {
+        high_seq: Some(0),
+        ..link("boot-1")
+    };
+    b.lane.attach(begun, T0, &mut b.acts);
+    b.sent(1, "dig");
+    b.lane.answered(&id(1), done(), T0, &mut b.acts);
+    b.lane.outcome_stored(&id(1), T0, &mut b.acts);
+    b.said();
+    let intended = intended(2, 2);
+    b.lane
+        .adopt(task_id(), Generation(2), intended, Task(2), T0, &mut b.acts);
+    assert_eq!(b.said(), ["> status 2"]);
+}
+
+#[test]
+fn who_has_an_open_call_hears_when_its_computer_goes_and_comes() {
+    let mut b = Bench::new();
+    b.sent(1, "look").reconnect("boot-1", at(1));
+    let words: Vec<String> = b.acts.iter().map(word).collect();
+    assert_eq!(words, ["1 away true", "1 away false", "> call 1 #2"]);
 }
 
 #[test]
@@ -424,17 +497,6 @@ fn cancelling_drops_what_waits_and_withdraws_what_never_left() {
 
 #[test]
 fn an_adopted_call_is_asked_about_or_takes_the_result_that_came_before_it() {
-    let intended = |n: u64, seq| CallIntended {
-        call_id: id(n),
-        client_id: ClientId::parse("cc").unwrap(),
-        seq: Some(seq),
-        tool: "dig".into(),
-        tool_rev: "rev".into(),
-        effect: EffectClass::Effect,
-        args: json!({}),
-        args_hash: "arg".into(),
-        timeout_ms: 1000,
-    };
     let mut b = Bench::new();
     b.lane.adopt(
         task_id(),
@@ -450,7 +512,7 @@ fn an_adopted_call_is_asked_about_or_takes_the_result_that_came_before_it() {
     let mut b = Bench::new();
     b.lane.answered(&id(2), done(), T0, &mut b.acts);
     let mut said = b.said();
-    assert_eq!(said.pop().unwrap(), "look up 2");
+    assert_eq!(said.pop().unwrap(), "late 2");
     b.lane.adopt(
         task_id(),
         Generation(2),
@@ -467,7 +529,7 @@ fn a_result_that_the_journal_knows_is_confirmed_again() {
     let mut b = Bench::new();
     b.lane.answered(&id(1), done(), T0, &mut b.acts);
     b.said();
-    b.lane.found_stored(&id(1), &mut b.acts);
+    b.lane.found_stored(&id(1), T0, &mut b.acts);
     b.lane.answered(&id(1), done(), T0, &mut b.acts);
     assert_eq!(b.said(), ["> stored 1", "> stored 1"]);
 }
@@ -489,5 +551,8 @@ fn a_task_that_was_started_again_gets_the_same_turn() {
     assert_eq!(b.said(), ["1 granted Some(1)", "1 granted Some(1)"]);
 }
 
-#[path = "lane_schedules.rs"]
+#[path = "lane_late_tests.rs"]
+mod late;
+
+#[path = "schedules/mod.rs"]
 mod schedules;

@@ -15,6 +15,8 @@ pub struct Attach {
     pub link: ConnectionLink,
     pub boot_id: String,
     pub high_seq: Option<u64>,
+    /// It has heard of a later epoch than the journal has.
+    pub later_epoch: bool,
     pub registration: Registration,
 }
 

@@ -3,6 +3,7 @@
 //! A call goes through: [`PlaceCall`] → [`CallFact::TurnGranted`] → the task journals `CallIntended` →
 //! [`Dispatch`] → [`CallFact::Settled`] → the task journals `CallFinished` → [`OutcomeStored`].
 
+pub use super::lane::Resumed;
 use crate::domain::call::{CallReport, NoRoute};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
@@ -34,6 +35,8 @@ pub struct AdoptCall {
     pub task_id: TaskId,
     pub generation: Generation,
     pub intended: CallIntended,
+    /// Its outcome is journalled as `unknown`: it has no turn to take, but an answer may still come.
+    pub is_unknown: bool,
     pub reply_to: Recipient<CallFact>,
 }
 
@@ -49,6 +52,43 @@ pub struct Dispatch {
 #[rtype(result = "()")]
 pub struct OutcomeStored {
     pub call_id: CallId,
+}
+
+/// What became of a [`crate::actors::supervisor::messages::LateResult`].
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct LateSettled {
+    pub call_id: CallId,
+    /// The result is durable, or the journal does not know the call: the computer may forget it.
+    pub stored: bool,
+}
+
+/// What waits for its turn, in order.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Vec<WaitingCall>")]
+pub struct ShowQueue;
+
+/// A call that waits.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct WaitingCall {
+    pub call_id: CallId,
+    pub task_id: TaskId,
+    pub tool: String,
+    /// How long it has waited.
+    pub age_ms: u64,
+}
+
+/// Stop everything here, or go on; see [`crate::actors::registry::messages::StopCalls`].
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "usize")]
+pub struct StopLane;
+
+/// Go on. The answer tells what the journal has to keep.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Resumed")]
+pub struct ResumeLane {
+    /// Also where the journal is older than the computer.
+    pub by_operator: bool,
 }
 
 /// Drop a reservation, or stop a running call: `command_cancel`, a grace time, then `unknown`.
@@ -110,8 +150,14 @@ pub struct CallFact {
 /// The news of a [`CallFact`].
 #[derive(Debug, Clone)]
 pub enum CallNews {
-    /// It waits: the computer is offline, or busy with others.
-    Queued { offline: bool, ahead: usize },
+    /// It waits: the computer is offline, stopped by people, or busy with others.
+    Queued {
+        offline: bool,
+        stopped: bool,
+        ahead: usize,
+    },
+    /// It was sent, and its computer went away (true) or is back (false).
+    Away(bool),
     /// Its turn has come; journal it, then [`Dispatch`].
     TurnGranted {
         client_id: crate::domain::ids::ClientId,
@@ -120,6 +166,8 @@ pub enum CallNews {
         tool_rev: String,
         effect: EffectClass,
         timeout_ms: u64,
+        /// The start of the computer's program that it is granted for.
+        boot_id: Option<String>,
     },
     /// It cannot be placed; it never left the process.
     NotPlaced(NoRoute),

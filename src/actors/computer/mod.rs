@@ -5,6 +5,7 @@
 
 mod calls;
 pub mod lane;
+mod late;
 pub mod link;
 pub mod messages;
 mod notices;
@@ -14,15 +15,15 @@ use crate::actors::connection::messages::{ConnectionLink, ToClient};
 use crate::actors::journal::messages::NoticeDelivered;
 use crate::actors::registry::index::ToolIndex;
 use crate::actors::registry::messages::{Registration, ToolsChanged};
-use crate::domain::ids::{CallId, TaskId};
+use crate::actors::supervisor::messages::LateResult;
 use crate::wire::frames::ServerMessage;
 use actix::prelude::*;
-use futures_util::future::BoxFuture;
 use lane::{Act, Lane, LaneLimits, Link, Note, Reply};
+use late::LateQueue;
 use link::{Attach, ChangeTools, ConnectionFact, Detach, FromConnection};
 use messages::{CallFact, QuestionDelivered, ToolsTold};
 use notices::Notices;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use view::ComputerCell;
@@ -35,8 +36,8 @@ impl Reply for Recipient<CallFact> {
     }
 }
 
-/// Tells whether a call of a task ended with a stored result.
-pub type CallLookup = Arc<dyn Fn(TaskId, CallId) -> BoxFuture<'static, bool> + Send + Sync>;
+/// Where late results go: the supervisor, which starts after the computers. Filled once.
+pub type LateDesk = Arc<OnceLock<Recipient<LateResult>>>;
 
 /// Whom a computer tells what.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ pub struct ComputerLinks {
     pub index: ToolIndex,
     pub tools_changed: Recipient<ToolsChanged>,
     pub notice_delivered: Option<Recipient<NoticeDelivered>>,
-    pub find_call: Option<CallLookup>,
+    pub late: LateDesk,
 }
 
 /// The actor.
@@ -58,6 +59,7 @@ pub struct Computer {
     started: Instant,
     timer: Option<(Duration, SpawnHandle)>,
     strays: u64,
+    late: LateQueue,
 }
 
 impl Computer {
@@ -82,6 +84,7 @@ impl Computer {
             started: Instant::now(),
             timer: None,
             strays: 0,
+            late: LateQueue::default(),
         }
     }
 
@@ -90,23 +93,28 @@ impl Computer {
     }
 
     /// Lets the lane do something, carries out what it wants, and shows how it stands.
-    fn with_lane<F>(&mut self, ctx: &mut Context<Self>, task_id: Option<&TaskId>, step: F)
+    fn with_lane<F, T>(&mut self, ctx: &mut Context<Self>, step: F) -> T
     where
-        F: FnOnce(&mut Lane<Recipient<CallFact>>, Duration, &mut Vec<Act<Recipient<CallFact>>>),
+        F: FnOnce(
+            &mut Lane<Recipient<CallFact>>,
+            Duration,
+            &mut Vec<Act<Recipient<CallFact>>>,
+        ) -> T,
     {
         let now = self.now();
         let mut acts = Vec::new();
-        step(&mut self.lane, now, &mut acts);
+        let said = step(&mut self.lane, now, &mut acts);
         for act in acts {
             match act {
                 Act::Tell { to, fact } => to.do_send(fact),
                 Act::Send(message) => self.send(message),
-                Act::LookUp(call_id) => self.look_up(task_id, call_id, ctx),
+                Act::Late { call_id, report } => self.pass_on(call_id, report, ctx),
                 Act::Note(note) => self.note(&note),
             }
         }
         self.cell.publish(&self.lane, now_ms());
         self.arm(ctx);
+        said
     }
 
     /// A fact for the connection, whose outbox is what bounds it; the lane has at most three calls out.
@@ -128,18 +136,6 @@ impl Computer {
         }
     }
 
-    fn look_up(&self, task_id: Option<&TaskId>, call_id: CallId, ctx: &mut Context<Self>) {
-        let (Some(find), Some(task_id)) = (&self.links.find_call, task_id) else {
-            return;
-        };
-        let asked = find(task_id.clone(), call_id.clone()).into_actor(self);
-        ctx.spawn(asked.map(move |stored, computer, ctx| {
-            if stored {
-                computer.with_lane(ctx, None, |lane, _, acts| lane.found_stored(&call_id, acts));
-            }
-        }));
-    }
-
     fn arm(&mut self, ctx: &mut Context<Self>) {
         let Some(at) = self.lane.next_deadline() else {
             return;
@@ -154,7 +150,7 @@ impl Computer {
         let wait = at.saturating_sub(self.now());
         let handle = ctx.run_later(wait, |computer, ctx| {
             computer.timer = None;
-            computer.with_lane(ctx, None, |lane, now, acts| lane.tick(now, acts));
+            computer.with_lane(ctx, |lane, now, acts| lane.tick(now, acts));
         });
         self.timer = Some((at, handle));
     }
@@ -170,9 +166,7 @@ impl Computer {
 
     fn show_tools(&mut self, ctx: &mut Context<Self>) {
         let tools = self.cell.tools();
-        self.with_lane(ctx, None, |lane, now, acts| {
-            lane.set_tools(tools, now, acts)
-        });
+        self.with_lane(ctx, |lane, now, acts| lane.set_tools(tools, now, acts));
     }
 
     fn tell_registry(&self) {
@@ -195,6 +189,7 @@ impl Actor for Computer {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
+        self.cell.forget_promises();
         self.cell.publish(&self.lane, now_ms());
     }
 }
@@ -218,8 +213,9 @@ impl Handler<Attach> for Computer {
                 boot_id: attach.boot_id,
                 legacy,
                 high_seq: attach.high_seq,
+                later_epoch: attach.later_epoch,
             };
-            self.with_lane(ctx, None, |lane, now, acts| lane.attach(link, now, acts));
+            self.with_lane(ctx, |lane, now, acts| lane.attach(link, now, acts));
             self.notices
                 .again(legacy)
                 .into_iter()
@@ -237,7 +233,7 @@ impl Handler<Detach> for Computer {
     fn handle(&mut self, detach: Detach, ctx: &mut Self::Context) {
         if self.is_current(detach.connection) {
             self.connection = None;
-            self.with_lane(ctx, None, |lane, now, acts| lane.detach(now, acts));
+            self.with_lane(ctx, |lane, now, acts| lane.detach(now, acts));
         }
     }
 }
@@ -250,11 +246,9 @@ impl Handler<FromConnection> for Computer {
         match told.fact {
             // What an earlier connection of the same computer brought is as true as ever.
             ConnectionFact::Answered {
-                task_id,
-                call_id,
-                report,
+                call_id, report, ..
             } => {
-                self.with_lane(ctx, Some(&task_id), |lane, now, acts| {
+                self.with_lane(ctx, |lane, now, acts| {
                     lane.answered(&call_id, report, now, acts);
                 });
             }
@@ -267,7 +261,7 @@ impl Handler<FromConnection> for Computer {
             }
             _ if !current => {}
             ConnectionFact::Receipt { call_id, receipt } => {
-                self.with_lane(ctx, None, |lane, now, acts| {
+                self.with_lane(ctx, |lane, now, acts| {
                     lane.receipt(&call_id, receipt, now, acts);
                 });
             }
@@ -275,16 +269,16 @@ impl Handler<FromConnection> for Computer {
                 call_id,
                 message,
                 progress,
-            } => self.with_lane(ctx, None, |lane, _, acts| {
+            } => self.with_lane(ctx, |lane, _, acts| {
                 lane.progress(&call_id, message, progress, acts);
             }),
             ConnectionFact::NotSent { call_id, why } => {
-                self.with_lane(ctx, None, |lane, now, acts| {
+                self.with_lane(ctx, |lane, now, acts| {
                     lane.not_sent(&call_id, why, now, acts);
                 });
             }
             ConnectionFact::Responsive(responsive) => {
-                self.with_lane(ctx, None, |lane, now, acts| {
+                self.with_lane(ctx, |lane, now, acts| {
                     lane.set_responsive(responsive, now, acts);
                 });
             }

@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
+/// Names of former tools that are remembered of one computer: one that registers and drops tools for ever shall not
+/// fill the memory.
+const MAX_ONCE_OWNED: usize = 1024;
+
 /// How a computer fares (wire contract, `computer.state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,6 +111,8 @@ pub struct ComputerCell {
     promised: AtomicUsize,
     /// The highest lane number granted; outlives a lane that failed.
     high_seq: AtomicU64,
+    /// How far the computer certainly came; outlives a lane that failed.
+    proven_seq: AtomicU64,
 }
 
 impl ComputerCell {
@@ -125,6 +131,7 @@ impl ComputerCell {
             load: AtomicUsize::new(0),
             promised: AtomicUsize::new(0),
             high_seq: AtomicU64::new(high_seq),
+            proven_seq: AtomicU64::new(0),
         };
         cell.set_registration(registration);
         cell
@@ -145,6 +152,10 @@ impl ComputerCell {
 
     pub fn high_seq(&self) -> u64 {
         self.high_seq.load(Ordering::Acquire)
+    }
+
+    pub fn proven_seq(&self) -> u64 {
+        self.proven_seq.load(Ordering::Acquire)
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
@@ -180,7 +191,8 @@ impl ComputerCell {
             let former = &known.registration;
             let had = former.tools.names().map(str::to_owned);
             let once = former.once_owned.iter().cloned();
-            registration.once_owned.extend(had.chain(once));
+            let remembered = once.chain(had).take(MAX_ONCE_OWNED);
+            registration.once_owned.extend(remembered);
             let tools = &registration.tools;
             registration
                 .once_owned
@@ -213,9 +225,10 @@ impl ComputerCell {
     /// Shows how the lane stands.
     pub(super) fn publish<R: super::lane::Reply>(&self, lane: &Lane<R>, now_ms: i64) {
         self.high_seq.store(lane.high_seq(), Ordering::Release);
+        self.proven_seq.store(lane.proven_seq(), Ordering::Release);
         let state = if !lane.is_connected() {
             ComputerState::Offline
-        } else if lane.effects_stopped() {
+        } else if lane.is_stopped() || lane.is_behind() {
             ComputerState::Stopped
         } else if !lane.is_online() {
             ComputerState::Unresponsive
@@ -270,6 +283,11 @@ impl ComputerCell {
     /// A call was routed here: whoever looks before it arrives shall see it.
     pub(in crate::actors) fn promise(&self) {
         self.promised.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was on its way to a lane that failed never arrives.
+    pub(in crate::actors) fn forget_promises(&self) {
+        self.promised.store(0, Ordering::Relaxed);
     }
 
     /// A call that was routed here has arrived, or will not.

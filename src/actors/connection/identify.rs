@@ -67,6 +67,9 @@ impl Connection {
             high_seq: hello
                 .high_seq
                 .filter(|_| hello.server_id.as_ref() == Some(&self.deps.settings.server_id)),
+            journal_epoch: hello
+                .journal_epoch
+                .filter(|_| hello.server_id.as_ref() == Some(&self.deps.settings.server_id)),
             registration: Registration {
                 label: hello.label.clone(),
                 kind: computer.kind,
@@ -155,7 +158,7 @@ impl Connection {
             protocol: PROTOCOL_VERSION,
             client_id: hello.client_id.clone(),
             server_id: settings.server_id.clone(),
-            journal_epoch: settings.journal_epoch,
+            journal_epoch: settings.journal_epoch.get(),
             session_secret: done.session_secret,
             server_version: env!("CARGO_PKG_VERSION").to_owned(),
             features: FEATURES.map(str::to_owned).to_vec(),
@@ -189,6 +192,7 @@ impl Connection {
             boot_id: boot_id.clone(),
             session_secret: None,
             high_seq: None,
+            journal_epoch: None,
             registration: Registration {
                 legacy: true,
                 ..Registration::default()
@@ -197,6 +201,10 @@ impl Connection {
         };
         let max_frame_bytes = self.deps.settings.max_frame_bytes;
         self.register(register, ctx, move |connection, done, ctx| {
+            // The tools that its earlier tasks named stay, and count.
+            for tool in done.tools.iter() {
+                connection.shelf.put(tool);
+            }
             connection.set_known(Identity {
                 client_id,
                 boot_id,

@@ -24,6 +24,7 @@ use crate::actors::counts::FleetCounts;
 use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
+use crate::store::Epoch;
 use crate::wire::MAX_FRAME_BYTES;
 use crate::wire::api::TaskBody;
 use crate::wire::chunks::{Assembler, ChunkBudget};
@@ -78,13 +79,13 @@ pub struct ConnectionSettings {
     /// New connections from one address in a second; 0 = no limit.
     pub new_per_second: u32,
     pub server_id: String,
-    pub journal_epoch: u64,
+    pub journal_epoch: Epoch,
     pub library: Library,
 }
 
 impl ConnectionSettings {
     /// The values of the wire contract.
-    pub fn new(server_id: String, journal_epoch: u64, library: Library) -> Self {
+    pub fn new(server_id: String, journal_epoch: impl Into<Epoch>, library: Library) -> Self {
         ConnectionSettings {
             heartbeat: Duration::from_secs(15),
             program_ping: Duration::from_secs(30),
@@ -95,7 +96,7 @@ impl ConnectionSettings {
             max_from_computer: 1024 * 1024,
             new_per_second: 50,
             server_id,
-            journal_epoch,
+            journal_epoch: journal_epoch.into(),
             library,
         }
     }

@@ -4,7 +4,7 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
-use crate::store::{ComputerRecord, KnownComputer};
+use crate::store::{ComputerRecord, KnownComputer, SystemChange};
 use actix::Message;
 
 /// Append events of one task. Answered after they are durable; then they are published to the feed.
@@ -56,6 +56,13 @@ pub struct UnfinishedTasks;
 #[rtype(result = "Result<(), JournalError>")]
 pub struct SaveComputer {
     pub record: ComputerRecord,
+}
+
+/// Keep what concerns the server as a whole. An epoch in it holds as soon as it is durable.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct KeepSystem {
+    pub change: SystemChange,
 }
 
 /// Every computer that was ever saved, with the numbers of its lane.

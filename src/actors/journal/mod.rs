@@ -157,6 +157,11 @@ impl Journal {
         }
         self.entries += entries.len() as u64;
         for ((entry, reply), answer) in entries.into_iter().zip(replies).zip(answers) {
+            if let (Write::System(change), Ok(_)) = (&entry, &answer)
+                && let Some(epoch) = change.epoch
+            {
+                self.reader.epoch().raise(epoch);
+            }
             let committed = match (entry, &answer) {
                 (Write::Append(append), Ok(events)) if !events.is_empty() => Some(Committed {
                     events: events.clone().into(),
@@ -225,6 +230,14 @@ impl Handler<SaveComputer> for Journal {
 
     fn handle(&mut self, message: SaveComputer, ctx: &mut Self::Context) -> Self::Result {
         self.enqueue_unit(Write::SaveComputer(message.record), ctx)
+    }
+}
+
+impl Handler<KeepSystem> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: KeepSystem, ctx: &mut Self::Context) -> Self::Result {
+        self.enqueue_unit(Write::System(message.change), ctx)
     }
 }
 

@@ -5,7 +5,7 @@ use super::messages::{JournalError, LoadedTask};
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
 use crate::store::{
-    EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
+    Epoch, EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,12 +18,14 @@ pub struct JournalReader {
     /// None after [`JournalReader::close`].
     reads: Arc<Mutex<Option<Box<dyn JournalReads>>>>,
     identity: Identity,
+    epoch: Epoch,
 }
 
 impl JournalReader {
     pub(super) fn new(reads: Box<dyn JournalReads>, identity: Identity) -> Self {
         JournalReader {
             reads: Arc::new(Mutex::new(Some(reads))),
+            epoch: Epoch::from(identity.journal_epoch),
             identity,
         }
     }
@@ -31,6 +33,16 @@ impl JournalReader {
     /// Who this journal is.
     pub fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// The journal's epoch as it is now; that of [`JournalReader::identity`] is the one of the start.
+    pub fn epoch(&self) -> &Epoch {
+        &self.epoch
+    }
+
+    /// Which computers are stopped, as it was kept last.
+    pub async fn stops(&self) -> Result<Option<String>, JournalError> {
+        self.read(|reads| reads.stops()).await
     }
 
     /// Lets go of the file; later reads answer `Unavailable`.

@@ -3,7 +3,7 @@
 use super::messages::Registration;
 use super::router::{Lane, LaneParts};
 use super::{Entry, LOCAL_OWNER, Registry};
-use crate::actors::computer::messages::TaskNotice;
+use crate::actors::computer::messages::{StopLane, TaskNotice};
 use crate::actors::computer::view::ComputerCell;
 use crate::actors::computer::{Computer, ComputerLinks, now_ms};
 use crate::actors::journal::messages::{SaveComputer, UndeliveredNotices};
@@ -24,7 +24,7 @@ impl Registry {
             index: self.router.index().clone(),
             tools_changed: ctx.address().recipient(),
             notice_delivered: self.links.delivered.clone(),
-            find_call: self.links.find_call.clone(),
+            late: self.links.late.clone(),
         };
         let limits = self.limits;
         let view = cell.clone();
@@ -36,6 +36,9 @@ impl Registry {
             let arbiter = &self.arbiters[self.next_arbiter];
             Computer::start_in_arbiter(arbiter, move |_| make())
         };
+        if self.links.stops.is_stopped(view.client_id()) {
+            addr.do_send(StopLane);
+        }
         self.router.insert(Lane::new(LaneParts {
             client_id: view.client_id().clone(),
             place: addr.clone().recipient(),
@@ -45,6 +48,7 @@ impl Registry {
             cancel: addr.clone().recipient(),
             notice: addr.clone().recipient(),
             question: addr.clone().recipient(),
+            queue: addr.clone().recipient(),
             tools: addr.clone().recipient(),
             view,
         }));
@@ -72,6 +76,7 @@ impl Registry {
                 cell,
                 secret_hash: record.secret_hash,
                 last_boot,
+                epoch: 0,
                 current: None,
             },
         );
@@ -84,7 +89,9 @@ impl Registry {
             Some(entry) => {
                 tracing::error!(computer = %client_id, "the lane failed and is started again");
                 let (cell, boot) = (entry.cell.clone(), entry.last_boot.clone());
-                let addr = self.start_computer(cell, 0, boot, ctx);
+                // What the lane had shown outlives it: without it a restored computer would not be noticed.
+                let stored_seq = cell.proven_seq();
+                let addr = self.start_computer(cell, stored_seq, boot, ctx);
                 if let Some(entry) = self.entries.get_mut(client_id) {
                     entry.addr = addr;
                 }
@@ -99,6 +106,7 @@ impl Registry {
                     cell,
                     secret_hash: None,
                     last_boot: None,
+                    epoch: 0,
                     current: None,
                 };
                 self.entries.insert(client_id.clone(), entry);

@@ -56,6 +56,8 @@ pub struct RegisterComputer {
     pub session_secret: Option<String>,
     /// The highest lane number it has seen from this server.
     pub high_seq: Option<u64>,
+    /// The last epoch of this server's journal that it has heard of.
+    pub journal_epoch: Option<u64>,
     pub registration: Registration,
     /// Its address opened too many connections; only a known secret gets it in.
     pub over_quota: bool,
@@ -109,12 +111,22 @@ pub struct StopCalls {
     pub by: String,
 }
 
-/// Calls are dispatched again. For a computer that had done more than the journal knows this is the word of an
-/// operator that its effects may flow again (design section 8, "Backups and clones").
+/// Calls are dispatched again. A computer that had done more than the journal knows stays without effects: only
+/// [`OperatorResumes`] ends that.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<StopReport, StopError>")]
 pub struct ResumeCalls {
     /// None = the whole fleet, with every computer that was stopped alone.
+    pub client_id: Option<ClientId>,
+    pub by: String,
+}
+
+/// As [`ResumeCalls`], from a person who may: effects flow again also where the journal is older than the computer
+/// (design section 8, "Backups and clones"), and then the journal's epoch is raised.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StopReport, StopError>")]
+pub struct OperatorResumes {
+    /// None = the whole fleet.
     pub client_id: Option<ClientId>,
     pub by: String,
 }

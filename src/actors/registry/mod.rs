@@ -8,15 +8,20 @@ mod computers;
 pub mod index;
 pub mod messages;
 pub mod router;
+mod stops;
+
+pub use stops::Stops;
 
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::link::{Attach, ComputerPort, Detach};
 use crate::actors::computer::view::ComputerCell;
-use crate::actors::computer::{CallLookup, Computer};
+use crate::actors::computer::{Computer, LateDesk};
 use crate::actors::connection::messages::{CloseConnection, ConnectionLink, Probe};
-use crate::actors::journal::messages::{NoticeDelivered, SaveComputer, UndeliveredNotices};
+use crate::actors::journal::messages::{
+    KeepSystem, NoticeDelivered, SaveComputer, UndeliveredNotices,
+};
 use crate::domain::ids::ClientId;
-use crate::store::KnownComputer;
+use crate::store::{Epoch, KnownComputer};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use actix::prelude::*;
 use messages::{
@@ -40,7 +45,11 @@ pub struct RegistryLinks {
     pub save: Option<Recipient<SaveComputer>>,
     pub undelivered: Option<Recipient<UndeliveredNotices>>,
     pub delivered: Option<Recipient<NoticeDelivered>>,
-    pub find_call: Option<CallLookup>,
+    pub late: LateDesk,
+    pub system: Option<Recipient<KeepSystem>>,
+    /// As the journal kept them.
+    pub stops: Stops,
+    pub epoch: Epoch,
 }
 
 struct Entry {
@@ -48,6 +57,8 @@ struct Entry {
     cell: Arc<ComputerCell>,
     secret_hash: Option<String>,
     last_boot: Option<String>,
+    /// The last epoch of the journal that it has heard of.
+    epoch: u64,
     current: Option<Current>,
 }
 
@@ -137,6 +148,10 @@ impl Registry {
         };
         entry.secret_hash = Some(hash(&secret));
         entry.last_boot = Some(register.boot_id.clone());
+        let later_epoch = register
+            .journal_epoch
+            .is_some_and(|epoch| epoch > self.links.epoch.get());
+        entry.epoch = entry.epoch.max(register.journal_epoch.unwrap_or_default());
         let former = entry.current.replace(Current {
             link: register.link.clone(),
             boot_id: register.boot_id.clone(),
@@ -154,6 +169,7 @@ impl Registry {
             link: register.link,
             boot_id: register.boot_id,
             high_seq: register.high_seq,
+            later_epoch,
             registration: register.registration,
         });
         let port = ComputerPort {

@@ -5,8 +5,8 @@
 use super::choose::{Wanted, choose};
 use super::index::ToolIndex;
 use crate::actors::computer::messages::{
-    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, TaskNotice,
-    ToolsTold,
+    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, ShowQueue,
+    TaskNotice, ToolsTold,
 };
 use crate::actors::computer::now_ms;
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
@@ -45,6 +45,7 @@ pub struct LaneParts {
     pub cancel: Recipient<CancelCall>,
     pub notice: Recipient<TaskNotice>,
     pub question: Recipient<QuestionNotice>,
+    pub queue: Recipient<ShowQueue>,
     pub tools: Recipient<ToolsTold>,
     pub view: Arc<ComputerCell>,
 }

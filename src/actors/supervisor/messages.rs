@@ -1,10 +1,13 @@
 //! What may be asked of the supervisor.
 
+use crate::actors::computer::messages::LateSettled;
+use crate::domain::call::CallReport;
 use crate::domain::event::DirectCall;
+use crate::domain::ids::CallId;
 use crate::domain::ids::{ClientId, QuestionId, TaskId};
 use crate::domain::profile::Budgets;
 use crate::domain::task::TaskSummary;
-use actix::Message;
+use actix::{Message, Recipient};
 use serde_json::Value;
 
 /// Create a task and start it.
@@ -135,6 +138,18 @@ pub struct RestoreError(pub String);
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct Shutdown;
+
+/// A result came of a call that has no turn any more. A fact of its computer; the answer comes when the journal
+/// has it, or has no use for it.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct LateResult {
+    /// Who brought it: only the computer that the call was for may.
+    pub client_id: ClientId,
+    pub call_id: CallId,
+    pub report: CallReport,
+    pub reply_to: Recipient<LateSettled>,
+}
 
 /// Something happened in the world, as a computer tells it; wakes the tasks that wait for events. A fact: what nobody
 /// waits for is forgotten.

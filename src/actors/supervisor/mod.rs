@@ -1,6 +1,8 @@
 //! Which tasks live: starts them, restarts them from the journal with the next generation, cancels and wakes
 //! them. actix's own supervisor does not restart after a panic, so this one does.
 
+mod cancel;
+mod late;
 pub mod messages;
 mod start;
 
@@ -20,7 +22,7 @@ use messages::{
     AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Restore,
     RestoreError, Shutdown, StartError, StartTask, StartedTask, WorldEvent,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +31,9 @@ const ASK_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A task that stops this often without getting on is left alone until the server is started again.
 const MOST_RESTARTS: u32 = 5;
+
+/// 40 random bits of a ULID: enough for the few starts that one backup sees.
+const SALT_CHARS: usize = 8;
 
 /// Mailbox bound: requests beyond it are refused as busy by their senders' deadline.
 const MAILBOX: usize = 1024;
@@ -47,6 +52,12 @@ pub struct SupervisorDeps {
 struct Live {
     addr: Addr<Task>,
     generation: Generation,
+    past: Past,
+}
+
+/// How a task fared until now.
+#[derive(Debug, Clone, Copy, Default)]
+struct Past {
     restarts: u32,
     /// The journal position at the last start: getting on resets the count of restarts.
     started_at_seq: u64,
@@ -60,6 +71,10 @@ pub struct Supervisor {
     unique: fn() -> String,
     deps: TaskDeps,
     live: HashMap<TaskId, Live>,
+    /// Late results of ended tasks that are being written down.
+    late: usize,
+    /// Tasks whose actor ended early and that are about to be started again.
+    resting: HashSet<TaskId>,
     stopping: bool,
 }
 
@@ -76,6 +91,8 @@ impl Supervisor {
                 unique: deps.unique,
                 deps: task_deps,
                 live: HashMap::new(),
+                late: 0,
+                resting: HashSet::new(),
                 stopping: false,
             }
         })
@@ -105,10 +122,20 @@ impl Supervisor {
             Live {
                 addr,
                 generation,
-                restarts,
-                started_at_seq,
+                past: Past {
+                    restarts,
+                    started_at_seq,
+                },
             },
         );
+    }
+
+    /// What makes ids of this start of the server unlike those of any other.
+    fn salt(&self) -> String {
+        let unique = (self.unique)();
+        let from = unique.len().saturating_sub(SALT_CHARS);
+        // The end of a ULID is random, its beginning the time.
+        unique.get(from..).unwrap_or(&unique).to_owned()
     }
 
     /// Loads a task from the journal and starts it with the next generation.
@@ -116,6 +143,7 @@ impl Supervisor {
         &self,
         task_id: TaskId,
         reason: &str,
+        salt: Option<String>,
     ) -> impl Future<Output = Result<Revived, String>> + use<> {
         let load = self.load.send(LoadTask {
             task_id: task_id.clone(),
@@ -141,7 +169,11 @@ impl Supervisor {
                 generation,
                 expected_seq: state.last_seq,
                 at_ms: clock(),
-                events: vec![TaskEvent::GenerationStarted { generation, reason }],
+                events: vec![TaskEvent::GenerationStarted {
+                    generation,
+                    reason,
+                    salt,
+                }],
                 blobs: Vec::new(),
                 summary: state.summary(),
                 idempotency_key: None,
@@ -183,7 +215,11 @@ impl Handler<Restore> for Supervisor {
                 .flatten()
                 .map(|id| {
                     let id = id.clone();
-                    let revival = supervisor.revive(id.clone(), "the server was started");
+                    let revival = supervisor.revive(
+                        id.clone(),
+                        "the server was started",
+                        Some(supervisor.salt()),
+                    );
                     async move { (id, revival.await) }
                 })
                 .collect();
@@ -231,30 +267,32 @@ impl Handler<TaskStopped> for Supervisor {
         if told.finished || self.stopping {
             return;
         }
-        tracing::error!(task = %told.task_id, restarts = ended.restarts, "a task's actor ended early; it is restarted");
-        self.restart_later(told.task_id, ended, ctx);
+        tracing::error!(task = %told.task_id, restarts = ended.past.restarts, "a task's actor ended early; it is restarted");
+        self.restart_later(told.task_id, ended.past, ctx);
     }
 }
 
 impl Supervisor {
     /// After a growing pause, so that a task that always fails does not take the machine with it.
-    fn restart_later(&mut self, task_id: TaskId, ended: Live, ctx: &mut Context<Self>) {
+    fn restart_later(&mut self, task_id: TaskId, ended: Past, ctx: &mut Context<Self>) {
         if ended.restarts > MOST_RESTARTS {
             tracing::error!(task = %task_id, "a task fails at every start; it is left until the server starts again");
             return;
         }
+        self.resting.insert(task_id.clone());
         let pause = Duration::from_millis(100u64 << ended.restarts.min(8));
         ctx.run_later(pause, move |supervisor, ctx| {
             supervisor.restart(task_id, ended, ctx)
         });
     }
 
-    fn restart(&mut self, task_id: TaskId, ended: Live, ctx: &mut Context<Self>) {
+    fn restart(&mut self, task_id: TaskId, ended: Past, ctx: &mut Context<Self>) {
+        self.resting.remove(&task_id);
         if self.stopping {
             return;
         }
         let revival = self
-            .revive(task_id.clone(), "its actor ended early")
+            .revive(task_id.clone(), "its actor ended early", None)
             .into_actor(self);
         ctx.spawn(revival.map(move |revived, supervisor, ctx| match revived {
             Ok(revived) => {
@@ -267,7 +305,7 @@ impl Supervisor {
                 tracing::error!(task = %task_id, %error, "a task could not be restarted");
                 supervisor.restart_later(
                     task_id,
-                    Live {
+                    Past {
                         restarts: ended.restarts + 1,
                         ..ended
                     },
@@ -304,9 +342,9 @@ impl Handler<WorldEvent> for Supervisor {
 }
 
 impl Handler<CancelTask> for Supervisor {
-    type Result = ResponseFuture<Result<bool, NoSuchTask>>;
+    type Result = ResponseActFuture<Self, Result<bool, NoSuchTask>>;
 
-    fn handle(&mut self, cancel: CancelTask, _ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, cancel: CancelTask, ctx: &mut Self::Context) -> Self::Result {
         let task_id = cancel.task_id.clone();
         match self.live.get(&task_id) {
             Some(live) => {
@@ -314,20 +352,11 @@ impl Handler<CancelTask> for Supervisor {
                     reason: cancel.reason,
                     by: cancel.by,
                 });
-                Box::pin(async move { Ok(asked.timeout(ASK_DEADLINE).await.unwrap_or(false)) })
+                let asked = async move { Ok(asked.timeout(ASK_DEADLINE).await.unwrap_or(false)) };
+                Box::pin(asked.into_actor(self))
             }
-            // Ended tasks have no actor; whether there ever was one, the journal knows.
-            None => {
-                let load = self.load.send(LoadTask {
-                    task_id: task_id.clone(),
-                });
-                Box::pin(async move {
-                    match load.await {
-                        Ok(Ok(_)) => Ok(false),
-                        _ => Err(NoSuchTask(task_id)),
-                    }
-                })
-            }
+            // Ended tasks have no actor, nor has one that rests between two starts: the journal knows.
+            None => self.cancel_in_journal(cancel, ctx),
         }
     }
 }

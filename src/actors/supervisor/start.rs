@@ -22,35 +22,49 @@ impl Handler<StartTask> for Supervisor {
         if let Err(refused) = self.may_start(&request) {
             return Box::pin(async { Err(refused) }.into_actor(self));
         }
-        let born = match self.birth(request) {
+        let mut born = match self.birth(request) {
             Ok(born) => born,
             Err(refused) => return Box::pin(async { Err(refused) }.into_actor(self)),
         };
+        let too_many = self.too_many();
+        if too_many.is_some() {
+            // No task begins in the middle of its journal: this only asks whether the key is known.
+            born.append.expected_seq = 1;
+        }
         let stored = self.journal().send(born.append.clone());
-        Box::pin(stored.into_actor(self).then(|stored, supervisor, _ctx| {
-            let existing = supervisor.load.clone();
-            let outcome = match stored {
-                Ok(Ok(events)) => Ok(supervisor.begin(born, &events)),
-                Ok(Err(JournalError::Duplicate { existing: task_id })) => {
-                    Err(Refused::Exists(task_id))
-                }
-                Ok(Err(error)) => Err(Refused::Journal(error.to_string())),
-                Err(error) => Err(Refused::Journal(error.to_string())),
-            };
-            let answer = async move {
-                match outcome {
-                    Ok(started) => Ok(started),
-                    Err(Refused::Journal(error)) => Err(StartError::Journal(error)),
-                    Err(Refused::Exists(task_id)) => as_it_stands(existing, task_id).await,
-                }
-            };
-            answer.into_actor(supervisor)
-        }))
+        Box::pin(
+            stored
+                .into_actor(self)
+                .then(move |stored, supervisor, _ctx| {
+                    let existing = supervisor.load.clone();
+                    let outcome = match stored {
+                        Ok(Ok(events)) => Ok(supervisor.begin(born, &events)),
+                        Ok(Err(JournalError::Duplicate { existing: task_id })) => {
+                            Err(Refused::Exists(task_id))
+                        }
+                        Ok(Err(JournalError::Sequence { .. })) if too_many.is_some() => {
+                            Err(Refused::TooMany)
+                        }
+                        Ok(Err(error)) => Err(Refused::Journal(error.to_string())),
+                        Err(error) => Err(Refused::Journal(error.to_string())),
+                    };
+                    let answer = async move {
+                        match outcome {
+                            Ok(started) => Ok(started),
+                            Err(Refused::Journal(error)) => Err(StartError::Journal(error)),
+                            Err(Refused::TooMany) => Err(too_many.unwrap_or(StartError::Stopping)),
+                            Err(Refused::Exists(task_id)) => as_it_stands(existing, task_id).await,
+                        }
+                    };
+                    answer.into_actor(supervisor)
+                }),
+        )
     }
 }
 
 enum Refused {
     Exists(TaskId),
+    TooMany,
     Journal(String),
 }
 
@@ -74,11 +88,17 @@ impl Supervisor {
                 max: MAX_PROMPT_BYTES,
             });
         }
-        let (live, max) = (self.live.len(), self.settings().tasks.max_live);
-        if live >= max {
-            return Err(StartError::TooMany { live, max });
+        match self.too_many() {
+            // The key may name a task that is there already.
+            Some(_) if request.idempotency_key.is_some() => Ok(()),
+            Some(refused) => Err(refused),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn too_many(&self) -> Option<StartError> {
+        let (live, max) = (self.live.len(), self.settings().tasks.max_live);
+        (live >= max).then_some(StartError::TooMany { live, max })
     }
 
     fn birth(&self, request: StartTask) -> Result<Born, StartError> {

@@ -2,17 +2,20 @@
 
 use super::messages::*;
 use super::*;
+use crate::actors::computer::messages::LateSettled;
 use crate::actors::consult::{ConsultModel, Consulted};
 use crate::actors::feed::Feed;
 use crate::actors::gateway::messages::CancelTask as CancelModelCalls;
 use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::registry::router::Router;
 use crate::config::Loader;
+use crate::domain::call::Outcome;
 use crate::domain::chat::{ChatAnswer, Role};
 use crate::domain::event::StoredEvent;
-use crate::domain::ids::QuestionId;
+use crate::domain::ids::{CallId, QuestionId};
 use crate::domain::task::TaskStatus;
 use crate::prompts::PromptLibrary;
+use crate::store::fixtures;
 use crate::store::sqlite;
 use crate::strategy::{self, read_answer};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,6 +45,13 @@ impl Handler<CancelModelCalls> for Hands<CancelModelCalls> {
     }
 }
 
+impl Handler<LateSettled> for Hands<LateSettled> {
+    type Result = ();
+    fn handle(&mut self, settled: LateSettled, _: &mut Self::Context) {
+        let _ = self.0.send(settled);
+    }
+}
+
 fn hands<M: Unpin + 'static>() -> (Addr<Hands<M>>, UnboundedReceiver<M>) {
     let (sender, receiver) = unbounded_channel();
     (Hands(sender).start(), receiver)
@@ -50,6 +60,7 @@ fn hands<M: Unpin + 'static>() -> (Addr<Hands<M>>, UnboundedReceiver<M>) {
 struct Bench {
     supervisor: Addr<Supervisor>,
     reader: JournalReader,
+    journal: Addr<Journal>,
     consults: UnboundedReceiver<ConsultModel>,
     cancelled: UnboundedReceiver<CancelModelCalls>,
     folder: Arc<tempfile::TempDir>,
@@ -60,13 +71,15 @@ fn steady() -> i64 {
 }
 
 fn bench(clock: fn() -> i64) -> Bench {
-    bench_in(Arc::new(tempfile::tempdir().unwrap()), clock)
+    bench_in(Arc::new(tempfile::tempdir().unwrap()), clock, 10_000)
 }
 
 /// A house on a folder that may hold an earlier one's journal.
-fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64) -> Bench {
+fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64, max_live: usize) -> Bench {
     static UNIQUE: AtomicU64 = AtomicU64::new(0);
-    let settings = Arc::new(Loader::new().load().unwrap());
+    let mut settings = Loader::new().load().unwrap();
+    settings.tasks.max_live = max_live;
+    let settings = Arc::new(settings);
     let prompts = PromptLibrary::embedded().unwrap();
     let kinds = Arc::new(Kinds::load(&settings, &prompts, strategy::version_of).unwrap());
     let store = sqlite::open(folder.path()).unwrap();
@@ -76,7 +89,7 @@ fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64) -> Bench {
     let append = journal.clone().recipient();
     let supervisor = Supervisor::start(SupervisorDeps {
         load: journal.clone().recipient(),
-        unfinished: journal.recipient(),
+        unfinished: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
         task_deps: Box::new(move |supervisor| TaskDeps {
@@ -93,6 +106,7 @@ fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64) -> Bench {
     Bench {
         supervisor,
         reader,
+        journal,
         consults,
         cancelled,
         folder,
@@ -327,7 +341,7 @@ async fn unfinished_tasks_are_taken_up_at_the_next_start_and_ended_ones_are_not(
         .unwrap();
     assert!(matches!(refused, Err(StartError::Stopping)));
 
-    let mut second = bench_in(first.folder.clone(), steady);
+    let mut second = bench_in(first.folder.clone(), steady, 10_000);
     assert_eq!(second.supervisor.send(Restore).await.unwrap(), Ok(1));
     let consult = second.next_consult().await;
     assert_eq!(
@@ -355,4 +369,172 @@ async fn a_second_request_under_one_idempotency_key_is_the_same_task() {
     let second = bench.supervisor.send(request).await.unwrap().unwrap();
     assert!(first.created && !second.created);
     assert_eq!(first.summary.task_id, second.summary.task_id);
+}
+
+#[actix::test]
+async fn a_task_is_cancelled_also_while_it_rests_between_two_starts() {
+    let mut bench = bench(panics_when_cancelled);
+    let task = bench.start(false).await;
+    let consult = bench.next_consult().await;
+    PANIC_BEFORE_CANCEL.store(true, Ordering::SeqCst);
+    answer(&consult, Generation(1), DONE);
+    while PANIC_BEFORE_CANCEL.load(Ordering::SeqCst) {
+        tokio::task::yield_now().await;
+    }
+    let cancel = CancelTask {
+        task_id: task.clone(),
+        reason: "enough".into(),
+        by: "me".into(),
+    };
+    assert_eq!(bench.supervisor.send(cancel).await.unwrap(), Ok(true));
+    bench.until_status(&task, TaskStatus::Cancelled).await;
+}
+
+static PANIC_BEFORE_CANCEL: AtomicBool = AtomicBool::new(false);
+
+fn panics_when_cancelled() -> i64 {
+    assert!(
+        !PANIC_BEFORE_CANCEL.swap(false, Ordering::SeqCst),
+        "a bug in a task (part of a test)"
+    );
+    1_000
+}
+
+#[actix::test]
+async fn a_known_idempotency_key_is_answered_also_when_there_are_too_many_tasks() {
+    let bench = bench_in(Arc::new(tempfile::tempdir().unwrap()), steady, 1);
+    let request = |key: &str| StartTask {
+        prompt: "once".into(),
+        idempotency_key: Some(key.into()),
+        ..StartTask::default()
+    };
+    let first = bench.supervisor.send(request("a")).await.unwrap().unwrap();
+    let again = bench.supervisor.send(request("a")).await.unwrap().unwrap();
+    assert!(first.created && !again.created);
+    assert_eq!(first.summary.task_id, again.summary.task_id);
+    let other = bench.supervisor.send(request("b")).await.unwrap();
+    assert!(
+        matches!(other, Err(StartError::TooMany { live: 1, max: 1 })),
+        "{other:?}"
+    );
+}
+
+/// An ended task whose one call is unknown, as its actor left it.
+async fn ended_with_unknown_call(bench: &Bench) -> CallId {
+    let mut author = fixtures::Author::new("E");
+    let call_id = author_call(&mut author, bench).await;
+    let ended = vec![
+        fixtures::finished(&call_id, Outcome::Unknown),
+        TaskEvent::TaskCancelled {
+            reason: "enough".into(),
+            by: "me".into(),
+        },
+    ];
+    write(bench, author.append(ended)).await;
+    call_id
+}
+
+async fn author_call(author: &mut fixtures::Author, bench: &Bench) -> CallId {
+    let call_id = CallId::derive(&author.task_id(), Generation(1), 2, 0);
+    let decided = fixtures::decided(&[(call_id.clone(), "turtle-1")]);
+    let intended = fixtures::intended(&call_id, &fixtures::client("turtle-1"), Some(1));
+    let begun = vec![fixtures::created("dig"), decided, intended];
+    write(bench, author.append(begun)).await;
+    call_id
+}
+
+async fn write(bench: &Bench, append: crate::store::Append) {
+    let message = AppendEvents {
+        task_id: append.task_id,
+        generation: append.generation,
+        expected_seq: append.expected_seq,
+        at_ms: append.at_ms,
+        events: append.events,
+        blobs: append.blobs,
+        summary: append.summary,
+        idempotency_key: None,
+        tools: append.tools,
+    };
+    bench.journal.send(message).await.unwrap().unwrap();
+}
+
+async fn tell_late(bench: &Bench, call_id: &CallId, computer: &str) -> bool {
+    let (answers, mut settled) = hands::<LateSettled>();
+    let report = match fixtures::finished(call_id, Outcome::Done) {
+        TaskEvent::CallFinished { report, .. } => report,
+        _ => unreachable!(),
+    };
+    bench
+        .supervisor
+        .send(LateResult {
+            client_id: fixtures::client(computer),
+            call_id: call_id.clone(),
+            report,
+            reply_to: answers.recipient(),
+        })
+        .await
+        .unwrap();
+    timeout(WITHIN, settled.recv())
+        .await
+        .unwrap()
+        .unwrap()
+        .stored
+}
+
+#[actix::test]
+async fn a_late_result_resolves_an_unknown_call_of_an_ended_task_once() {
+    let bench = bench(steady);
+    let call_id = ended_with_unknown_call(&bench).await;
+    let task = call_id.task().unwrap();
+    assert!(!tell_late(&bench, &call_id, "somebody-else").await);
+    assert!(tell_late(&bench, &call_id, "turtle-1").await);
+    assert!(
+        tell_late(&bench, &call_id, "turtle-1").await,
+        "a repetition is known"
+    );
+    let finished = |e: &&StoredEvent| matches!(e.event, TaskEvent::CallFinished { .. });
+    let events = bench.events(&task).await;
+    assert_eq!(events.iter().filter(finished).count(), 2, "{events:#?}");
+    let summary = bench.reader.task(task).await.unwrap();
+    assert!(summary.sealed && summary.open_calls == 0, "{summary:?}");
+}
+
+#[actix::test]
+async fn a_result_of_a_task_that_the_journal_does_not_know_may_be_forgotten() {
+    let bench = bench(steady);
+    let never = CallId::derive(&TaskId::from_unique("NEVER").unwrap(), Generation(1), 1, 0);
+    assert!(tell_late(&bench, &never, "turtle-1").await);
+}
+
+#[test]
+fn a_start_of_the_server_gives_ids_that_no_call_of_a_lost_time_can_have() {
+    let mut author = fixtures::Author::new("S");
+    let (sent, waiting) = (fixtures::call("S"), fixtures::call("W"));
+    let computer = "turtle-1";
+    author.append(vec![
+        fixtures::created("dig"),
+        fixtures::decided(&[(sent.clone(), computer), (waiting.clone(), computer)]),
+        fixtures::intended(&sent, &fixtures::client(computer), Some(1)),
+    ]);
+    let restart = |salt: &str| TaskEvent::GenerationStarted {
+        generation: Generation(2),
+        reason: "the server was started".into(),
+        salt: Some(salt.into()),
+    };
+    author.append(vec![restart("aaaa")]);
+    let ids = |author: &fixtures::Author| -> Vec<CallId> {
+        author
+            .state()
+            .calls()
+            .map(|call| call.call_id.clone())
+            .collect()
+    };
+    // What may have left keeps its id: its computer knows it by that.
+    assert_eq!(ids(&author), [sent.clone(), waiting.salted("aaaa")]);
+    let first = author.state().call_id(9, 0);
+    author.append(vec![restart("bbbb")]);
+    assert_eq!(ids(&author), [sent, waiting.salted("bbbb")]);
+    assert_ne!(author.state().call_id(9, 0), first);
+    assert_eq!(CallId::parse(first.as_str()), Ok(first.clone()));
+    assert_eq!(first.task(), Some(author.task_id()));
 }

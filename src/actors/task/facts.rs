@@ -1,7 +1,7 @@
 //! What others tell a task, and what people ask of it.
 
 use super::messages::{Answer, Cancel, GetQuestion, Halt, Happened, Wake};
-use super::perform::may_settle;
+use super::perform::{may_settle, not_placed};
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::{
     CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, QuestionDelivered,
@@ -55,11 +55,11 @@ impl Handler<CallFact> for Task {
             return;
         };
         match fact.what {
-            CallNews::Queued { offline: true, .. } if call.is_open() => {
-                self.wait_for_lane(&call, ctx)
-            }
-            CallNews::Queued { offline: false, .. } if call.is_open() => self.lane_is_back(ctx),
-            CallNews::Queued { .. } | CallNews::Progress { .. } => {}
+            CallNews::Queued {
+                offline, stopped, ..
+            } if call.is_open() => self.is_queued(&call, offline, stopped, ctx),
+            CallNews::Away(away) if call.is_open() => self.is_away(&call.call_id, away, ctx),
+            CallNews::Queued { .. } | CallNews::Away(_) | CallNews::Progress { .. } => {}
             CallNews::TurnGranted { .. } if !call.is_open() || self.state.status.is_final() => {
                 // Cancelled while it waited: it never leaves.
                 self.give_back(&fact.call_id);
@@ -72,6 +72,7 @@ impl Handler<CallFact> for Task {
                 tool_rev,
                 effect,
                 timeout_ms,
+                boot_id,
             } => {
                 let intended = CallIntended {
                     call_id: call.call_id,
@@ -83,26 +84,20 @@ impl Handler<CallFact> for Task {
                     args_hash: args_hash(&call.args),
                     args: call.args,
                     timeout_ms,
+                    boot_id,
                 };
                 self.dispatch(intended, ctx);
             }
             CallNews::NotPlaced(no_route) if call.is_open() => {
                 self.lanes.remove(&fact.call_id);
-                let call_id = fact.call_id;
-                self.append_then_advance(ctx, TaskEvent::CallNotPlaced { call_id, no_route });
+                self.forget_wait(&fact.call_id, ctx);
+                let mut events = vec![not_placed(&call, no_route)];
+                events.extend(self.waits_on());
+                self.append(ctx, events, Vec::new(), Box::new(Task::advance));
             }
             CallNews::NotPlaced(_) => {}
             CallNews::Settled(report) if may_settle(&call) => {
-                let call_id = fact.call_id.clone();
-                let finished = TaskEvent::CallFinished {
-                    call_id: fact.call_id,
-                    report,
-                };
-                let then: Then = Box::new(move |task, ctx| {
-                    task.stored(&call_id);
-                    task.advance(ctx);
-                });
-                self.append(ctx, vec![finished], Vec::new(), then);
+                self.settle(fact.call_id, report, ctx);
             }
             // Told again: it is durable already.
             CallNews::Settled(_) => self.stored(&fact.call_id),
@@ -113,13 +108,10 @@ impl Handler<CallFact> for Task {
 impl Task {
     /// Reserve → commit → dispatch: the call leaves only after its intent is durable.
     fn dispatch(&mut self, intended: CallIntended, ctx: &mut Context<Self>) {
-        self.stop_offline_timer(ctx);
         let call_id = intended.call_id.clone();
-        let mut events = Vec::new();
-        if let Some(reason @ WaitReason::ComputerOffline) = self.state.wait {
-            events.push(TaskEvent::WaitEnded { reason });
-        }
-        events.push(TaskEvent::CallIntended(intended));
+        self.forget_wait(&call_id, ctx);
+        let mut events = vec![TaskEvent::CallIntended(intended)];
+        events.extend(self.waits_on());
         let then: Then = Box::new(move |task, _ctx| {
             if let Some(lane) = task.lanes.get(&call_id) {
                 lane.dispatch.do_send(Dispatch { call_id });
@@ -129,7 +121,7 @@ impl Task {
     }
 
     /// The outcome is durable: the lane may go on, and the computer may forget.
-    fn stored(&mut self, call_id: &CallId) {
+    pub(super) fn stored(&mut self, call_id: &CallId) {
         if let Some(lane) = self.lanes.get(call_id) {
             lane.stored.do_send(OutcomeStored {
                 call_id: call_id.clone(),
@@ -239,7 +231,7 @@ impl Handler<Wake> for Task {
     type Result = ();
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
-        if self.would_wait_again() {
+        if self.renew_lanes(ctx) || self.would_wait_again() {
             return;
         }
         self.end_wait(WaitReason::ComputerOffline, ctx);

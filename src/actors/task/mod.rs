@@ -2,10 +2,12 @@
 //! it, journals what came of it, folds, and decides again. After a crash the same code goes on from the journal.
 
 mod facts;
+pub(in crate::actors) mod late;
 pub mod messages;
 mod perform;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use super::computer::messages::{CancelCall, QuestionNotice, TaskNotice, ToolsTold};
 use super::consult::ConsultModel;
@@ -26,6 +28,7 @@ use messages::TaskStopped;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+use waits::Waits;
 
 /// What every task needs of the others.
 #[derive(Clone)]
@@ -57,8 +60,8 @@ pub struct Task {
     /// The lanes that hold this task's open calls.
     lanes: HashMap<CallId, Lane>,
     timers: Vec<SpawnHandle>,
-    /// Runs while a call waits for a computer that is away.
-    offline: Option<SpawnHandle>,
+    /// What open calls wait for.
+    waits: Waits,
     finished: bool,
 }
 
@@ -80,7 +83,7 @@ impl Task {
             generation,
             lanes: HashMap::new(),
             timers: Vec::new(),
-            offline: None,
+            waits: Waits::default(),
             finished: false,
         }
     }
@@ -247,13 +250,14 @@ impl Task {
         self.deps
             .cancel_model_calls
             .do_send(CancelModelCalls { task_id });
+        let mut events = Vec::new();
         for call in self.open_calls() {
             if !self.lanes.contains_key(&call.call_id) {
                 // Never reserved and never sent: nothing to wait for.
                 if call.intended.is_none() {
                     continue;
                 }
-                self.adopt(&call, ctx);
+                events.extend(self.adopt(&call, ctx));
             }
             // Also right after it was adopted: what had not started yet must not start now.
             if let Some(lane) = self.lanes.get(&call.call_id) {
@@ -261,15 +265,17 @@ impl Task {
                 lane.cancel.do_send(CancelCall { call_id });
             }
         }
-        let sealed = self.open_calls().iter().all(|call| call.intended.is_none());
-        if sealed {
+        if !events.is_empty() {
+            return self.append(ctx, events, Vec::new(), Box::new(Task::wind_down));
+        }
+        if self.state.is_sealed() {
             self.finished = true;
             ctx.stop();
         }
     }
 
     fn drop_timers(&mut self, ctx: &mut Context<Self>) {
-        for timer in self.timers.drain(..).chain(self.offline.take()) {
+        for timer in self.timers.drain(..).chain(self.waits.drain_timers()) {
             ctx.cancel_future(timer);
         }
     }

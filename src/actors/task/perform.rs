@@ -1,10 +1,11 @@
 //! Carrying out what was decided and committed, and going on after a restart.
 
+use super::Task;
 use super::messages::Cancel;
-use super::{Task, Then};
 use crate::actors::computer::messages::{AdoptCall, PlaceCall, QuestionNotice};
 use crate::actors::consult::ConsultModel;
-use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome, Target};
+use crate::actors::registry::router::Lane;
+use crate::domain::call::{CallReport, NoRoute, Outcome};
 use crate::domain::chat::{ChatFailure, OutputFormat, Role};
 use crate::domain::decision::{Contract, Decision, Question, WaitReason};
 use crate::domain::event::TaskEvent;
@@ -18,6 +19,7 @@ impl Task {
     /// Goes on where the journal ends. The last decision is taken as it stands, never made again.
     pub(super) fn resume(&mut self, ctx: &mut Context<Self>) {
         self.watch_wall_time(ctx);
+        self.remember_unknown_calls(ctx);
         self.take_up(ctx);
     }
 
@@ -33,11 +35,16 @@ impl Task {
                 format,
             } => self.consult(seq, role, contract, format, ctx),
             Open::Calls { .. } => {
+                // What comes of it at once is journalled together: each append has to know the last position.
+                let mut events = Vec::new();
                 for call in self.open_calls() {
-                    match &call.intended {
+                    events.extend(match &call.intended {
                         Some(_) => self.adopt(&call, ctx),
                         None => self.place(&call, ctx),
-                    }
+                    });
+                }
+                if !events.is_empty() {
+                    self.append(ctx, events, Vec::new(), Box::new(Task::advance));
                 }
             }
             Open::Question {
@@ -130,9 +137,7 @@ impl Task {
     }
 
     /// Reserves a turn on the computer that the call is for.
-    fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
-        // That of an earlier call; this one's lane tells whether it has to wait.
-        self.stop_offline_timer(ctx);
+    fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) -> Option<TaskEvent> {
         let lane = match self.deps.router.route_call(
             &call.target,
             self.state.home(),
@@ -140,7 +145,7 @@ impl Task {
             Some(&call.args),
         ) {
             Ok(lane) => lane,
-            Err(no_route) => return self.not_placed(call, no_route, ctx),
+            Err(no_route) => return Some(not_placed(call, no_route)),
         };
         let place = PlaceCall {
             task_id: self.state.task_id.clone(),
@@ -152,21 +157,19 @@ impl Task {
             reply_to: ctx.address().recipient(),
         };
         if let Err(busy) = lane.try_place(place) {
-            return self.not_placed(call, busy, ctx);
+            return Some(not_placed(call, busy));
         }
         self.lanes.insert(call.call_id.clone(), lane);
+        None
     }
 
-    fn not_placed(&mut self, call: &CallRecord, no_route: NoRoute, ctx: &mut Context<Self>) {
-        let call_id = call.call_id.clone();
-        self.append_then_advance(ctx, TaskEvent::CallNotPlaced { call_id, no_route });
-    }
-
-    /// Takes over a call that may have left the process before a restart.
-    pub(super) fn adopt(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
-        let Some(intended) = call.intended.clone() else {
-            return;
-        };
+    /// Takes over a call that may have left the process before a restart; answers what is to be journalled at once.
+    pub(super) fn adopt(
+        &mut self,
+        call: &CallRecord,
+        ctx: &mut Context<Self>,
+    ) -> Option<TaskEvent> {
+        let intended = call.intended.clone()?;
         let Some(lane) = self.deps.router.lane(&intended.client_id) else {
             // The journal knows the call but nobody knows the computer: its outcome cannot be learned.
             let report = CallReport::without_answer(
@@ -175,15 +178,17 @@ impl Task {
                 format!("{} is not known any more", intended.client_id),
             );
             let call_id = call.call_id.clone();
-            return self.append_then_advance(ctx, TaskEvent::CallFinished { call_id, report });
+            return Some(TaskEvent::CallFinished { call_id, report });
         };
         lane.adopt.do_send(AdoptCall {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
             intended,
+            is_unknown: !call.is_open(),
             reply_to: ctx.address().recipient(),
         });
         self.lanes.insert(call.call_id.clone(), lane);
+        None
     }
 
     /// Shows a question where the task comes from. Over HTTP it can be answered whether shown or not.
@@ -229,6 +234,27 @@ impl Task {
         }
     }
 
+    /// Goes to the new lane with calls whose lane failed and was started again; false if there were none.
+    pub(super) fn renew_lanes(&mut self, ctx: &mut Context<Self>) -> bool {
+        let dead = |lane: &Lane| !lane.adopt.connected();
+        let lost: Vec<CallRecord> = self
+            .open_calls()
+            .into_iter()
+            .filter(|call| self.lanes.get(&call.call_id).is_some_and(dead))
+            .collect();
+        let mut events = Vec::new();
+        for call in &lost {
+            events.extend(match &call.intended {
+                Some(_) => self.adopt(call, ctx),
+                None => self.place(call, ctx),
+            });
+        }
+        if !events.is_empty() {
+            self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+        }
+        !lost.is_empty()
+    }
+
     /// Whether another look at the fleet would lead to the same wait: a computer came that this task does not
     /// need, and its journal shall not grow by that.
     pub(super) fn would_wait_again(&self) -> bool {
@@ -240,80 +266,6 @@ impl Task {
         let next = strategy::decide(&looked, &self.profile, &self.inputs());
         let reason = WaitReason::ComputerOffline;
         matches!(next, Decision::Wait { reason: again, .. } if again == reason)
-    }
-
-    /// The computer that a call waits for is there again, though it may have other work before this call.
-    pub(super) fn lane_is_back(&mut self, ctx: &mut Context<Self>) {
-        self.stop_offline_timer(ctx);
-        if self.state.wait == Some(WaitReason::ComputerOffline) {
-            let reason = WaitReason::ComputerOffline;
-            let then: Then = Box::new(|_, _| {});
-            self.append(ctx, vec![TaskEvent::WaitEnded { reason }], Vec::new(), then);
-        }
-    }
-
-    pub(super) fn stop_offline_timer(&mut self, ctx: &mut Context<Self>) {
-        if let Some(timer) = self.offline.take() {
-            ctx.cancel_future(timer);
-        }
-    }
-
-    /// A call waits for a computer that is away. The task says so, and gives up after the configured time, which
-    /// begins anew when the server is started again.
-    pub(super) fn wait_for_lane(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
-        if self.offline.is_some() {
-            return;
-        }
-        if self.is_direct_call() {
-            let lane = self.lanes.get(&call.call_id);
-            let now_ms = (self.deps.clock)();
-            let stands = lane.map_or("is offline".to_owned(), |l| l.view.whereabouts(now_ms));
-            let why = format!("has \"{}\" but {stands}", call.tool);
-            return self.give_up_place(call, &why, ctx);
-        }
-        let timeout = self.deps.settings.calls.offline_timeout;
-        let call_id = call.call_id.clone();
-        let timer = ctx.run_later(timeout, move |task, ctx| {
-            task.offline = None;
-            let open = task
-                .state
-                .call(&call_id)
-                .filter(|c| c.is_open() && c.intended.is_none());
-            let Some(call) = open.cloned() else { return };
-            let why = format!("did not come back in {} s", timeout.as_secs());
-            task.give_up_place(&call, &why, ctx);
-        });
-        self.offline = Some(timer);
-        if self.state.wait == Some(WaitReason::ComputerOffline) {
-            return;
-        }
-        let waits = TaskEvent::WaitStarted {
-            reason: WaitReason::ComputerOffline,
-        };
-        let then: Then = Box::new(|_, _| {});
-        self.append(ctx, vec![waits], Vec::new(), then);
-    }
-
-    /// Whoever made a direct call waits for its answer and can decide better than we whether to try again.
-    fn is_direct_call(&self) -> bool {
-        let created = self.state.created.as_ref();
-        created.is_some_and(|created| created.call.is_some())
-    }
-
-    /// Takes a call that never left out of its lane.
-    fn give_up_place(&mut self, call: &CallRecord, why: &str, ctx: &mut Context<Self>) {
-        let who = call_place(call, self);
-        if let Some(lane) = self.lanes.remove(&call.call_id) {
-            lane.cancel
-                .do_send(crate::actors::computer::messages::CancelCall {
-                    call_id: call.call_id.clone(),
-                });
-        }
-        let no_route = NoRoute {
-            reason: NoRouteReason::Offline,
-            message: format!("{who} {why}"),
-        };
-        self.not_placed(call, no_route, ctx);
     }
 
     /// The wall-time budget ends a task even while it waits.
@@ -352,15 +304,9 @@ impl Task {
     }
 }
 
-fn call_place(call: &CallRecord, task: &Task) -> String {
-    match &call.target {
-        Target::Computer(id) => id.to_string(),
-        Target::Group(name) => format!("a computer of the group {name}"),
-        Target::Any => task
-            .state
-            .home()
-            .map_or("the computer".to_owned(), |id| id.to_string()),
-    }
+pub(super) fn not_placed(call: &CallRecord, no_route: NoRoute) -> TaskEvent {
+    let call_id = call.call_id.clone();
+    TaskEvent::CallNotPlaced { call_id, no_route }
 }
 
 /// Whether a late report may still change a call.

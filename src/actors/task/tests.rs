@@ -3,16 +3,17 @@
 use super::messages::{Cancel, Wake};
 use super::*;
 use crate::actors::computer::messages::{
-    AdoptCall, CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall,
+    AdoptCall, CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall, ShowQueue, WaitingCall,
 };
 use crate::actors::computer::view::ComputerCell;
 use crate::actors::registry::messages::Registration;
 use crate::actors::registry::router::LaneParts;
 use crate::config::Loader;
 use crate::domain::event::CallIntended;
-use crate::domain::ids::ClientId;
+use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::tool::EffectClass;
+use crate::store::fixtures;
 use crate::strategy::tests::{Bench, fleet, profile};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -23,6 +24,8 @@ const RUN: &str = "DIRECTIVE: RUN\nPATH: /a.lua";
 /// Everything that the task tells somebody, in order.
 struct Others {
     told: UnboundedSender<String>,
+    /// Where the journal ends, since the first append.
+    last_seq: Option<u64>,
 }
 
 impl Actor for Others {
@@ -40,6 +43,12 @@ impl Handler<AppendEvents> for Others {
     type Result = Result<Vec<StoredEvent>, JournalError>;
 
     fn handle(&mut self, append: AppendEvents, _: &mut Self::Context) -> Self::Result {
+        let found = self.last_seq.unwrap_or(append.expected_seq);
+        if found != append.expected_seq {
+            let expected = append.expected_seq;
+            return Err(JournalError::Sequence { expected, found });
+        }
+        self.last_seq = Some(found + append.events.len() as u64);
         let stored = append.events.into_iter().enumerate().map(|(at, event)| {
             self.say(event.name());
             StoredEvent {
@@ -98,6 +107,7 @@ impl Handler<PlaceCall> for Away {
             generation: place.generation,
             what: CallNews::Queued {
                 offline: true,
+                stopped: false,
                 ahead: 0,
             },
         });
@@ -112,6 +122,14 @@ impl Handler<QuestionNotice> for Away {
             QuestionNotice::Ask { .. } => self.say("ask"),
             QuestionNotice::Closed { .. } => self.say("question closed"),
         }
+    }
+}
+
+impl Handler<ShowQueue> for Away {
+    type Result = Vec<WaitingCall>;
+
+    fn handle(&mut self, _: ShowQueue, _: &mut Self::Context) -> Self::Result {
+        Vec::new()
     }
 }
 
@@ -158,6 +176,7 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
         cancel: addr.clone().recipient(),
         notice: addr.clone().recipient(),
         question: addr.clone().recipient(),
+        queue: addr.clone().recipient(),
         tools: addr.recipient(),
         view: Arc::new(view),
     })
@@ -175,7 +194,11 @@ impl Running {
         let router = Router::default();
         router.insert(computer("base", &told));
         router.insert(computer("other", &told));
-        let others = Others { told }.start();
+        let others = Others {
+            told,
+            last_seq: None,
+        }
+        .start();
         let mut settings = Loader::new().load().unwrap();
         settings.calls.offline_timeout = offline_timeout;
         let deps = TaskDeps {
@@ -245,6 +268,7 @@ async fn a_task_that_was_cancelled_before_a_restart_never_starts_its_open_call_a
         args: json!({}),
         args_hash: String::new(),
         timeout_ms: 1000,
+        boot_id: None,
     }));
     bench.push(TaskEvent::TaskCancelled {
         reason: String::new(),
@@ -283,4 +307,34 @@ async fn a_computer_that_the_task_does_not_wait_for_leaves_its_journal_alone() {
     running.task.send(Wake).await.unwrap();
     assert!(running.task.send(cancel()).await.unwrap());
     assert_eq!(running.until("stopped").await[0], "task_cancelled");
+}
+
+#[actix::test]
+async fn several_calls_that_cannot_be_placed_are_journalled_together() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer(RUN);
+    let calls = [0, 1].map(|index| {
+        (
+            CallId::derive(&bench.state.task_id, Generation(1), 3, index),
+            "nobody",
+        )
+    });
+    bench.push(fixtures::decided(&calls));
+    let mut running = Running::from(&bench, WITHIN);
+    // Two appends would claim the same position; then the task would stop here.
+    running.until("consult").await;
+}
+
+#[actix::test]
+async fn each_call_of_a_task_waits_for_its_own_computer() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer(RUN);
+    let ids = [0, 1].map(|index| CallId::derive(&bench.state.task_id, Generation(1), 3, index));
+    let calls = [(ids[0].clone(), "base"), (ids[1].clone(), "other")];
+    bench.push(fixtures::decided(&calls));
+    let mut running = Running::from(&bench, Duration::from_millis(1));
+    running.until("call_not_placed").await;
+    running.until("call_not_placed").await;
 }

@@ -35,8 +35,14 @@ impl TaskState {
                     self.created_at_ms = stored.at_ms;
                 }
             }
-            TaskEvent::GenerationStarted { generation, .. } => {
+            TaskEvent::GenerationStarted {
+                generation, salt, ..
+            } => {
                 self.generation = self.generation.max(*generation);
+                if let Some(salt) = salt {
+                    self.salt = Some(salt.clone());
+                    self.rename_unsent_calls(salt);
+                }
                 // The time in which no server was there to be connected to does not count.
                 if self.offline_since_ms.is_some() {
                     self.offline_since_ms = Some(stored.at_ms);
@@ -214,6 +220,14 @@ impl TaskState {
         {
             attempt.request = request.clone();
             attempt.problems = problems.to_vec();
+        }
+    }
+
+    /// A call that never left gets another id: in a time that this journal has forgotten it may have left after all.
+    fn rename_unsent_calls(&mut self, salt: &str) {
+        let calls = self.steps.iter_mut().flat_map(|step| &mut step.calls);
+        for call in calls.filter(|call| call.is_open() && call.intended.is_none()) {
+            call.call_id = call.call_id.salted(salt);
         }
     }
 

@@ -22,7 +22,7 @@ use super::program::run_config_to_end;
 use super::{Computer, ComputerConfig, ProgramRun, SimFleet};
 
 /// Generous: everything here takes milliseconds unless it hangs.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A computer that runs `source` as its only program.
 fn config(disk: &Path, source: &str) -> ComputerConfig {

@@ -350,6 +350,15 @@ impl JournalReads for Reader {
         known.collect()
     }
 
+    fn stops(&self) -> Result<Option<String>, StoreError> {
+        self.one(
+            "read which computers are stopped",
+            "SELECT value FROM meta WHERE key = 'stops'",
+            [],
+            |row| row.get(0),
+        )
+    }
+
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError> {
         let lane = self.one(
             "read a computer's lane",

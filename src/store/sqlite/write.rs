@@ -1,7 +1,8 @@
 //! The writing connection.
 
 use super::super::{
-    Append, ComputerRecord, IDEMPOTENCY_MS, JournalStore, Refusal, StoreError, Write, Written,
+    Append, ComputerRecord, IDEMPOTENCY_MS, JournalStore, Refusal, StoreError, SystemChange, Write,
+    Written,
 };
 use super::{At, count, stored};
 use crate::domain::call::{CallReport, Outcome};
@@ -39,6 +40,10 @@ impl Writer {
                 }
                 Write::NoticeDelivered(task_id) => {
                     notice_delivered(&transaction, task_id)?;
+                    Ok(Vec::new())
+                }
+                Write::System(change) => {
+                    change_system(&transaction, change)?;
                     Ok(Vec::new())
                 }
                 Write::Probe => {
@@ -135,12 +140,21 @@ fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<O
             found: generation,
         }));
     }
+    // The key first: a repeated request is answered with its task whatever else holds.
+    if let Some(existing) = known_key(transaction, append)? {
+        return Ok(Some(Refusal::Duplicate { existing }));
+    }
     if append.expected_seq != last_seq {
         return Ok(Some(Refusal::Sequence {
             expected: append.expected_seq,
             found: last_seq,
         }));
     }
+    Ok(None)
+}
+
+/// The task that the append's idempotency key names already.
+fn known_key(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<Option<TaskId>> {
     let Some(key) = &append.idempotency_key else {
         return Ok(None);
     };
@@ -153,9 +167,7 @@ fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<O
             |row| row.get(0),
         )
         .optional()?;
-    Ok(existing
-        .and_then(|id| TaskId::parse(&id).ok())
-        .map(|existing| Refusal::Duplicate { existing }))
+    Ok(existing.and_then(|id| TaskId::parse(&id).ok()))
 }
 
 fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusqlite::Result<()> {
@@ -328,6 +340,25 @@ fn notice_delivered(transaction: &Transaction<'_>, task_id: &TaskId) -> rusqlite
     transaction
         .prepare_cached("UPDATE tasks SET notice = 2 WHERE task_id = ?1 AND notice = 1")?
         .execute([task_id.as_str()])?;
+    Ok(())
+}
+
+fn change_system(transaction: &Transaction<'_>, change: &SystemChange) -> rusqlite::Result<()> {
+    if let Some(stops) = &change.stops {
+        transaction
+            .prepare_cached("REPLACE INTO meta (key, value) VALUES ('stops', ?1)")?
+            .execute([stops])?;
+    }
+    if let Some(epoch) = change.epoch {
+        transaction
+            .prepare_cached(
+                "UPDATE meta SET value = max(CAST(value AS INTEGER), ?1) WHERE key = 'journal_epoch'",
+            )?
+            .execute([stored(epoch)])?;
+    }
+    for (client_id, high_seq) in &change.lanes {
+        raise_lane(transaction, client_id.as_str(), stored(*high_seq), 0)?;
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::{Turn, budgets, restate};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Decision, Guard, PlannedCall, Question, WaitReason};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
-use crate::domain::ids::{CallId, ClientId, QuestionId};
+use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::Step;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::{self, DuplicateVerdict};
@@ -155,7 +155,7 @@ impl Turn<'_> {
             DuplicateVerdict::GiveUp(evidence) => return Ok(self.fail("loop", evidence)),
         }
         let position = self.state.last_seq + 1;
-        let call_id = CallId::derive(&self.state.task_id, self.state.generation, position, 0);
+        let call_id = self.state.call_id(position, 0);
         let call = PlannedCall {
             call_id,
             target,

@@ -7,7 +7,6 @@ use crate::wire::text;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_json::error::Category;
 use std::borrow::Cow;
 
 /// The longest `request_id`: it is kept with its task and comes back in answers.
@@ -90,18 +89,21 @@ fn not_json(error: serde_json::Error) -> FrameError {
     FrameError::new(ErrorCode::BadJson, format!("this is not JSON: {error}"))
 }
 
+fn not_an_object() -> FrameError {
+    FrameError::new(ErrorCode::NotAnObject, "a message is a JSON object")
+}
+
 fn read_head(json: &str) -> Result<Head<'_>, FrameError> {
     let error = match serde_json::from_str::<Head>(json) {
-        Ok(head) => return Ok(head),
+        // A shape is also read from an array of its fields, which is no message.
+        Ok(head) if json.trim_start().starts_with('{') => return Ok(head),
+        Ok(_) => return Err(not_an_object()),
         Err(error) => error,
     };
     // The short way failed; the long way tells why.
     let value: Value = serde_json::from_str(json).map_err(not_json)?;
     let Some(object) = value.as_object() else {
-        return Err(FrameError::new(
-            ErrorCode::NotAnObject,
-            "a message is a JSON object",
-        ));
+        return Err(not_an_object());
     };
     let field = ["type", "ack", "n", "request_id"]
         .into_iter()
@@ -190,16 +192,17 @@ fn body<T: DeserializeOwned>(json: &str) -> Result<T, FrameError> {
         return Ok(message);
     }
     let mut reader = serde_json::Deserializer::from_str(json);
-    serde_path_to_error::deserialize(&mut reader).map_err(|error| field_error(&error))
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        // The first glance reads no further than it must: what is nested too deep, for example, comes to light here.
+        match serde_json::from_str::<Value>(json) {
+            Ok(_) => field_error(&error),
+            Err(error) => not_json(error),
+        }
+    })
 }
 
 /// The path and words of a message that does not fit its shape.
 pub(super) fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FrameError {
-    // What is nested too deep is well-formed at the first glance, which reads no further than it must.
-    if matches!(error.inner().classify(), Category::Syntax | Category::Eof) {
-        let words = format!("this is not JSON: {}", error.inner());
-        return FrameError::new(ErrorCode::BadJson, words);
-    }
     let path: String = error
         .path()
         .to_string()

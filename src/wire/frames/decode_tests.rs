@@ -396,6 +396,7 @@ fn what_is_no_object_and_texts_of_other_kinds_are_refused() {
     for (text, code) in [
         ("null", ErrorCode::NotAnObject),
         ("[]", ErrorCode::NotAnObject),
+        ("[\"ping\"]", ErrorCode::NotAnObject),
         ("\"ping\"", ErrorCode::NotAnObject),
         ("7", ErrorCode::NotAnObject),
         ("{\"type\":null}", ErrorCode::MissingField),

@@ -9,12 +9,28 @@ const MAX_UNCLAIMED: usize = 8;
 /// An `unknown` call that may still turn out done or failed.
 #[derive(Debug)]
 pub(super) struct Unresolved<R> {
+    pub task_id: TaskId,
+    pub tool: String,
+    pub args: Value,
+    /// The program start that it was sent to.
+    pub boot_id: Option<String>,
+    pub verify: Verify,
     pub generation: Generation,
     pub effect: EffectClass,
     pub seq: Option<u64>,
     pub reply: R,
     /// Set by the late answer.
     pub report: Option<CallReport>,
+}
+
+/// What was asked of the tool's `verify`.
+#[derive(Debug, Default)]
+pub(super) struct Verify {
+    /// The call can run no more, so what `verify` finds will stay true.
+    pub is_safe: bool,
+    pub tries: u8,
+    /// The question that is out, and how long it is waited for.
+    pub asked: Option<(CallId, Duration)>,
 }
 
 #[derive(Debug)]
@@ -57,12 +73,22 @@ impl<R> Memory<R> {
     }
 
     pub fn note_unknown(&mut self, call_id: CallId, call: Unresolved<R>) {
+        self.forget_unknown(&call_id);
         push_bounded(&mut self.unknown, (call_id, call), MAX_UNKNOWN);
     }
 
     pub fn unknown(&mut self, call_id: &CallId) -> Option<&mut Unresolved<R>> {
         let mut calls = self.unknown.iter_mut();
         calls.find(|(id, _)| id == call_id).map(|(_, call)| call)
+    }
+
+    /// Every unknown call, oldest first.
+    pub fn unknowns(&self) -> impl Iterator<Item = &(CallId, Unresolved<R>)> {
+        self.unknown.iter()
+    }
+
+    pub fn unknowns_mut(&mut self) -> impl Iterator<Item = &mut Unresolved<R>> {
+        self.unknown.iter_mut().map(|(_, call)| call)
     }
 
     pub fn forget_unknown(&mut self, call_id: &CallId) {

@@ -4,14 +4,20 @@
 //! durable until it has an outcome. A turn of an `effect` or `idempotent` call is held until the outcome is
 //! durable too. Methods take the time (since any fixed moment, monotonic) and append to a list of [`Act`]s.
 //!
-//! Invariants (property tests in `lane_tests.rs`): at most one `effect` in flight; a lane number is never used
-//! twice; every placed call ends; an `effect` call is sent a second time only after the computer said
-//! `not_started` on a connection that came later than the sending.
+//! Invariants (property tests in `schedules/`): at most one `effect` in flight; a lane number is never used
+//! twice; every placed call ends; an `effect` call is sent to one start of the computer's program only, and a
+//! second time only after that same start said `not_started` on a connection that came later than the sending.
+//! (Another start may run from an older copy of the disk, so its `not_started` proves nothing.)
 
+mod late;
 mod memory;
 mod open;
 mod queue;
 mod reconnect;
+mod stop;
+mod verify;
+
+pub use stop::Resumed;
 
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::CallIntended;
@@ -25,7 +31,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::messages::{CallFact, CallNews};
+use super::messages::{CallFact, CallNews, WaitingCall};
 
 /// Somebody who can be told of a call. In tests a number, in the actor a `Recipient`.
 pub trait Reply: Clone {
@@ -40,8 +46,9 @@ pub enum Act<R> {
     Tell { to: R, fact: CallFact },
     /// Send to the computer; only while a connection is there.
     Send(ServerMessage),
-    /// Ask the journal whether this call of this computer ended: its result came, and nobody here knows it.
-    LookUp(CallId),
+    /// A result came that nobody here can take: its call is not known here, or its task has ended. The journal
+    /// knows what it is worth; [`Lane::found_stored`] is the answer.
+    Late { call_id: CallId, report: CallReport },
     /// Something people should see in the log.
     Note(Note),
 }
@@ -57,6 +64,8 @@ pub enum Note {
     ComputerRestored { computer: u64, stored: u64 },
     /// A turn was not used in time.
     TurnLapsed(CallId),
+    /// The computer has heard of a later epoch than the journal has.
+    EpochOlder,
     /// An outcome was never stored, and its task is gone.
     Abandoned(CallId),
 }
@@ -104,6 +113,8 @@ pub struct Reservation<R> {
     pub args: Value,
     pub timeout_ms: Option<u64>,
     pub reply: R,
+    /// Set by [`Lane::place`].
+    pub since: Duration,
 }
 
 /// A call that has its turn.
@@ -126,6 +137,8 @@ enum Stage {
     /// The task journals its intent.
     Granted {
         lapses_at: Duration,
+        /// The program start that the turn was granted for.
+        boot_id: String,
     },
     Open(Open),
     /// The task journals the outcome. `tellings` were made and not confirmed.
@@ -133,6 +146,8 @@ enum Stage {
         report: CallReport,
         tellings: u32,
         abandoned_at: Option<Duration>,
+        /// The program start that it was sent to.
+        boot_id: Option<String>,
     },
 }
 
@@ -142,7 +157,7 @@ struct Open {
     deadline: Duration,
     /// How often it was sent.
     delivery: u32,
-    /// The program start it was sent to last.
+    /// The one program start that an `effect` call may be sent to.
     boot_id: Option<String>,
     place: Place,
     stopping: Option<Stopping>,
@@ -176,6 +191,8 @@ pub struct Link {
     pub legacy: bool,
     /// The highest lane number that the computer has seen from this server.
     pub high_seq: Option<u64>,
+    /// It has heard of a later epoch than this journal has: the journal was put back from a backup.
+    pub later_epoch: bool,
 }
 
 /// What a computer answered about a call.
@@ -202,12 +219,17 @@ pub struct Lane<R> {
     limits: LaneLimits,
     tools: Toolbox,
     high_seq: u64,
-    stored_seq: u64,
+    /// How far the computer certainly came: a result is stored, or it said so itself.
+    proven_seq: u64,
     link: Option<Link>,
+    /// The present connection's computer has forgotten what it had certainly done.
+    restored: bool,
     responsive: bool,
     last_boot: Option<String>,
-    /// No effects here: the journal is older than the computer.
-    effects_stopped: bool,
+    /// People stopped it: no call is dispatched.
+    stopped: bool,
+    /// The journal is older than the computer, which came to this number: no effects here before a resume.
+    ahead: Option<u64>,
     queue: VecDeque<Reservation<R>>,
     calls: BTreeMap<CallId, Call<R>>,
     memory: Memory<R>,
@@ -221,11 +243,13 @@ impl<R: Reply> Lane<R> {
             limits,
             tools: Toolbox::default(),
             high_seq,
-            stored_seq,
+            proven_seq: stored_seq,
             link: None,
+            restored: false,
             responsive: true,
             last_boot: None,
-            effects_stopped: false,
+            stopped: false,
+            ahead: None,
             queue: VecDeque::new(),
             calls: BTreeMap::new(),
             memory: Memory::default(),
@@ -260,13 +284,30 @@ impl<R: Reply> Lane<R> {
         self.link.as_ref().is_some_and(|link| link.legacy)
     }
 
-    pub fn effects_stopped(&self) -> bool {
-        self.effects_stopped
+    /// Whether effects are held back because the journal is older than the computer.
+    pub fn is_behind(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Whether people stopped it.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
     /// Calls that wait.
     pub fn queued(&self) -> usize {
         self.queue.len()
+    }
+
+    /// What waits, in order, with how long it has.
+    pub fn waiting(&self, now: Duration) -> Vec<WaitingCall> {
+        let waiting = self.queue.iter().map(|call| WaitingCall {
+            call_id: call.call_id.clone(),
+            task_id: call.task_id.clone(),
+            tool: call.tool.clone(),
+            age_ms: u64::try_from(now.saturating_sub(call.since).as_millis()).unwrap_or(u64::MAX),
+        });
+        waiting.collect()
     }
 
     /// Calls that have a turn.
@@ -285,16 +326,22 @@ impl<R: Reply> Lane<R> {
         self.high_seq
     }
 
+    pub fn proven_seq(&self) -> u64 {
+        self.proven_seq
+    }
+
     /// When [`Lane::tick`] has something to do if nothing happens before.
     pub fn next_deadline(&self) -> Option<Duration> {
-        self.calls.values().filter_map(Call::due_at).min()
+        let calls = self.calls.values().filter_map(Call::due_at).min();
+        let verify = self.next_verify_end();
+        calls.into_iter().chain(verify).min()
     }
 }
 
 impl<R> Call<R> {
     fn due_at(&self) -> Option<Duration> {
         match &self.stage {
-            Stage::Granted { lapses_at } => Some(*lapses_at),
+            Stage::Granted { lapses_at, .. } => Some(*lapses_at),
             Stage::Settled { abandoned_at, .. } => *abandoned_at,
             Stage::Open(open) => {
                 let end = open.stopping.map_or(open.deadline, |s| s.until);

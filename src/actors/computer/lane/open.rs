@@ -1,11 +1,28 @@
 //! Open calls: sending, answers, deadlines, outcomes.
 
-use super::memory::Unresolved;
 use super::*;
 use crate::domain::call::args_hash;
-use crate::wire::frames::outgoing::{CallRef, CommandCall, ResultStored};
+use crate::wire::frames::outgoing::{CallRef, CommandCall};
 
 impl<R: Reply> Lane<R> {
+    /// Sends a call that never left. An `effect` call goes to the program start that is journalled with it, or
+    /// nowhere: after a restart of the server nobody could say which other one may have run it.
+    pub(super) fn first_send(&mut self, call_id: &CallId, now: Duration, acts: &mut Vec<Act<R>>) {
+        let Some(call) = self.calls.get(call_id) else {
+            return;
+        };
+        let Stage::Open(open) = &call.stage else {
+            return;
+        };
+        let bound = call.effect == EffectClass::Effect && !self.is_legacy();
+        if self.link.is_some() && bound && open.boot_id.as_deref() != self.boot_id() {
+            let report = ended(Outcome::NotStarted, ErrorCode::ComputerRestarted);
+            self.settle(call_id, report, now, acts);
+        } else {
+            self.send_call(call_id, now, acts);
+        }
+    }
+
     /// Sends an open call that the computer certainly does not have, if it is there.
     pub(super) fn send_call(&mut self, call_id: &CallId, now: Duration, acts: &mut Vec<Act<R>>) {
         let Some(link) = &self.link else {
@@ -51,31 +68,7 @@ impl<R: Reply> Lane<R> {
             }
             Some(Stage::Settled { .. }) => self.resolve(call_id, report, acts),
             Some(_) => acts.push(Act::Note(Note::Stray(call_id.clone()))),
-            None if self.memory.unknown(call_id).is_some() => self.resolve(call_id, report, acts),
-            None if self.memory.is_stored(call_id) => {
-                acts.push(Act::Send(ServerMessage::ResultStored(ResultStored {
-                    call_id: call_id.clone(),
-                })));
-            }
-            None => {
-                acts.push(Act::Note(Note::Stray(call_id.clone())));
-                if self.memory.note_unclaimed(call_id.clone(), report) {
-                    acts.push(Act::LookUp(call_id.clone()));
-                }
-            }
-        }
-    }
-
-    /// The journal says that a call whose result came as a stray ended long ago.
-    pub fn found_stored(&mut self, call_id: &CallId, acts: &mut Vec<Act<R>>) {
-        if self.calls.contains_key(call_id) || self.memory.unknown(call_id).is_some() {
-            return;
-        }
-        self.memory.note_stored(call_id.clone());
-        if self.link.is_some() {
-            acts.push(Act::Send(ServerMessage::ResultStored(ResultStored {
-                call_id: call_id.clone(),
-            })));
+            None => self.answered_late(call_id, report, now, acts),
         }
     }
 
@@ -144,113 +137,20 @@ impl<R: Reply> Lane<R> {
         };
         let what = CallNews::Settled(report.clone());
         tell(&call.reply, call_id, call.generation, what, acts);
+        let boot_id = match &mut call.stage {
+            Stage::Open(open) => open.boot_id.take(),
+            _ => None,
+        };
         call.stage = Stage::Settled {
             report,
             tellings: 1,
             abandoned_at: Some(now + ABANDONED_AFTER),
+            boot_id,
         };
         if call.effect == EffectClass::Read {
             // Nothing depends on the order of reads, so the next one need not wait for the journal.
             self.release(call_id, now, acts);
         }
-    }
-
-    /// A late answer: an `unknown` call may once become done or failed, everything else is a repetition.
-    fn resolve(&mut self, call_id: &CallId, report: CallReport, acts: &mut Vec<Act<R>>) {
-        let settles = matches!(report.outcome, Outcome::Done | Outcome::Failed);
-        if let Some(call) = self.calls.get_mut(call_id) {
-            let Stage::Settled {
-                report: known,
-                tellings,
-                ..
-            } = &mut call.stage
-            else {
-                return;
-            };
-            if known.outcome == Outcome::Unknown && settles {
-                *known = report.clone();
-                *tellings += 1;
-                let what = CallNews::Settled(report);
-                tell(&call.reply, call_id, call.generation, what, acts);
-            } else {
-                acts.push(Act::Note(Note::Stray(call_id.clone())));
-            }
-        } else if let Some(call) = self.memory.unknown(call_id) {
-            if call.report.is_none() && settles {
-                call.report = Some(report.clone());
-                let what = CallNews::Settled(report);
-                tell(&call.reply, call_id, call.generation, what, acts);
-            } else {
-                acts.push(Act::Note(Note::Stray(call_id.clone())));
-            }
-        }
-    }
-
-    /// The outcome is durable: the receipt may go and the next call may come.
-    pub fn outcome_stored(&mut self, call_id: &CallId, now: Duration, acts: &mut Vec<Act<R>>) {
-        if let Some(call) = self.calls.get_mut(call_id) {
-            if let Stage::Settled { tellings, .. } = &mut call.stage {
-                *tellings = tellings.saturating_sub(1);
-                self.release(call_id, now, acts);
-            }
-        } else if let Some(call) = self.memory.unknown(call_id)
-            && let Some(report) = call.report.clone()
-        {
-            let (effect, seq) = (call.effect, call.seq);
-            self.memory.forget_unknown(call_id);
-            self.confirm(call_id, effect, seq, report.outcome, acts);
-        }
-    }
-
-    /// Tells the computer that a result is durable.
-    fn confirm(
-        &mut self,
-        call_id: &CallId,
-        effect: EffectClass,
-        seq: Option<u64>,
-        outcome: Outcome,
-        acts: &mut Vec<Act<R>>,
-    ) {
-        let ran = matches!(outcome, Outcome::Done | Outcome::Failed);
-        if effect != EffectClass::Effect || !ran {
-            return;
-        }
-        self.stored_seq = self.stored_seq.max(seq.unwrap_or_default());
-        self.memory.note_stored(call_id.clone());
-        if self.link.is_some() {
-            acts.push(Act::Send(ServerMessage::ResultStored(ResultStored {
-                call_id: call_id.clone(),
-            })));
-        }
-    }
-
-    /// Takes a settled call out of its turn.
-    fn release(&mut self, call_id: &CallId, now: Duration, acts: &mut Vec<Act<R>>) {
-        let Some(call) = self.calls.remove(call_id) else {
-            return;
-        };
-        if let Stage::Settled {
-            report, tellings, ..
-        } = call.stage
-        {
-            // A late answer that came between the telling and the storing still has to be stored itself.
-            let unstored_answer = report.outcome != Outcome::Unknown && tellings > 0;
-            if report.outcome == Outcome::Unknown || unstored_answer {
-                let unresolved = Unresolved {
-                    generation: call.generation,
-                    effect: call.effect,
-                    seq: call.seq,
-                    reply: call.reply,
-                    report: unstored_answer.then_some(report),
-                };
-                if call.effect != EffectClass::Read {
-                    self.memory.note_unknown(call_id.clone(), unresolved);
-                }
-            } else {
-                self.confirm(call_id, call.effect, call.seq, report.outcome, acts);
-            }
-        }
-        self.advance(now, acts);
     }
 
     /// Asks an open call to end, and gives it a grace time to say how it did.
@@ -287,6 +187,7 @@ impl<R: Reply> Lane<R> {
 
     /// Looks at the clock: turns lapse, deadlines come, grace times end.
     pub fn tick(&mut self, now: Duration, acts: &mut Vec<Act<R>>) {
+        self.end_overdue_verifications(now);
         let is_due = |call: &Call<R>| call.due_at().is_some_and(|at| at <= now);
         let due: Vec<CallId> = self
             .calls
@@ -297,6 +198,7 @@ impl<R: Reply> Lane<R> {
         for call_id in due {
             self.tick_call(&call_id, now, acts);
         }
+        self.verify_unknown(now, acts);
     }
 
     fn tick_call(&mut self, call_id: &CallId, now: Duration, acts: &mut Vec<Act<R>>) {

@@ -6,7 +6,8 @@ impl<R: Reply> Lane<R> {
     /// Reserves a turn. Refused when the tool is not there or the queue is full.
     ///
     /// A task that was started again may place a call that its former life had placed: it goes on where it stood.
-    pub fn place(&mut self, call: Reservation<R>, now: Duration, acts: &mut Vec<Act<R>>) {
+    pub fn place(&mut self, mut call: Reservation<R>, now: Duration, acts: &mut Vec<Act<R>>) {
+        call.since = now;
         self.queue.retain(|waiting| waiting.call_id != call.call_id);
         if let Some(known) = self.calls.get_mut(&call.call_id) {
             known.reply = call.reply;
@@ -42,7 +43,12 @@ impl<R: Reply> Lane<R> {
     fn tell_queued(&self, ahead: usize, acts: &mut Vec<Act<R>>) {
         let waiting = &self.queue[ahead];
         let offline = !self.is_online();
-        let what = CallNews::Queued { offline, ahead };
+        let stopped = self.stopped;
+        let what = CallNews::Queued {
+            offline,
+            stopped,
+            ahead,
+        };
         tell(
             &waiting.reply,
             &waiting.call_id,
@@ -73,7 +79,7 @@ impl<R: Reply> Lane<R> {
                 return Err(no_route(NoRouteReason::UnknownTool, message));
             }
         }
-        if self.effects_stopped && spec.effect == EffectClass::Effect {
+        if self.ahead.is_some() && spec.effect == EffectClass::Effect {
             let message = format!(
                 "computer {} has done more than the journal knows: an operator has to resume it",
                 self.client_id
@@ -84,7 +90,7 @@ impl<R: Reply> Lane<R> {
     }
 
     /// Whether a call of this class may have a turn beside those that have one.
-    fn has_room(&self, effect: EffectClass) -> bool {
+    pub(super) fn has_room(&self, effect: EffectClass) -> bool {
         let reads = |call: &&Call<R>| call.effect == EffectClass::Read;
         match effect {
             EffectClass::Read => self.calls.values().filter(reads).count() < MAX_READS,
@@ -96,7 +102,7 @@ impl<R: Reply> Lane<R> {
     /// that waits.
     pub(super) fn advance(&mut self, now: Duration, acts: &mut Vec<Act<R>>) {
         self.queue.retain(|waiting| waiting.reply.is_alive());
-        if !self.is_online() {
+        if !self.is_online() || self.stopped {
             return;
         }
         let mut index = 0;
@@ -127,6 +133,7 @@ impl<R: Reply> Lane<R> {
                 }
             }
         }
+        self.verify_unknown(now, acts);
     }
 
     fn grant(
@@ -155,6 +162,7 @@ impl<R: Reply> Lane<R> {
             reply: waiting.reply,
             stage: Stage::Granted {
                 lapses_at: now + TURN_LAPSES,
+                boot_id: self.boot_id().unwrap_or_default().to_owned(),
             },
         };
         self.calls.insert(waiting.call_id.clone(), call);
@@ -171,6 +179,10 @@ impl<R: Reply> Lane<R> {
             tool_rev: call.tool_rev.clone(),
             effect: call.effect,
             timeout_ms: u64::try_from(call.timeout.as_millis()).unwrap_or(u64::MAX),
+            boot_id: match &call.stage {
+                Stage::Granted { boot_id, .. } => Some(boot_id.clone()),
+                _ => None,
+            },
         };
         tell(&call.reply, call_id, call.generation, what, acts);
     }
@@ -180,16 +192,17 @@ impl<R: Reply> Lane<R> {
         let Some(call) = self.calls.get_mut(call_id) else {
             return;
         };
-        if matches!(call.stage, Stage::Granted { .. }) {
-            call.stage = Stage::Open(Open {
-                deadline: now + call.timeout,
-                delivery: 0,
-                boot_id: None,
-                place: Place::Here,
-                stopping: None,
-            });
-            self.send_call(call_id, now, acts);
-        }
+        let Stage::Granted { boot_id, .. } = &call.stage else {
+            return;
+        };
+        call.stage = Stage::Open(Open {
+            deadline: now + call.timeout,
+            delivery: 0,
+            boot_id: Some(boot_id.clone()),
+            place: Place::Here,
+            stopping: None,
+        });
+        self.first_send(call_id, now, acts);
     }
 
     /// Drops a reservation, or asks a running call to stop.

@@ -8,11 +8,13 @@ impl<R: Reply> Lane<R> {
     pub fn attach(&mut self, link: Link, now: Duration, acts: &mut Vec<Act<R>>) {
         self.lose_link(now, acts);
         self.check_numbers(&link, acts);
-        let restored = link.high_seq.is_some_and(|high| high < self.stored_seq);
+        self.restored = link.high_seq.is_some_and(|high| high < self.proven_seq);
+        self.prove(&link);
         self.last_boot = Some(link.boot_id.clone());
         let legacy = link.legacy;
         self.link = Some(link);
         self.responsive = true;
+        self.tell_away(false, acts);
 
         let open: Vec<CallId> = self
             .calls
@@ -21,7 +23,10 @@ impl<R: Reply> Lane<R> {
             .map(|(id, _)| id.clone())
             .collect();
         for call_id in open {
-            self.reconcile(&call_id, restored, now, acts);
+            if self.stopped {
+                self.stop_call(&call_id, now, acts);
+            }
+            self.reconcile(&call_id, now, acts);
         }
         if !legacy {
             for (call_id, seq) in self.memory.unresolved() {
@@ -50,24 +55,38 @@ impl<R: Reply> Lane<R> {
         }
     }
 
-    fn check_numbers(&mut self, link: &Link, acts: &mut Vec<Act<R>>) {
-        let Some(computer) = link.high_seq else {
-            return;
-        };
-        self.effects_stopped = computer > self.high_seq;
-        if self.effects_stopped {
-            let granted = self.high_seq;
-            acts.push(Act::Note(Note::JournalOlder { computer, granted }));
-        } else if computer < self.stored_seq {
-            let stored = self.stored_seq;
-            acts.push(Act::Note(Note::ComputerRestored { computer, stored }));
+    /// Tells everybody whose call is open that the computer went or came.
+    fn tell_away(&self, away: bool, acts: &mut Vec<Act<R>>) {
+        for (call_id, call) in &self.calls {
+            if let Stage::Open(_) = call.stage {
+                tell(
+                    &call.reply,
+                    call_id,
+                    call.generation,
+                    CallNews::Away(away),
+                    acts,
+                );
+            }
         }
+    }
+
+    /// What a computer says of itself is as good as a stored result, if the journal granted that much.
+    fn prove(&mut self, link: &Link) {
+        let shown = link.high_seq.filter(|high| *high <= self.high_seq);
+        self.proven_seq = self.proven_seq.max(shown.unwrap_or_default());
+    }
+
+    /// The start of the program that is connected.
+    pub(super) fn boot_id(&self) -> Option<&str> {
+        self.link.as_ref().map(|link| link.boot_id.as_str())
     }
 
     fn lose_link(&mut self, now: Duration, acts: &mut Vec<Act<R>>) {
         let Some(link) = self.link.take() else {
             return;
         };
+        self.forget_verifications();
+        self.tell_away(true, acts);
         let mut gone = Vec::new();
         for (call_id, call) in &mut self.calls {
             if let Stage::Open(open) = &mut call.stage
@@ -87,13 +106,7 @@ impl<R: Reply> Lane<R> {
     }
 
     /// Decides what becomes of an open call on a new connection.
-    fn reconcile(
-        &mut self,
-        call_id: &CallId,
-        restored: bool,
-        now: Duration,
-        acts: &mut Vec<Act<R>>,
-    ) {
+    fn reconcile(&mut self, call_id: &CallId, now: Duration, acts: &mut Vec<Act<R>>) {
         let legacy = self.is_legacy();
         let Some(call) = self.calls.get(call_id) else {
             return;
@@ -102,12 +115,12 @@ impl<R: Reply> Lane<R> {
             return;
         };
         if open.place == Place::Here {
-            self.send_call(call_id, now, acts);
+            self.first_send(call_id, now, acts);
         } else if legacy {
             let report = ended(Outcome::Unknown, ErrorCode::ConnectionLost);
             self.settle(call_id, report, now, acts);
         } else if call.effect == EffectClass::Effect {
-            if restored {
+            if self.restored && open.boot_id.as_deref() != self.boot_id() {
                 let report = ended(Outcome::Unknown, ErrorCode::Restored);
                 self.settle(call_id, report, now, acts);
             } else {
@@ -155,26 +168,33 @@ impl<R: Reply> Lane<R> {
             self.answered(call_id, report, now, acts);
             return;
         }
-        let boot_id = self.link.as_ref().map(|link| link.boot_id.clone());
+        let boot_id = self.boot_id().map(str::to_owned);
         let Some(call) = self.calls.get_mut(call_id) else {
+            self.receipt_of_unknown(call_id, &receipt, now, acts);
             return;
         };
         let Stage::Open(open) = &mut call.stage else {
             return;
         };
         let asked = matches!(open.place, Place::Asked { .. });
+        let same_start = open.boot_id == boot_id;
         match receipt {
             Receipt::Unknown if asked || open.place == Place::Sent => {
                 let report = ended(Outcome::Unknown, ErrorCode::ReceiptUnknown);
                 self.settle(call_id, report, now, acts);
             }
             Receipt::Started if asked => {
-                if open.boot_id == boot_id {
+                if same_start {
                     open.place = Place::Sent;
                 } else {
                     let report = ended(Outcome::Unknown, ErrorCode::Rebooted);
                     self.settle(call_id, report, now, acts);
                 }
+            }
+            // Its disk may be older than the call, so it cannot know that the call did not run.
+            Receipt::NotStarted if asked && !same_start => {
+                let report = ended(Outcome::Unknown, ErrorCode::Rebooted);
+                self.settle(call_id, report, now, acts);
             }
             Receipt::NotStarted if asked => {
                 open.place = Place::Here;
@@ -268,17 +288,27 @@ impl<R: Reply> Lane<R> {
                 deadline: now + timeout,
                 // It may have been sent once; the journal does not tell.
                 delivery: 1,
-                boot_id: self.last_boot.clone(),
+                boot_id: intended.boot_id.or_else(|| self.last_boot.clone()),
                 place: Place::Lost,
                 stopping: None,
             }),
         };
         self.calls.insert(call_id.clone(), call);
+        if self.stopped {
+            self.stop_call(&call_id, now, acts);
+        }
         if let Some(report) = self.memory.claim(&call_id) {
             self.settle(&call_id, report, now, acts);
-        } else if let Some(link) = &self.link {
-            let restored = link.high_seq.is_some_and(|high| high < self.stored_seq);
-            self.reconcile(&call_id, restored, now, acts);
+        } else if self.link.is_some() {
+            self.reconcile(&call_id, now, acts);
+        } else if let Some(call) = self.calls.get(&call_id) {
+            tell(
+                &call.reply,
+                &call_id,
+                call.generation,
+                CallNews::Away(true),
+                acts,
+            );
         }
     }
 }

@@ -239,7 +239,7 @@ local function command(...)
 end
 
 function lazy.turtle()
-  local turtle = { native = nil }
+  local turtle = {}
   for name, way in pairs({ forward = "forward", back = "back", up = "up", down = "down" }) do
     turtle[name] = function() return command("move", way) end
   end

@@ -42,9 +42,9 @@ pub(super) fn breaks() -> Vec<Fact> {
             Shown::With(
                 turtle,
                 r##"
+            for i = 1, 256 do os.queueEvent("x", i) end
             local co = coroutine.create(turtle.turnLeft)
             coroutine.resume(co)
-            for i = 1, 256 do os.queueEvent("x", i) end
             local from = os.clock()
             while os.clock() - from < 0.3 do end
             for i = 1, 256 do os.pullEvent("x") end
@@ -63,9 +63,9 @@ pub(super) fn breaks() -> Vec<Fact> {
             Shown::With(
                 with_chest,
                 r##"
+            for i = 1, 300 do os.queueEvent("x", i) end
             local co = coroutine.create(function() peripheral.call("top", "size") end)
             coroutine.resume(co)
-            for i = 1, 300 do os.queueEvent("x", i) end
             local from = os.clock()
             while os.clock() - from < 0.3 do end
             for i = 1, 256 do os.pullEvent("x") end

@@ -1,8 +1,8 @@
 //! A server that does on a socket what a fact needs: a program asks for it with a text message.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastwebsockets::{Frame, OpCode, Payload, Role, WebSocket};
@@ -19,7 +19,6 @@ struct Shared {
     ends: watch::Sender<HashMap<String, &'static str>>,
     requests: AtomicUsize,
     most_requests: AtomicUsize,
-    last_body: Mutex<usize>,
 }
 
 /// Serves until the test ends; returns `host:port`.
@@ -46,11 +45,9 @@ async fn connection(mut stream: TcpStream, shared: Arc<Shared>) {
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
     let field = |name: &str| {
-        let lines = head.lines().filter_map(|l| l.split_once(": "));
-        lines
-            .into_iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, v)| v.to_owned())
+        let mut lines = head.lines().filter_map(|l| l.split_once(": "));
+        let found = lines.find(|(n, _)| n.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.to_owned())
     };
     let Some(key) = field("sec-websocket-key") else {
         return http(stream, &path, &head, field("content-length"), &shared).await;
@@ -184,7 +181,6 @@ async fn http(
     shared: &Shared,
 ) {
     let mut left: usize = length.and_then(|n| n.parse().ok()).unwrap_or(0);
-    *shared.last_body.lock().unwrap() = left;
     let mut block = vec![0; 65_536];
     while left > 0 {
         match stream.read(&mut block).await {

@@ -1,0 +1,110 @@
+//! Cancelling a task for which no actor lives: it ended early, and rests before its next start or was given up.
+
+use super::messages::{CancelTask, NoSuchTask};
+use super::{Past, Supervisor};
+use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
+use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::task::TaskState;
+use actix::prelude::*;
+
+type Answer = ResponseActFuture<Supervisor, Result<bool, NoSuchTask>>;
+
+impl Supervisor {
+    /// Writes the cancellation down; the next start of the task only winds it down.
+    pub(super) fn cancel_in_journal(
+        &mut self,
+        cancel: CancelTask,
+        ctx: &mut Context<Self>,
+    ) -> Answer {
+        let task_id = cancel.task_id.clone();
+        // Nobody answers for it later, so its calls are wound down by one more start.
+        let given_up = !self.resting.contains(&task_id);
+        let (load, journal) = (self.load.clone(), self.journal().clone());
+        let clock = self.deps.clock;
+        let written = async move { write_down(load, journal, clock, cancel).await };
+        let address = ctx.address();
+        Box::pin(
+            written
+                .into_actor(self)
+                .map(move |written, supervisor, ctx| match written {
+                    Ok(Written::Ended) => Ok(false),
+                    Ok(Written::Cancelled { open_calls }) => {
+                        if given_up && open_calls {
+                            supervisor.restart(task_id, Past::default(), ctx);
+                        }
+                        Ok(true)
+                    }
+                    // It was started meanwhile, and its actor takes the cancellation.
+                    Ok(Written::Elsewhere(cancel)) => {
+                        address.do_send(cancel);
+                        Ok(true)
+                    }
+                    Err(error) => Err(error),
+                }),
+        )
+    }
+}
+
+enum Written {
+    Ended,
+    Cancelled { open_calls: bool },
+    Elsewhere(CancelTask),
+}
+
+async fn write_down(
+    load: Recipient<LoadTask>,
+    journal: Recipient<AppendEvents>,
+    clock: fn() -> i64,
+    cancel: CancelTask,
+) -> Result<Written, NoSuchTask> {
+    let task_id = cancel.task_id.clone();
+    let loaded = load
+        .send(LoadTask {
+            task_id: task_id.clone(),
+        })
+        .await;
+    let Ok(Ok(loaded)) = loaded else {
+        return Err(NoSuchTask(task_id));
+    };
+    let mut state = TaskState::new(task_id);
+    state.apply_all(&loaded.events);
+    if state.status.is_final() {
+        return Ok(Written::Ended);
+    }
+    let stored = journal.send(append(&mut state, &cancel, clock())).await;
+    match stored {
+        Ok(Ok(_)) => Ok(Written::Cancelled {
+            open_calls: state.open_intents() > 0,
+        }),
+        Ok(Err(JournalError::Sequence { .. } | JournalError::Fenced { .. })) => {
+            Ok(Written::Elsewhere(cancel))
+        }
+        _ => Ok(Written::Ended),
+    }
+}
+
+fn append(state: &mut TaskState, cancel: &CancelTask, at_ms: i64) -> AppendEvents {
+    let (generation, expected_seq) = (state.generation, state.last_seq);
+    let event = TaskEvent::TaskCancelled {
+        reason: cancel.reason.clone(),
+        by: cancel.by.clone(),
+    };
+    state.apply(&StoredEvent {
+        task_id: state.task_id.clone(),
+        seq: expected_seq + 1,
+        at_ms,
+        generation,
+        event: event.clone(),
+    });
+    AppendEvents {
+        task_id: state.task_id.clone(),
+        generation,
+        expected_seq,
+        at_ms,
+        events: vec![event],
+        blobs: Vec::new(),
+        summary: state.summary(),
+        idempotency_key: None,
+        tools: Vec::new(),
+    }
+}

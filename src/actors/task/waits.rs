@@ -1,0 +1,192 @@
+//! What the open calls of a task wait for: a computer that is away, or one that people stopped.
+
+use super::perform::not_placed;
+use super::{Task, Then};
+use crate::actors::computer::messages::CancelCall;
+use crate::domain::call::{NoRoute, NoRouteReason, Target};
+use crate::domain::decision::WaitReason;
+use crate::domain::event::TaskEvent;
+use crate::domain::ids::CallId;
+use crate::domain::task::{CallRecord, Open};
+use actix::prelude::*;
+use std::collections::HashMap;
+
+/// One entry for each call that waits, one timer for each that never left and whose computer is away.
+#[derive(Default)]
+pub(super) struct Waits {
+    reasons: HashMap<CallId, WaitReason>,
+    timers: HashMap<CallId, SpawnHandle>,
+}
+
+impl Waits {
+    pub(super) fn drain_timers(&mut self) -> impl Iterator<Item = SpawnHandle> {
+        self.reasons.clear();
+        self.timers.drain().map(|(_, timer)| timer)
+    }
+
+    /// What the task shows: the reason that people can do something about first.
+    fn shown(&self) -> Option<WaitReason> {
+        let any = |reason| {
+            self.reasons
+                .values()
+                .any(|r| *r == reason)
+                .then_some(reason)
+        };
+        any(WaitReason::Stopped).or(any(WaitReason::ComputerOffline))
+    }
+}
+
+impl Task {
+    /// The lane says how a call stands that has not left.
+    pub(super) fn is_queued(
+        &mut self,
+        call: &CallRecord,
+        offline: bool,
+        stopped: bool,
+        ctx: &mut Context<Self>,
+    ) {
+        let reason = match (stopped, offline) {
+            (true, _) => WaitReason::Stopped,
+            (false, true) => WaitReason::ComputerOffline,
+            (false, false) => return self.waits_no_more(&call.call_id, ctx),
+        };
+        // Whoever made a direct call waits for its answer and can decide better than we whether to try again.
+        if self.is_direct_call() {
+            return match reason {
+                WaitReason::Stopped => self.give_up_place(
+                    call,
+                    NoRouteReason::Stopped,
+                    "was stopped; an operator has to resume it",
+                    ctx,
+                ),
+                _ => {
+                    let lane = self.lanes.get(&call.call_id);
+                    let now_ms = (self.deps.clock)();
+                    let stands = lane.map(|lane| lane.view.whereabouts(now_ms));
+                    let stands = stands.unwrap_or_else(|| "is offline".to_owned());
+                    let why = format!("has \"{}\" but {stands}", call.tool);
+                    self.give_up_place(call, NoRouteReason::Offline, &why, ctx);
+                }
+            };
+        }
+        if reason == WaitReason::ComputerOffline {
+            self.watch_offline(&call.call_id, ctx);
+        } else {
+            self.stop_offline_timer(&call.call_id, ctx);
+        }
+        self.waits.reasons.insert(call.call_id.clone(), reason);
+        self.show_waits(ctx);
+    }
+
+    /// A call that was sent: its computer went away, or is back. Its own deadline goes on.
+    pub(super) fn is_away(&mut self, call_id: &CallId, away: bool, ctx: &mut Context<Self>) {
+        if away {
+            let reason = WaitReason::ComputerOffline;
+            self.waits.reasons.insert(call_id.clone(), reason);
+            self.show_waits(ctx);
+        } else {
+            self.waits_no_more(call_id, ctx);
+        }
+    }
+
+    pub(super) fn waits_no_more(&mut self, call_id: &CallId, ctx: &mut Context<Self>) {
+        self.forget_wait(call_id, ctx);
+        self.show_waits(ctx);
+    }
+
+    pub(super) fn forget_wait(&mut self, call_id: &CallId, ctx: &mut Context<Self>) {
+        self.stop_offline_timer(call_id, ctx);
+        self.waits.reasons.remove(call_id);
+    }
+
+    fn stop_offline_timer(&mut self, call_id: &CallId, ctx: &mut Context<Self>) {
+        if let Some(timer) = self.waits.timers.remove(call_id) {
+            ctx.cancel_future(timer);
+        }
+    }
+
+    /// Journals what the task waits for, if that changed.
+    pub(super) fn show_waits(&mut self, ctx: &mut Context<Self>) {
+        let events = self.wait_events();
+        if !events.is_empty() {
+            let then: Then = Box::new(|_, _| {});
+            self.append(ctx, events, Vec::new(), then);
+        }
+    }
+
+    /// News of one call ends what the task shows; this says again what its others wait for.
+    pub(super) fn waits_on(&self) -> Option<TaskEvent> {
+        let reason = self.waits.shown()?;
+        Some(TaskEvent::WaitStarted { reason })
+    }
+
+    /// What has to be journalled so that the task shows what its calls wait for.
+    fn wait_events(&self) -> Vec<TaskEvent> {
+        let (now, shown) = (self.state.wait, self.waits.shown());
+        let ours = matches!(
+            now,
+            None | Some(WaitReason::ComputerOffline | WaitReason::Stopped)
+        );
+        if !matches!(self.state.open, Open::Calls { .. }) || !ours || now == shown {
+            return Vec::new();
+        }
+        let ended = now.map(|reason| TaskEvent::WaitEnded { reason });
+        let started = shown.map(|reason| TaskEvent::WaitStarted { reason });
+        ended.into_iter().chain(started).collect()
+    }
+
+    /// Gives up on a computer that does not come back in the configured time, which begins anew when the server is
+    /// started again.
+    fn watch_offline(&mut self, call_id: &CallId, ctx: &mut Context<Self>) {
+        if self.waits.timers.contains_key(call_id) {
+            return;
+        }
+        let timeout = self.deps.settings.calls.offline_timeout;
+        let id = call_id.clone();
+        let timer = ctx.run_later(timeout, move |task, ctx| {
+            task.waits.timers.remove(&id);
+            let call = task.state.call(&id);
+            let waits = call.filter(|c| c.is_open() && c.intended.is_none());
+            if let Some(call) = waits.cloned() {
+                let why = format!("did not come back in {} s", timeout.as_secs());
+                task.give_up_place(&call, NoRouteReason::Offline, &why, ctx);
+            }
+        });
+        self.waits.timers.insert(call_id.clone(), timer);
+    }
+
+    fn is_direct_call(&self) -> bool {
+        let created = self.state.created.as_ref();
+        created.is_some_and(|created| created.call.is_some())
+    }
+
+    /// Takes a call that never left out of its lane.
+    fn give_up_place(
+        &mut self,
+        call: &CallRecord,
+        reason: NoRouteReason,
+        why: &str,
+        ctx: &mut Context<Self>,
+    ) {
+        self.forget_wait(&call.call_id, ctx);
+        let message = format!("{} {why}", self.place_of(call));
+        if let Some(lane) = self.lanes.remove(&call.call_id) {
+            let call_id = call.call_id.clone();
+            lane.cancel.do_send(CancelCall { call_id });
+        }
+        let mut events = vec![not_placed(call, NoRoute { reason, message })];
+        events.extend(self.waits_on());
+        self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+    }
+
+    fn place_of(&self, call: &CallRecord) -> String {
+        match &call.target {
+            Target::Computer(id) => id.to_string(),
+            Target::Group(name) => format!("a computer of the group {name}"),
+            Target::Any => {
+                let home = self.state.home();
+                home.map_or("the computer".to_owned(), |id| id.to_string())
+            }
+        }
+    }
+}

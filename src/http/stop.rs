@@ -1,0 +1,56 @@
+//! `/api/v1/stop` and `/api/v1/resume`
+
+use super::extract::Json;
+use super::{Api, LOCAL_OWNER, Problem, ask};
+use crate::actors::registry::messages::{OperatorResumes, StopCalls, StopError, StopReport};
+use crate::domain::ids::ClientId;
+use crate::wire::codes::ErrorCode;
+use actix_web::web;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scope {
+    /// None = the whole fleet.
+    #[serde(default)]
+    client_id: Option<ClientId>,
+}
+
+pub(super) async fn stop(
+    api: web::ThinData<Api>,
+    Json(scope): Json<Scope>,
+) -> Result<web::Json<Value>, Problem> {
+    let message = StopCalls {
+        client_id: scope.client_id,
+        by: LOCAL_OWNER.to_owned(),
+    };
+    answer(ask(&api.stop_calls, message).await?)
+}
+
+pub(super) async fn resume(
+    api: web::ThinData<Api>,
+    Json(scope): Json<Scope>,
+) -> Result<web::Json<Value>, Problem> {
+    let message = OperatorResumes {
+        client_id: scope.client_id,
+        by: LOCAL_OWNER.to_owned(),
+    };
+    answer(ask(&api.operator_resumes, message).await?)
+}
+
+fn answer(done: Result<StopReport, StopError>) -> Result<web::Json<Value>, Problem> {
+    match done {
+        Ok(report) => Ok(web::Json(json!({
+            "computers": report.computers,
+            "cancelled_calls": report.cancelled_calls,
+        }))),
+        Err(error @ StopError::UnknownComputer(_)) => {
+            Err(Problem::new(ErrorCode::UnknownComputer, error.to_string()))
+        }
+        Err(error @ StopError::NotStored(_)) => Err(Problem::new(
+            ErrorCode::JournalUnavailable,
+            error.to_string(),
+        )),
+    }
+}
