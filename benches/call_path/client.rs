@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
@@ -21,6 +22,8 @@ const RESULT: &str = r#"{"success":true,"output":"harvested 3 rows of wheat, rep
 const AT_ONCE: usize = 256;
 /// Un-acked messages that are acknowledged without waiting for a result.
 const ACK_AT: u64 = 4;
+/// How long a lone message may wait for its acknowledgement, as in the library.
+const ACK_WITHIN: Duration = Duration::from_millis(200);
 
 thread_local! {
     static READ: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
@@ -134,7 +137,14 @@ pub async fn open(address: SocketAddr, hello: &str) -> (TcpStream, String) {
 async fn serve(stream: TcpStream) {
     let mut computer = Computer::default();
     loop {
-        if stream.readable().await.is_err() {
+        if computer.received > computer.acked {
+            if tokio::time::timeout(ACK_WITHIN, stream.readable())
+                .await
+                .is_err()
+            {
+                computer.acknowledge();
+            }
+        } else if stream.readable().await.is_err() {
             return;
         }
         let read = READ.with_borrow_mut(|buffer| match stream.try_read(buffer) {
@@ -183,6 +193,10 @@ impl Computer {
 
     fn message(&mut self, json: &str) {
         if let Some(n) = json.rfind("\"n\":").and_then(|at| number(&json[at + 4..])) {
+            if n <= self.received {
+                // The server did not see the acknowledgement and says it again.
+                return self.acknowledge();
+            }
             assert_eq!(n, self.received + 1, "messages come in order: {json}");
             self.received = n;
         }
@@ -204,10 +218,14 @@ impl Computer {
             put_frame(&mut self.out, pong.as_bytes());
         }
         if self.received - self.acked >= ACK_AT {
-            self.acked = self.received;
-            let ack = format!("{{\"type\":\"ack\",\"n\":{}}}", self.acked);
-            put_frame(&mut self.out, ack.as_bytes());
+            self.acknowledge();
         }
+    }
+
+    fn acknowledge(&mut self) {
+        self.acked = self.received;
+        let ack = format!("{{\"type\":\"ack\",\"n\":{}}}", self.acked);
+        put_frame(&mut self.out, ack.as_bytes());
     }
 
     async fn flush(&mut self, stream: &TcpStream) -> std::io::Result<()> {

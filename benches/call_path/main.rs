@@ -28,6 +28,12 @@ fn main() {
     } else {
         rounds::Scale::full()
     };
+    let load = args.iter().position(|arg| arg == "--load");
+    let load = load.and_then(|at| args.get(at + 1));
+    let scale = match load {
+        Some(load) => scale.only(load).expect("a load, such as 1000:64"),
+        None => scale,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

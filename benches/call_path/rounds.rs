@@ -28,6 +28,13 @@ impl Scale {
         }
     }
 
+    /// Only one load, named as `connections:in_flight`: to look closer.
+    pub fn only(mut self, load: &str) -> Option<Self> {
+        let (connections, in_flight) = load.split_once(':')?;
+        self.loads = vec![(connections.parse().ok()?, in_flight.parse().ok()?)];
+        Some(self)
+    }
+
     /// Whether everything works, within seconds; the figures mean little.
     pub fn quick() -> Self {
         Scale {
