@@ -1,6 +1,6 @@
 --- SHA-256 (FIPS 180-4) in plain Lua.
 --
--- Nothing here waits. Half a megabyte takes about a second on an idle machine; more is better not hashed in one go.
+-- Nothing here waits. 100 KB take the best part of a second on the mod's own Lua machine.
 --
 -- @module[kind=internal] ccfleet.sha256
 
