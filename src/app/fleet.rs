@@ -7,6 +7,7 @@ use crate::actors::connection::asks::TasksOf;
 use crate::actors::connection::{
     ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
 };
+use crate::actors::counts::FleetCounts;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::JournalError;
 use crate::actors::registry::messages::{CloseConnections, SetListener};
@@ -42,6 +43,7 @@ impl Fleet {
         let stops = leaves.reader.stops().await.map_err(AppError::Computers)?;
         let router = Router::default();
         let late = LateDesk::default();
+        let counts = Arc::<FleetCounts>::default();
         let links = RegistryLinks {
             save: Some(leaves.journal.clone().recipient()),
             undelivered: Some(leaves.journal.clone().recipient()),
@@ -50,11 +52,13 @@ impl Fleet {
             stops: Stops::read(stops.as_deref()),
             epoch: leaves.reader.epoch().clone(),
             late: Arc::clone(&late),
+            counts: Arc::clone(&counts),
         };
         let limits = lane_limits(&leaves.settings);
         let registry = Registry::new(router.clone(), known, limits, links, Vec::new()).start();
         let desk = Arc::default();
         let gate = WsGate::new(ConnectionDeps {
+            counts,
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
             list_tasks: Some(list_tasks(&leaves.reader)),

@@ -17,5 +17,6 @@ pub mod profile;
 pub mod schema;
 pub mod shared;
 pub mod task;
+pub mod task_summary;
 pub mod tool;
 pub mod toolbox;

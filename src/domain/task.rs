@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+pub use super::task_summary::{TaskSummary, Usage};
+
 /// Where a task stands (wire contract, statuses).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -268,62 +270,6 @@ pub struct Note {
     pub message: String,
 }
 
-/// What a task used up (wire contract, `usage`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Usage {
-    pub steps: u32,
-    pub calls: u32,
-    pub model_calls: u32,
-    pub executor_model_calls: u32,
-    pub questions: u32,
-    pub tokens_in: u64,
-    pub tokens_out: u64,
-    pub tokens_cached: u64,
-}
-
-/// A task as lists show it (wire contract, `task`). Times are milliseconds since the Unix epoch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskSummary {
-    pub task_id: TaskId,
-    pub kind: String,
-    pub status: TaskStatus,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait_reason: Option<WaitReason>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<ClientId>,
-    pub owner: String,
-    pub prompt: String,
-    pub strategy: String,
-    pub step: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<f64>,
-    /// What the task is doing, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<TaskResult>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub details: Value,
-    #[serde(default)]
-    pub metadata: Value,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_commands: Option<Vec<String>>,
-    pub usage: Usage,
-    /// Calls that may have left and have no outcome yet; an ended task may have some for a moment.
-    #[serde(default)]
-    pub open_calls: usize,
-    /// It has ended, and so has every call of it.
-    #[serde(default)]
-    pub sealed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<TaskId>,
-    pub created_at_ms: i64,
-    pub updated_at_ms: i64,
-}
-
 impl TaskState {
     /// A task of which nothing is known yet.
     pub fn new(task_id: TaskId) -> Self {
@@ -406,63 +352,5 @@ impl TaskState {
 
     pub fn call(&self, call_id: &CallId) -> Option<&CallRecord> {
         self.calls().rev().find(|call| &call.call_id == call_id)
-    }
-
-    /// What the task is doing, for people.
-    pub fn message(&self) -> Option<String> {
-        if let Some(result) = &self.result {
-            return Some(result.message.clone());
-        }
-        if let Some(error) = &self.error {
-            return Some(error.error.clone());
-        }
-        let step = self.steps.last()?;
-        if let Some(blocked) = &step.blocked {
-            return Some(format!(
-                "sent back ({}): {}",
-                blocked.guard.as_str(),
-                blocked.evidence
-            ));
-        }
-        let request = step
-            .calls
-            .last()
-            .map(|call| &call.request)
-            .or(step.request.as_ref());
-        request.map(|request| request.explanation().to_owned())
-    }
-
-    /// The short form. Before the task was created it is empty but for its id.
-    pub fn summary(&self) -> TaskSummary {
-        let created = self.created.as_ref();
-        let text = |of: fn(&TaskCreated) -> &String| created.map(of).cloned().unwrap_or_default();
-        TaskSummary {
-            task_id: self.task_id.clone(),
-            kind: text(|c| &c.kind_label),
-            status: self.status,
-            wait_reason: self.wait,
-            client_id: created.and_then(|c| c.client_id.clone()),
-            owner: text(|c| &c.owner),
-            prompt: text(|c| &c.prompt),
-            strategy: text(|c| &c.strategy),
-            step: self.usage.steps,
-            progress: None,
-            message: self.message(),
-            result: self.result.clone(),
-            error: self.error.as_ref().map(|e| e.error.clone()),
-            details: self
-                .error
-                .as_ref()
-                .map(|e| e.details.clone())
-                .unwrap_or_default(),
-            metadata: created.map(|c| c.metadata.clone()).unwrap_or_default(),
-            allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
-            usage: self.usage,
-            open_calls: self.open_intents(),
-            sealed: self.is_sealed(),
-            parent: created.and_then(|c| c.parent.clone()),
-            created_at_ms: self.created_at_ms,
-            updated_at_ms: self.updated_at_ms,
-        }
     }
 }

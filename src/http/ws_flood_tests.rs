@@ -80,6 +80,7 @@ async fn answers_to_calls_of_others_are_dropped_and_many_of_them_do_no_harm() {
     }
     client.say(result_of(&call)).await;
     assert_eq!(settled(&mut facts).await.outcome, Outcome::Done);
+    assert_eq!(bench.counts.strays.get(), 1000);
     // Nobody is told off: a result may be late or repeated without anybody's fault.
     client.say(json!({"type": "ping", "nonce": 5})).await;
     assert_eq!(client.expect("pong").await["nonce"], 5);

@@ -182,6 +182,7 @@ async fn bench_of(
     change(&mut settings);
     let router = Router::default();
     let links = RegistryLinks::default();
+    let counts = links.counts.clone();
     let registry = Registry::new(
         router.clone(),
         known,
@@ -217,6 +218,7 @@ async fn bench_of(
     };
     let deps = ConnectionDeps {
         tasks,
+        counts: counts.clone(),
         find_task: Some(Arc::new(owner)),
         list_tasks: Some(Arc::new(lister)),
         stops: Some(StopDesk {
@@ -229,7 +231,6 @@ async fn bench_of(
             registry.clone().recipient(),
         )
     };
-    let counts = deps.counts.clone();
     let gate = WsGate::new(deps);
     let listener = super::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.local_addr().unwrap();

@@ -70,6 +70,7 @@ async fn bench() -> Bench {
         tools_changed,
         notice_delivered: None,
         late: Arc::new(desk.into()),
+        counts: Arc::default(),
     };
     let computer = Computer::new(cell.clone(), 0, None, LaneLimits::default(), links).start();
     let (to_client, out) = ear();

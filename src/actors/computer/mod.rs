@@ -12,6 +12,7 @@ mod notices;
 pub mod view;
 
 use crate::actors::connection::messages::{ConnectionLink, ToClient};
+use crate::actors::counts::FleetCounts;
 use crate::actors::journal::messages::NoticeDelivered;
 use crate::actors::registry::index::ToolIndex;
 use crate::actors::registry::messages::{Registration, ToolsChanged};
@@ -47,6 +48,7 @@ pub struct ComputerLinks {
     pub tools_changed: Recipient<ToolsChanged>,
     pub notice_delivered: Option<Recipient<NoticeDelivered>>,
     pub late: LateDesk,
+    pub counts: Arc<FleetCounts>,
 }
 
 /// The actor.
@@ -58,7 +60,6 @@ pub struct Computer {
     links: ComputerLinks,
     started: Instant,
     timer: Option<(Duration, SpawnHandle)>,
-    strays: u64,
     late: LateQueue,
 }
 
@@ -83,7 +84,6 @@ impl Computer {
             links,
             started: Instant::now(),
             timer: None,
-            strays: 0,
             late: LateQueue::default(),
         }
     }
@@ -128,9 +128,8 @@ impl Computer {
         let computer = self.cell.client_id();
         match note {
             Note::Stray(call_id) => {
-                self.strays += 1;
-                let strays = self.strays;
-                tracing::debug!(%computer, call = %call_id, strays, "an answer to no open call is dropped");
+                self.links.counts.strays.one();
+                tracing::debug!(%computer, call = %call_id, "an answer to no open call is dropped");
             }
             other => tracing::warn!(%computer, note = ?other, "the lane noticed something"),
         }

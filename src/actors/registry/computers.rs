@@ -25,6 +25,7 @@ impl Registry {
             tools_changed: ctx.address().recipient(),
             notice_delivered: self.links.delivered.clone(),
             late: self.links.late.clone(),
+            counts: self.links.counts.clone(),
         };
         let limits = self.limits;
         let view = cell.clone();

@@ -17,6 +17,7 @@ use crate::actors::computer::link::{Attach, ComputerPort, Detach};
 use crate::actors::computer::view::ComputerCell;
 use crate::actors::computer::{Computer, LateDesk};
 use crate::actors::connection::messages::{CloseConnection, ConnectionLink, Probe};
+use crate::actors::counts::FleetCounts;
 use crate::actors::journal::messages::{
     KeepSystem, NoticeDelivered, SaveComputer, UndeliveredNotices,
 };
@@ -46,6 +47,7 @@ pub struct RegistryLinks {
     pub undelivered: Option<Recipient<UndeliveredNotices>>,
     pub delivered: Option<Recipient<NoticeDelivered>>,
     pub late: LateDesk,
+    pub counts: Arc<FleetCounts>,
     pub system: Option<Recipient<KeepSystem>>,
     /// As the journal kept them.
     pub stops: Stops,

@@ -1,9 +1,9 @@
 //! Reads a planner's answer: one directive, or why there is none. Never guesses, never panics.
 
 use super::block::{self, Field};
+use crate::domain::call::Address;
 use crate::domain::directive::{Action, Directive, Reading, ThenItem};
 use crate::domain::ids::ClientId;
-use crate::domain::tool::is_tool_name;
 use serde_json::Value;
 
 /// The six directives that a planner may give.
@@ -317,9 +317,9 @@ impl Block<'_> {
             "NAME"
         };
         let name = self.needed(key).map(|name| unquote(&name).to_owned());
-        if let Some(name) = name.as_deref().filter(|name| !is_tool_name(name)) {
-            self.problems
-                .push(format!("NAME \"{name}\" is no tool name"));
+        // It may name a computer or a group, too.
+        if let Some(Err(problem)) = name.as_deref().map(Address::parse) {
+            self.problems.push(format!("NAME: {problem}"));
         }
         let args = match self.text("ARGS") {
             None => Some(Value::Object(Default::default())),
@@ -487,6 +487,7 @@ mod tests {
             ("DIRECTIVE: SHELL", "COMMAND is missing"),
             ("DIRECTIVE: TOOL\nNAME: dig\nARGS: [1]", "no JSON object"),
             ("DIRECTIVE: TOOL\nNAME: a b", "no tool name"),
+            ("DIRECTIVE: TOOL\nNAME: group:/dig", "names a group as"),
             ("DIRECTIVE: DONE", "SUMMARY is missing"),
             ("DIRECTIVE: FLY", "is no directive"),
             ("I think we are done.", "no line begins with"),
