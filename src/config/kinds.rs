@@ -158,6 +158,8 @@ fn resolve(
         },
         guards: settings.guards,
         memory: settings.memory.rules,
+        tools: Default::default(),
+        templates: Vec::new(),
     })
 }
 

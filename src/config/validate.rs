@@ -160,6 +160,9 @@ impl Check<'_> {
                 verbatim_results: verbatim as usize,
                 cut_to: memory.cut_to as usize,
                 result_bytes: memory.result_bytes as usize,
+                summarizer: Default::default(),
+                diff_bytes: 4096,
+                drift: Default::default(),
             },
             step_log_bytes: memory.step_log_bytes as usize,
         })

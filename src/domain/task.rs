@@ -5,6 +5,7 @@ use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role};
 use super::decision::{Contract, Guard, Question, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
 use super::event::{CallIntended, TaskCreated};
+use super::files::FileBook;
 use super::ids::{CallId, ClientId, Generation, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -88,7 +89,9 @@ pub struct TaskState {
     pub failures_waited_out: u32,
     /// The planner's prompts stay below this many bytes, since a longer one did not fit.
     pub prompt_ceiling: Option<usize>,
-    pub files: BTreeMap<String, FileRecord>,
+    pub files: FileBook,
+    /// The first file that somebody else changed under the task, in words.
+    pub drift: Option<String>,
     pub tests: Vec<TestRun>,
     /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
     pub tests_before_change: usize,
@@ -242,17 +245,6 @@ pub struct UserAnswer {
     pub authenticated: bool,
 }
 
-/// A file that the task wrote or read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileRecord {
-    /// Of the content as last seen.
-    pub hash: String,
-    pub bytes: usize,
-    /// The step that saw it.
-    pub step: u32,
-    pub written: bool,
-}
-
 /// A program that the task ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestRun {
@@ -293,7 +285,8 @@ impl TaskState {
             last_failure: None,
             failures_waited_out: 0,
             prompt_ceiling: None,
-            files: BTreeMap::new(),
+            files: FileBook::new(),
+            drift: None,
             tests: Vec::new(),
             tests_before_change: 0,
             notes: Vec::new(),

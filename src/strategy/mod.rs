@@ -7,8 +7,11 @@ pub mod coerce;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
+pub mod memory;
 pub mod render;
+pub mod shown_tools;
 pub mod step_log;
+pub mod templates;
 pub mod text;
 pub mod validate;
 

@@ -8,7 +8,9 @@ use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, RoleLimits, Wa
 use crate::domain::directive::{Action, Directive, TaskResult, ThenItem};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
-use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules, Profile};
+use crate::domain::profile::{
+    Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Profile, Summarizer, ToolRules,
+};
 use crate::domain::task::{Open, TaskState, TaskStatus};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::toolbox::Toolbox;
@@ -20,6 +22,15 @@ use std::sync::LazyLock;
 
 static PROMPTS: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive/"));
+
+pub(crate) const MEMORY: MemoryRules = MemoryRules {
+    verbatim_results: 10,
+    cut_to: 5,
+    result_bytes: 2000,
+    summarizer: Summarizer::Rules,
+    diff_bytes: 4096,
+    drift: DriftRule::Tell,
+};
 
 pub(crate) fn profile(mode: ExecutorMode) -> Profile {
     Profile {
@@ -44,11 +55,9 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             bounces: 3,
             repair_attempts: 1,
         },
-        memory: MemoryRules {
-            verbatim_results: 10,
-            cut_to: 5,
-            result_bytes: 2000,
-        },
+        memory: MEMORY,
+        tools: ToolRules::default(),
+        templates: vec![],
         prompts: PROMPTS.clone(),
     }
 }

@@ -4,7 +4,7 @@
 mod decided;
 mod effects;
 
-pub use effects::run_label;
+pub use effects::{DRIFT, run_label};
 
 use super::call::{CallReport, Outcome};
 use super::chat::{ChatAnswer, Role};
@@ -13,10 +13,9 @@ use super::directive::{Action, Reading, StrictRequest, ThenItem};
 use super::event::{CallIntended, StoredEvent, TaskEvent};
 use super::ids::CallId;
 use super::task::{
-    Answered, CallEnd, CallRecord, FileRecord, Note, Open, Step, TaskError, TaskState, TaskStatus,
-    TestRun, UserAnswer,
+    Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
 };
-use effects::{Effects, effects_of};
+use effects::effects_of;
 use serde_json::Value;
 
 impl TaskState {
@@ -252,8 +251,9 @@ impl TaskState {
         match &call.end {
             CallEnd::Open => {
                 let effects = effects_of(call, report);
+                let called = call.clone();
                 self.end_call(call_id, CallEnd::Finished(report.clone()));
-                self.record_effects(effects);
+                self.record_effects(&called, effects);
             }
             CallEnd::Finished(former)
                 if former.outcome == Outcome::Unknown
@@ -266,8 +266,9 @@ impl TaskState {
                 );
                 let effects = effects_of(call, report);
                 call.end = CallEnd::Finished(report.clone());
+                let called = call.clone();
                 self.note("late_outcome", told);
-                self.record_effects(effects);
+                self.record_effects(&called, effects);
             }
             CallEnd::Finished(_) | CallEnd::NotPlaced(_) => {}
         }
@@ -289,26 +290,6 @@ impl TaskState {
             step.closed = failed || step.next_then().is_none();
             self.open = Open::Nothing;
             self.bounces = 0;
-        }
-    }
-
-    fn record_effects(&mut self, effects: Effects) {
-        let step = self.usage.steps;
-        for (path, record) in effects.files {
-            self.files.insert(path, FileRecord { step, ..record });
-        }
-        for path in effects.gone {
-            self.files.remove(&path);
-        }
-        if effects.changed {
-            self.tests_before_change = self.tests.len();
-        }
-        if let Some((what, success)) = effects.test {
-            self.tests.push(TestRun {
-                what,
-                success,
-                step,
-            });
         }
     }
 

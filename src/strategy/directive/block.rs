@@ -26,7 +26,7 @@ pub struct Fenced {
 }
 
 /// The names that begin a field at the start of a line.
-pub const FIELD_NAMES: [&str; 17] = [
+pub const FIELD_NAMES: [&str; 18] = [
     "DIRECTIVE",
     "QUESTION",
     "WHY",
@@ -44,6 +44,7 @@ pub const FIELD_NAMES: [&str; 17] = [
     "ON",
     "REASON",
     "TOOL",
+    "PLAN",
 ];
 
 /// The answer without a thinking part before the directive. Models think in `<think>` tags; some servers
