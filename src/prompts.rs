@@ -1,5 +1,6 @@
 //! Prompts are files: front matter in TOML between `+++` lines, then a template. They are embedded, may be
-//! overridden by the user file by file, and are all rendered strictly (an unknown variable is an error).
+//! overridden by the user file by file, and are all rendered strictly (an unknown variable is an error). A prompt takes
+//! in a part that several share with `{% include "shared/name" %}`; what a task pins is the whole text.
 
 use minijinja::{Environment, UndefinedBehavior};
 use rust_embed::RustEmbed;
@@ -28,6 +29,10 @@ pub enum PromptError {
         id: String,
         nearest: String,
     },
+    #[error(
+        "prompt {id}: it includes \"{part}\", but there is no such part that includes nothing itself"
+    )]
+    NoPart { id: String, part: String },
     #[error("prompt {id}: it must state \"{rule}\"")]
     RuleMissing { id: String, rule: String },
     #[error("prompt folder {folder}: {reason}")]
@@ -40,7 +45,6 @@ pub enum PromptError {
 #[serde(deny_unknown_fields)]
 struct FrontMatter {
     id: String,
-    #[allow(dead_code, reason = "documents the file for its reader")]
     role: String,
     description: String,
     variables: Vec<String>,
@@ -52,6 +56,8 @@ struct FrontMatter {
 #[derive(Debug, Clone)]
 pub struct Prompt {
     pub id: String,
+    /// `planner`, `executor`, or `part` of one that is included.
+    pub role: String,
     pub description: String,
     pub variables: Vec<String>,
     pub must_state: Vec<String>,
@@ -67,6 +73,10 @@ pub struct PromptLibrary {
 impl PromptLibrary {
     /// The prompts that come with the program.
     pub fn embedded() -> Result<Self, PromptError> {
+        Self::embedded_files()?.completed()
+    }
+
+    fn embedded_files() -> Result<Self, PromptError> {
         let mut library = PromptLibrary::default();
         for file in Embedded::iter() {
             // Scenarios of scripted models lie beside the prompts.
@@ -77,7 +87,6 @@ impl PromptLibrary {
                 continue;
             };
             let prompt = parse(&file, &String::from_utf8_lossy(&content.data))?;
-            check(&prompt)?;
             library.prompts.insert(prompt.id.clone(), prompt);
         }
         Ok(library)
@@ -88,9 +97,24 @@ impl PromptLibrary {
         folder.map_or_else(Self::embedded, Self::with_overrides)
     }
 
+    /// Takes the parts in and checks the whole: an override of a part counts for all prompts that include it.
+    fn completed(mut self) -> Result<Self, PromptError> {
+        let parts: BTreeMap<String, String> = self
+            .prompts
+            .values()
+            .filter(|prompt| !prompt.body.contains(INCLUDE))
+            .map(|prompt| (prompt.id.clone(), prompt.body.trim_end().to_owned()))
+            .collect();
+        for prompt in self.prompts.values_mut() {
+            prompt.body = with_parts(&prompt.id, &prompt.body, &parts)?;
+            check(prompt)?;
+        }
+        Ok(self)
+    }
+
     /// The embedded prompts, with those in `folder` (any `*.md` below it) in place of those with the same id.
     fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
-        let mut library = Self::embedded()?;
+        let mut library = Self::embedded_files()?;
         for (file, text) in read_folder(folder)? {
             let mut prompt = parse(&file, &text)?;
             let Some(own) = library.prompts.get(&prompt.id) else {
@@ -104,24 +128,23 @@ impl PromptLibrary {
             // What a prompt must state and may use is decided by the program, not by the override.
             prompt.variables = own.variables.clone();
             prompt.must_state = own.must_state.clone();
-            check(&prompt)?;
             library.prompts.insert(prompt.id.clone(), prompt);
         }
-        Ok(library)
+        library.completed()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Prompt> {
         self.prompts.values()
     }
 
-    /// The templates whose id begins with `prefix`, to be pinned by a task.
-    pub fn texts(&self, prefix: &str) -> BTreeMap<String, String> {
+    /// The templates of a strategy and those that all strategies share, to be pinned by a task.
+    pub fn texts(&self, strategy: &str) -> BTreeMap<String, String> {
         let of = |prompt: &Prompt| (prompt.id.clone(), prompt.body.clone());
-        self.prompts
-            .values()
-            .filter(|p| p.id.starts_with(prefix))
-            .map(of)
-            .collect()
+        let belongs = |prompt: &&Prompt| {
+            let folder = prompt.id.split('/').next();
+            folder == Some(strategy) || folder == Some("shared")
+        };
+        self.prompts.values().filter(belongs).map(of).collect()
     }
 }
 
@@ -170,12 +193,37 @@ fn parse(file: &str, text: &str) -> Result<Prompt, PromptError> {
     })?;
     let prompt = Prompt {
         id: front.id,
+        role: front.role,
         description: front.description,
         variables: front.variables,
         must_state: front.must_state,
         body: body.trim_end().to_owned() + "\n",
     };
     Ok(prompt)
+}
+
+const INCLUDE: &str = "{% include \"";
+
+/// `body` with each `{% include "id" %}` replaced by that part.
+fn with_parts(
+    id: &str,
+    body: &str,
+    parts: &BTreeMap<String, String>,
+) -> Result<String, PromptError> {
+    let mut whole = String::new();
+    let mut rest = body;
+    while let Some((before, after)) = rest.split_once(INCLUDE) {
+        let (part, after) = after.split_once("\" %}").unwrap_or((after, ""));
+        let text = parts.get(part).ok_or_else(|| PromptError::NoPart {
+            id: id.to_owned(),
+            part: part.to_owned(),
+        })?;
+        whole.push_str(before);
+        whole.push_str(text);
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
 }
 
 /// A prompt must parse, use only variables that it gets, and state what it must.
@@ -261,7 +309,7 @@ mod tests {
         )
         .unwrap();
         let library = PromptLibrary::with_overrides(folder.path()).unwrap();
-        let texts = library.texts("directive/");
+        let texts = library.texts("directive");
         let text = render(&texts, "directive/tail", serde_json::json!({"step": 3})).unwrap();
         assert_eq!(text, "Step 3. Write exactly one directive!");
 

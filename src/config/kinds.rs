@@ -139,7 +139,7 @@ fn resolve(
     let common = settings.budgets;
     let own = kind.budgets;
     Ok(Profile {
-        prompts: prompts.texts(&format!("{}/", kind.strategy)),
+        prompts: prompts.texts(&kind.strategy),
         strategy_version,
         kind: kind.kind,
         description: kind.description,

@@ -8,6 +8,7 @@ use super::event::{CallIntended, TaskCreated};
 use super::files::FileBook;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
 use super::read::Read;
+use super::tokens::TokenRatio;
 use super::track::Track;
 use super::work::{Compaction, Work};
 use serde::{Deserialize, Serialize};
@@ -153,6 +154,8 @@ pub struct Conversation {
     pub prompt: Vec<Message>,
     /// The native tools of the last consult.
     pub tools: Vec<ToolDef>,
+    /// What the server's counts say of this model.
+    pub ratio: TokenRatio,
     pub answers: Vec<String>,
 }
 
@@ -174,8 +177,22 @@ pub struct Step {
     pub calls: Vec<CallRecord>,
     pub question: Option<QuestionRecord>,
     pub blocked: Option<Blocked>,
+    /// The step only asks for the facts of the steps up to this one.
+    pub summary_upto: Option<u32>,
+    /// A piece of a former result that the planner asked for again.
+    pub recalled: Option<Recalled>,
     /// Nothing more will come of this step.
     pub closed: bool,
+}
+
+/// Which piece of a former result is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recalled {
+    pub step: u32,
+    /// Which call of that step, from 1.
+    pub call: u32,
+    /// In bytes, from the beginning of the result's text.
+    pub offset: usize,
 }
 
 /// A model answer and the decision that asked for it.

@@ -46,6 +46,9 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
         return Some(Move::main(decision));
     }
+    if let Some(decision) = memory::drift_ends(state, profile) {
+        return Some(Move::main(decision));
+    }
     let on_main = |decide: fn(&TaskState, &Profile, &Inputs) -> Option<Decision>| {
         let free = state.is_idle();
         free.then(|| decide(state, profile, inputs))?
@@ -74,6 +77,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::Turn => TaskEvent::AnswerRead {
             consult,
             read: Read::Turn(turn_reader::read(answer)),
+        },
+        Contract::Summary { .. } => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Summary {
+                facts: memory::facts::read(&answer.content).unwrap_or_default(),
+            },
         },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {

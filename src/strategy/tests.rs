@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static PROMPTS: LazyLock<BTreeMap<String, String>> =
-    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive/"));
+    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive"));
 
 pub(crate) const MEMORY: MemoryRules = MemoryRules {
     verbatim_results: 10,
@@ -38,7 +38,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         kind: "code_job".into(),
         description: String::new(),
         strategy: "directive".into(),
-        strategy_version: 1,
+        strategy_version: crate::strategy::directive::VERSION,
         executor_mode: mode,
         allowed_tools: vec!["*".into()],
         demand_proof: true,
@@ -255,6 +255,11 @@ impl Bench {
 
     /// Answers the open consult.
     pub fn answer(&mut self, text: &str) {
+        self.answer_counted(text, 10);
+    }
+
+    /// The same; the server counts so many tokens in the prompt.
+    pub fn answer_counted(&mut self, text: &str, tokens_in: u64) {
         let Open::Consult {
             seq,
             role,
@@ -264,7 +269,8 @@ impl Bench {
         else {
             panic!("no consult is open: {:?}", self.state.open)
         };
-        let answer = answer(text);
+        let mut answer = answer(text);
+        answer.usage.tokens_in = Some(tokens_in);
         let read = read_answer(seq, contract, &answer);
         self.push(TaskEvent::ModelAnswered {
             consult: seq,
@@ -305,11 +311,11 @@ impl Bench {
     }
 }
 
-fn directive(action: Action) -> String {
+pub(crate) fn directive(action: Action) -> String {
     printer::print(&Directive { action, on: None })
 }
 
-fn run(path: &str) -> String {
+pub(crate) fn run(path: &str) -> String {
     directive(Action::Run {
         path: path.into(),
         args: vec![],
@@ -888,7 +894,7 @@ fn what_the_models_see() {
     insta::assert_snapshot!("planner_prompt", shown(bench.state.prompt(Role::Planner)));
 }
 
-fn shown(prompt: &[crate::domain::chat::Message]) -> String {
+pub(crate) fn shown(prompt: &[crate::domain::chat::Message]) -> String {
     prompt
         .iter()
         .map(|m| format!("=== {:?}\n{}\n", m.speaker, m.content))

@@ -3,7 +3,6 @@
 //! compaction can lose it.
 
 use super::plan::{self, PlanItem};
-use super::recall;
 use crate::domain::directive::Action;
 use crate::domain::files;
 use crate::domain::fold::run_label;
@@ -281,14 +280,6 @@ fn whole_read(call: &CallRecord) -> Option<&str> {
     let skipped = call.args.get("offset").and_then(Value::as_u64).unwrap_or(0) > 0;
     let content = result.get("content").and_then(Value::as_str)?;
     (!cut && !skipped).then_some(content)
-}
-
-/// What the planner may write to read the rest of a result; used where results are shown.
-pub fn handle(step: &Step, index: usize) -> recall::Handle {
-    recall::Handle {
-        step: step.number,
-        call: u32::try_from(index + 1).unwrap_or(u32::MAX),
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Which steps are shown word for word, and when older ones are to become facts. The window grows and is cut in
 //! blocks, so that a prompt's beginning stays the same for several turns.
 
-use crate::domain::chat::{Message, ToolDef};
 use crate::domain::decision::RoleLimits;
 use crate::domain::profile::MemoryRules;
-use crate::domain::tokens::TokenRatio;
+use crate::domain::tokens::{Size, TokenRatio};
 
 /// How large a prompt may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +28,17 @@ impl Room {
 
     /// Whether texts of this size fit.
     pub fn holds(&self, size: Size) -> bool {
-        self.ratio.tokens(size.bytes, size.messages) <= self.tokens
+        self.ratio.tokens(size) <= self.tokens
             && self.ceiling_bytes.is_none_or(|most| size.bytes <= most)
     }
 
     /// About how many bytes fit at all.
     pub fn bytes(&self) -> usize {
-        let per_mega = self.ratio.tokens(1_000_000, 0).max(1);
+        let million = Size {
+            bytes: 1_000_000,
+            messages: 0,
+        };
+        let per_mega = self.ratio.tokens(million).max(1);
         let fit = self.tokens.saturating_mul(1_000_000) / per_mega;
         self.ceiling_bytes.map_or(fit, |most| most.min(fit))
     }
@@ -44,61 +47,13 @@ impl Room {
     #[must_use]
     pub fn without(&self, taken: Size) -> Self {
         Room {
-            tokens: self
-                .tokens
-                .saturating_sub(self.ratio.tokens(taken.bytes, taken.messages)),
+            tokens: self.tokens.saturating_sub(self.ratio.tokens(taken)),
             ceiling_bytes: self
                 .ceiling_bytes
                 .map(|most| most.saturating_sub(taken.bytes)),
             ratio: self.ratio,
         }
     }
-}
-
-/// The size of some messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Size {
-    pub bytes: usize,
-    pub messages: usize,
-}
-
-impl Size {
-    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
-        let mut size = Size::default();
-        for message in messages {
-            size.bytes += message_bytes(message);
-            size.messages += 1;
-        }
-        size
-    }
-
-    /// What native tools take in a prompt.
-    pub fn of_tools(tools: &[ToolDef]) -> Self {
-        let bytes = tools.iter().map(|tool| {
-            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
-        });
-        Size {
-            bytes: bytes.sum(),
-            messages: 0,
-        }
-    }
-
-    #[must_use]
-    pub fn plus(self, other: Size) -> Self {
-        Size {
-            bytes: self.bytes + other.bytes,
-            messages: self.messages + other.messages,
-        }
-    }
-}
-
-/// The bytes of a message as a server counts it: its text and the calls that it makes.
-pub fn message_bytes(message: &Message) -> usize {
-    let calls = message
-        .tool_calls
-        .iter()
-        .map(|call| call.name.len() + call.arguments.to_string().len());
-    message.content.len() + calls.sum::<usize>()
 }
 
 /// How many of the newest steps stay word for word, given the size of each (oldest first) as it would be shown and
