@@ -244,24 +244,21 @@ fn check(prompt: &Prompt) -> Result<(), PromptError> {
             )));
         }
     }
-    // Line breaks do not matter to what is said.
-    let said = prompt
-        .body
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase();
-    match prompt
-        .must_state
-        .iter()
-        .find(|rule| !said.contains(&rule.to_lowercase()))
-    {
+    match missing_rule(prompt) {
         Some(rule) => Err(PromptError::RuleMissing {
             id: prompt.id.clone(),
             rule: rule.clone(),
         }),
         None => Ok(()),
     }
+}
+
+/// The first rule that a prompt must state and does not. Line breaks and capitals do not matter to what is said.
+fn missing_rule(prompt: &Prompt) -> Option<&String> {
+    let words: Vec<&str> = prompt.body.split_whitespace().collect();
+    let said = words.join(" ").to_lowercase();
+    let mut rules = prompt.must_state.iter();
+    rules.find(|rule| !said.contains(&rule.to_lowercase()))
 }
 
 fn environment() -> Environment<'static> {
@@ -328,6 +325,100 @@ mod tests {
             error
                 .to_string()
                 .contains("did you mean \"directive/tail\""),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn system_prompts_state_their_rules_also_where_nothing_else_is_to_be_said() {
+        let library = PromptLibrary::embedded().unwrap();
+        let mut seen = 0;
+        for prompt in library.iter() {
+            let system = prompt.description.to_lowercase().contains("system prompt");
+            let long = prompt.role != "part" && prompt.body.len() > 2000;
+            assert!(
+                system || !long,
+                "{}: say in description that it is a system prompt",
+                prompt.id
+            );
+            if !system {
+                continue;
+            }
+            seen += 1;
+            let least = if long { 5 } else { 1 };
+            assert!(
+                prompt.must_state.len() >= least,
+                "{} carries too few rules",
+                prompt.id
+            );
+            // Every list is empty, every condition false.
+            let nothing: BTreeMap<&str, [String; 0]> = prompt
+                .variables
+                .iter()
+                .map(|name| (name.as_str(), []))
+                .collect();
+            let texts = [(prompt.id.clone(), prompt.body.clone())].into();
+            let bare = Prompt {
+                body: render(&texts, &prompt.id, nothing).unwrap(),
+                ..prompt.clone()
+            };
+            assert_eq!(missing_rule(&bare), None, "{}", prompt.id);
+        }
+        assert!(seen >= 2);
+    }
+
+    /// The pieces of a template's text that tell it from others: whole lines between its blanks.
+    fn telling_pieces(body: &str) -> impl Iterator<Item = &str> {
+        let pieces = body.split(['{', '}', '%', '\n']).map(str::trim);
+        pieces.filter(|piece| piece.len() >= 16 && !piece.contains('"'))
+    }
+
+    #[test]
+    fn every_prompt_can_be_seen_in_a_snapshot() {
+        let mut snapshots = String::new();
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/strategy")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|e| e == "snap") {
+                    snapshots += &std::fs::read_to_string(path).unwrap();
+                }
+            }
+        }
+        let library = PromptLibrary::embedded().unwrap();
+        let unseen: Vec<&str> = library
+            .iter()
+            .filter(|prompt| {
+                let mut pieces = telling_pieces(&prompt.body).peekable();
+                pieces.peek().is_some() && !pieces.any(|piece| snapshots.contains(piece))
+            })
+            .map(|prompt| prompt.id.as_str())
+            .collect();
+        assert!(unseen.is_empty(), "no snapshot shows {}", unseen.join(", "));
+    }
+
+    #[test]
+    fn an_override_of_a_part_counts_wherever_it_is_taken_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("computer.md");
+        let own = PromptLibrary::embedded_files().unwrap().prompts["shared/computer"].clone();
+        let front = "+++\nid = \"shared/computer\"\nrole = \"part\"\ndescription = \"\"\nvariables = []\nmust_state = []\n+++\n";
+        std::fs::write(&file, format!("{front}{}- The sky is purple.\n", own.body)).unwrap();
+        let library = PromptLibrary::with_overrides(folder.path()).unwrap();
+        assert!(
+            library.prompts["directive/planner"]
+                .body
+                .contains("The sky is purple.")
+        );
+
+        std::fs::write(&file, format!("{front}{{% include \"shared/habits\" %}}\n")).unwrap();
+        let error = PromptLibrary::with_overrides(folder.path())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("includes \"shared/computer\", but there is no such part"),
             "{error}"
         );
     }

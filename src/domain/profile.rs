@@ -1,6 +1,7 @@
 //! The profile of a task: its kind as it was when the task was created, pinned by hash, so that a later
 //! change of configuration or prompts never changes a running task.
 
+use super::chat::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,6 +25,9 @@ pub struct Profile {
     pub memory: MemoryRules,
     #[serde(default)]
     pub tools: ToolRules,
+    /// What differs for this kind from the settings of a role's model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<Role, ModelChoice>,
     /// Ready decompositions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub templates: Vec<Template>,
@@ -119,6 +123,20 @@ pub enum DriftRule {
     Tell,
     /// The task fails with `workspace_drift`.
     Fail,
+}
+
+/// Another model, or another way to ask it, on the same server; what is unset stays as the settings say.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelChoice {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// From 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Tokens of the longest answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
 }
 
 /// Which tools models are shown.

@@ -58,6 +58,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         },
         memory: MEMORY,
         tools: ToolRules::default(),
+        models: BTreeMap::new(),
         templates: vec![],
         prompts: PROMPTS.clone(),
     }

@@ -218,10 +218,11 @@ impl Task {
     fn inputs(&self) -> Inputs {
         let limits = |role: Role| {
             let params = &self.deps.settings.models.role(role).params;
+            let own = self.profile.models.get(&role).and_then(|m| m.max_tokens);
             let default = RoleLimits::default();
             RoleLimits {
                 num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
-                max_tokens: params.max_tokens.unwrap_or(default.max_tokens),
+                max_tokens: own.or(params.max_tokens).unwrap_or(default.max_tokens),
             }
         };
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));

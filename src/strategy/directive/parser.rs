@@ -4,7 +4,6 @@ use super::block::{self, Field};
 use crate::domain::call::Address;
 use crate::domain::directive::{Action, Directive, Reading, ThenItem};
 use crate::domain::ids::ClientId;
-use crate::strategy::memory::diff::is_diff;
 use serde_json::Value;
 
 /// The six directives that a planner may give.
@@ -143,7 +142,7 @@ fn changes_for_a_file(keyword: &str, fields: &[Field]) -> bool {
     keyword == "WRITE_FILE"
         && !path.ends_with(".diff")
         && !path.ends_with(".patch")
-        && content.is_some_and(|fenced| is_diff(&fenced.content))
+        && content.is_some_and(|fenced| block::is_diff(&fenced.content))
 }
 
 /// `write file` and `WRITE-FILE` mean `WRITE_FILE`.

@@ -17,25 +17,10 @@ pub fn shorter(old: &str, new: &str) -> Option<String> {
     (text.len() * 3 <= new.len() * 2).then_some(text)
 }
 
-/// Whether a text is a diff and no file: models that were shown changes may answer with changes.
-pub fn is_diff(content: &str) -> bool {
-    let mut lines = content
-        .lines()
-        .map(str::trim_end)
-        .filter(|line| !line.is_empty());
-    let hunk = |line: &str| line.starts_with("@@ -") && line[3..].contains("@@");
-    match lines.next() {
-        Some(first) if hunk(first) => true,
-        Some(first) if first.starts_with("--- ") => lines
-            .next()
-            .is_some_and(|second| second.starts_with("+++ ")),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::directive::block::is_diff;
 
     fn program(changed: &str) -> String {
         (1..60)
@@ -57,18 +42,5 @@ mod tests {
     fn a_rewritten_file_is_shown_as_it_is() {
         assert_eq!(shorter(&program(""), "print(1)\n"), None);
         assert_eq!(shorter("", &program("")), None);
-    }
-
-    #[test]
-    fn lua_with_comments_is_no_diff() {
-        for file in [
-            "-- @@ -1 +1 @@",
-            "--- a module\nlocal x = 1\n",
-            "print(1)",
-            "",
-        ] {
-            assert!(!is_diff(file), "{file}");
-        }
-        assert!(is_diff("--- a/x.lua\n+++ b/x.lua\n@@ -1 +1 @@\n"));
     }
 }

@@ -178,7 +178,9 @@ fn pin_failure(state: &TaskState, call: &CallRecord) -> FailurePin {
     let at = place(&text).or_else(|| trace.and_then(place));
     FailurePin {
         line: at.map(|(file, line)| with_source(state, call, &file, line)),
-        trace: trace.map(|trace| head_and_tail(trace, TRACE_BYTES)),
+        trace: trace
+            .filter(|trace| !text.contains(trace.trim()))
+            .map(|trace| head_and_tail(trace, TRACE_BYTES)),
         text: head_and_tail(&text, FAILURE_BYTES),
     }
 }

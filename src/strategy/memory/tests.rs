@@ -2,11 +2,12 @@
 
 use super::pins::Pins;
 use super::recall;
-use crate::domain::call::{CallReport, Outcome};
+use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatFailure, Message, Role};
-use crate::domain::decision::{Contract, Decision, Guard};
-use crate::domain::directive::{Action, TranslatedBy};
+use crate::domain::decision::{Contract, Decision, Guard, InputsRef, PlannedCall};
+use crate::domain::directive::{Action, StrictRequest, TranslatedBy};
 use crate::domain::event::TaskEvent;
+use crate::domain::ids::BlobHash;
 use crate::domain::profile::{DriftRule, ExecutorMode, Summarizer};
 use crate::domain::task::{Open, TaskStatus};
 use crate::domain::tokens::{Size, TokenRatio};
@@ -349,7 +350,28 @@ fn a_list_shows_what_is_gone_or_has_another_size() {
         next_prompt(&mut bench);
     }
     bench.answer(&tool("fs_list", json!({"path": "/"})));
-    bench.advance();
+    // The bench's computer has no such tool, so the decision is made by hand.
+    let call = PlannedCall {
+        call_id: bench.state.call_id(bench.state.last_seq + 1, 0),
+        target: Target::Any,
+        tool: "fs_list".into(),
+        args: json!({"path": "/"}),
+        timeout_ms: None,
+        request: None,
+    };
+    bench.push(TaskEvent::Decided {
+        decision: Box::new(Decision::Call {
+            request: StrictRequest::Unclear { missing: vec![] },
+            translated_by: TranslatedBy::Rules,
+            calls: vec![call],
+        }),
+        inputs: InputsRef {
+            now_ms: 0,
+            fleet: BlobHash::of(""),
+            roles: Default::default(),
+        },
+        track: Track::MAIN,
+    });
     bench.settle(report(json!({"path": "/", "free_bytes": 9,
         "entries": [{"name": "a.lua", "is_dir": false, "size": 4}]})));
     let prompt = next_prompt(&mut bench);
@@ -515,6 +537,20 @@ fn the_server_s_counts_decide_how_much_fits() {
     };
     assert_eq!(upto(0.25), 0, "eight results fit");
     assert!(upto(0.6) > 0, "eight results are too many for this model");
+}
+
+#[test]
+fn what_an_executor_is_told_about_a_wrong_answer() {
+    let mut profile = profile(ExecutorMode::Always);
+    profile.guards.repair_attempts = 1;
+    let mut bench = Bench::new(profile);
+    bench.advance();
+    bench.answer(&run("/TODO.lua"));
+    bench.advance();
+    bench.answer("{\"kind\": \"tool\", \"tool\": \"run_program\"}");
+    bench.advance();
+    let prompt = bench.state.prompt(Role::Executor);
+    insta::assert_snapshot!("executor_repair", shown(&prompt[1..]));
 }
 
 #[test]
