@@ -10,8 +10,11 @@ pub mod direct;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
+pub mod memory;
 pub mod render;
+pub mod shown_tools;
 pub mod step_log;
+pub mod templates;
 pub mod text;
 pub mod turn_reader;
 pub mod validate;
@@ -45,6 +48,9 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
         return Some(Move::main(decision));
     }
+    if let Some(decision) = memory::drift_ends(state, profile) {
+        return Some(Move::main(decision));
+    }
     let on_main = |decide: fn(&TaskState, &Profile, &Inputs) -> Option<Decision>| {
         let free = state.is_idle();
         free.then(|| decide(state, profile, inputs))?
@@ -74,6 +80,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::Turn => TaskEvent::AnswerRead {
             consult,
             read: Read::Turn(turn_reader::read(answer)),
+        },
+        Contract::Summary { .. } => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Summary {
+                facts: memory::facts::read(&answer.content).unwrap_or_default(),
+            },
         },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {

@@ -54,10 +54,12 @@ pub fn named(read: Option<&Read>) -> Vec<Address> {
     };
     let address = |call: &ToolCall| {
         let on = call.arguments.get("on").and_then(Value::as_str);
-        let on = on.and_then(|on| ClientId::parse(on).ok()).map(|id| Address {
-            target: Target::Computer(id),
-            tool: call.name.clone(),
-        });
+        let on = on
+            .and_then(|on| ClientId::parse(on).ok())
+            .map(|id| Address {
+                target: Target::Computer(id),
+                tool: call.name.clone(),
+            });
         on.or_else(|| Address::parse(&call.name).ok())
     };
     turn.calls.iter().filter_map(address).collect()

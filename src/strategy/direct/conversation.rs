@@ -1,7 +1,6 @@
 //! The conversation with a model that calls tools itself. Native calls stand in it as the server's own kind of message,
 //! each answered by one tool message; otherwise calls and results are told in words.
 
-use super::FINAL_MARK;
 use crate::domain::chat::{Message, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::directive::ASK_USER_TOOL;
 use crate::domain::ids::ClientId;
@@ -48,7 +47,11 @@ fn other_computers<'a>(turn: &Turn<'a>) -> Vec<&'a ClientId> {
 }
 
 fn definitions(chosen: &ShownTools<'_>, others: &[&ClientId]) -> Vec<ToolDef> {
-    let mut tools: Vec<ToolDef> = chosen.shown.iter().map(|tool| definition(tool, others)).collect();
+    let mut tools: Vec<ToolDef> = chosen
+        .shown
+        .iter()
+        .map(|tool| definition(tool, others))
+        .collect();
     let text = json!({"type": "string"});
     tools.push(ToolDef {
         name: ASK_USER_TOOL.to_owned(),
@@ -106,7 +109,6 @@ fn system_text(
             "tools": listed,
             "other_tools": chosen.others,
             "computers": others,
-            "final_mark": FINAL_MARK,
         }),
     )
 }
@@ -139,7 +141,6 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "step": turn.state.usage.steps.saturating_add(1),
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(turn.state.usage.calls),
-            "final_mark": FINAL_MARK,
             "pins": Pins::of(turn.state),
         }),
     )

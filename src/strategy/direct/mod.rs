@@ -5,7 +5,7 @@ mod conversation;
 
 use super::act::Turn;
 use super::fleet::Found;
-use super::memory::{Memory, Next, drift_ends};
+use super::memory::{Memory, Next};
 use crate::domain::chat::{OutputFormat, Role, ToolCall};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
@@ -46,12 +46,13 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
     };
     let first = memory
         .after_summary()
-        .or_else(|| drift_ends(state, profile))
         .or_else(|| turn.after_model_failure())
         .or_else(|| turn.no_progress());
     let decision = match state.current_step() {
         _ if first.is_some() => return first,
-        None => turn.before_step().unwrap_or_else(|| consult(&turn, &memory)),
+        None => turn
+            .before_step()
+            .unwrap_or_else(|| consult(&turn, &memory)),
         Some(step) => match (&step.planner, &step.read) {
             (None, _) => consult(&turn, &memory),
             (Some(_), Some(Read::Turn(read))) => carry_out(&turn, step, read),
@@ -110,7 +111,12 @@ fn carry_out(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
 /// An answer without a call: the end, if it says so or if the model stays with plain words.
 fn words(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
     let marked = read.text.rsplit_once(FINAL_MARK);
-    let former = turn.state.steps.iter().rev().filter(|s| s.number != step.number);
+    let former = turn
+        .state
+        .steps
+        .iter()
+        .rev()
+        .filter(|s| s.number != step.number);
     let in_a_row = 1 + former.take_while(|step| only_words(step)).count();
     let message = match marked {
         Some((before, after)) if after.trim().is_empty() => before.trim(),
@@ -138,7 +144,11 @@ fn words(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
 
 fn only_words(step: &Step) -> bool {
     let plain = matches!(&step.read, Some(Read::Turn(read)) if read.calls.is_empty() && read.problems.is_empty());
-    plain && step.blocked.as_ref().is_some_and(|b| b.guard == Guard::Unclear)
+    plain
+        && step
+            .blocked
+            .as_ref()
+            .is_some_and(|b| b.guard == Guard::Unclear)
 }
 
 /// The strict request of one call.
