@@ -217,12 +217,14 @@ impl Task {
 
     fn inputs(&self) -> Inputs {
         let limits = |role: Role| {
-            let params = &self.deps.settings.models.role(role).params;
+            let settings = self.deps.settings.models.role(role);
+            let params = &settings.params;
             let own = self.profile.models.get(&role).and_then(|m| m.max_tokens);
             let default = RoleLimits::default();
             RoleLimits {
                 num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
                 max_tokens: own.or(params.max_tokens).unwrap_or(default.max_tokens),
+                native_tools: settings.native_tools,
             }
         };
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));

@@ -131,6 +131,7 @@ mod tests {
     #[test]
     fn the_answer_s_part_of_the_window_is_not_given_to_the_prompt() {
         let limits = |num_ctx, max_tokens| RoleLimits {
+            native_tools: false,
             num_ctx,
             max_tokens,
         };
