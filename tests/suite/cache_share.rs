@@ -172,6 +172,7 @@ impl Story {
             let limits = RoleLimits {
                 num_ctx: CONTEXT,
                 max_tokens: 1024,
+                native_tools: false,
             };
             let inputs = Inputs {
                 now_ms: 1_000 * self.state.last_seq as i64,
