@@ -1,6 +1,7 @@
 //! Kinds: named task profiles in `config/kinds/*.toml`, embedded, and overridable by the user file by file.
 
 use super::Settings;
+use super::guard_keys::{GuardKeys, PolicyKeys, WakeKeys};
 use crate::domain::profile::{Budgets, ExecutorMode, Profile};
 use crate::prompts::PromptLibrary;
 use rust_embed::RustEmbed;
@@ -39,6 +40,10 @@ struct KindFile {
     executor_mode: Option<ExecutorMode>,
     #[serde(default)]
     budgets: BudgetKeys,
+    #[serde(default)]
+    guards: GuardKeys,
+    #[serde(default)]
+    policy: PolicyKeys,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -50,6 +55,7 @@ struct BudgetKeys {
     wall_time_s: Option<u64>,
     tokens: Option<u64>,
     model_failures: Option<u32>,
+    per_wake: WakeKeys,
 }
 
 /// All kinds, resolved against the settings and the prompts.
@@ -136,6 +142,14 @@ fn resolve(
             strategy: kind.strategy,
         });
     };
+    let broken = |kind: &str| {
+        let file = kind.to_owned();
+        move |reason| KindError::File { file, reason }
+    };
+    let guards = kind.guards.over(&settings.guards);
+    let guards = guards.map_err(broken(&kind.kind))?;
+    let policy = kind.policy.over(&settings.policy);
+    let policy = policy.map_err(broken(&kind.kind))?;
     let common = settings.budgets;
     let own = kind.budgets;
     Ok(Profile {
@@ -155,8 +169,10 @@ fn resolve(
             wall_time_s: own.wall_time_s.unwrap_or(common.wall_time_s),
             tokens: own.tokens.unwrap_or(common.tokens),
             model_failures: own.model_failures.unwrap_or(common.model_failures),
+            per_wake: own.per_wake.over(&common),
         },
-        guards: settings.guards,
+        guards,
+        policy,
         memory: settings.memory.rules,
     })
 }

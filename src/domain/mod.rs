@@ -10,6 +10,7 @@ pub mod decision;
 pub mod directive;
 pub mod event;
 pub mod fold;
+pub mod guard_rules;
 pub mod ids;
 pub mod lifecycle;
 pub mod model_call;

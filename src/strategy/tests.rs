@@ -38,12 +38,16 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             wall_time_s: 3600,
             tokens: 0,
             model_failures: 3,
+            per_wake: Default::default(),
         },
         guards: Guards {
             duplicate_calls: 3,
             bounces: 3,
             repair_attempts: 1,
+            loops: Default::default(),
+            args: Default::default(),
         },
+        policy: Default::default(),
         memory: MemoryRules {
             verbatim_results: 10,
             cut_to: 5,

@@ -7,7 +7,7 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, Transla
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::Step;
 use crate::strategy::fleet::ToolLookup;
-use crate::strategy::guards::{self, DuplicateVerdict};
+use crate::strategy::guards::{self, LoopVerdict};
 use crate::strategy::validate::{Refusal, check_call};
 use serde_json::{Value, json};
 
@@ -149,10 +149,10 @@ impl Turn<'_> {
                 return Ok(self.block(Guard::Tool, self.tool_refused(&refusal, &tools)));
             }
         };
-        match guards::duplicate(self.state, self.profile, &tool, &args, &target) {
-            DuplicateVerdict::Fine => {}
-            DuplicateVerdict::Block(evidence) => return Ok(self.block(Guard::Duplicate, evidence)),
-            DuplicateVerdict::GiveUp(evidence) => return Ok(self.fail("loop", evidence)),
+        match guards::loop_check(self.state, self.profile, &tool, &args, &target) {
+            LoopVerdict::Fine => {}
+            LoopVerdict::Block(evidence) => return Ok(self.block(Guard::Duplicate, evidence)),
+            LoopVerdict::GiveUp(evidence) => return Ok(self.fail("loop", evidence)),
         }
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, 0);

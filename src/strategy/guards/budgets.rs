@@ -1,8 +1,7 @@
-//! Guards: budgets and duplicate suppression (source document 000; the other loops come with the other
-//! strategies).
+//! What an ended task says of itself: the last directive, the last error, what was used up.
 
 use crate::domain::decision::Decision;
-use crate::domain::profile::{Budgets, Profile};
+use crate::domain::profile::Budgets;
 use crate::domain::task::{CallRecord, TaskState};
 use serde_json::{Value, json};
 
@@ -82,88 +81,4 @@ pub fn failure_text(call: &CallRecord) -> String {
         }),
     };
     format!("{}: {text}", call.tool)
-}
-
-/// How often in a row, up to now, the task made exactly this call with exactly the same end.
-fn repeats(
-    state: &TaskState,
-    tool: &str,
-    args: &Value,
-    target: &crate::domain::call::Target,
-) -> usize {
-    let mut ended = state.calls().rev().filter(|call| !call.is_open());
-    let Some(last) = ended.next() else { return 0 };
-    let same =
-        |call: &CallRecord| call.tool == tool && &call.args == args && &call.target == target;
-    if !same(last) {
-        return 0;
-    }
-    1 + ended
-        .take_while(|call| same(call) && signature(call) == signature(last))
-        .count()
-}
-
-/// The end of a call without what differs each time.
-fn signature(call: &CallRecord) -> (Option<&'static str>, Option<Value>, Option<String>) {
-    use crate::domain::task::CallEnd;
-    match &call.end {
-        CallEnd::Finished(report) => {
-            let mut result = report.result.clone();
-            if let Some(fields) = result.as_mut().and_then(Value::as_object_mut) {
-                fields.remove("duration_ms");
-                if let Some(run) = fields.get_mut("run").and_then(Value::as_object_mut) {
-                    run.remove("duration_ms");
-                }
-            }
-            (Some(report.outcome.as_str()), result, report.error.clone())
-        }
-        CallEnd::NotPlaced(no_route) => (None, None, Some(no_route.message.clone())),
-        CallEnd::Open => (None, None, None),
-    }
-}
-
-/// What a duplicate call leads to.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DuplicateVerdict {
-    Fine,
-    /// Refused; the evidence goes to the planner.
-    Block(String),
-    /// It was blocked before and nothing else happened since.
-    GiveUp(String),
-}
-
-/// The duplicate guard: the same call with the same arguments and the same outcome `duplicate_calls` times in
-/// a row is blocked; if the planner insists, the task ends.
-pub fn duplicate(
-    state: &TaskState,
-    profile: &Profile,
-    tool: &str,
-    args: &Value,
-    target: &crate::domain::call::Target,
-) -> DuplicateVerdict {
-    let limit = profile.guards.duplicate_calls as usize;
-    let count = repeats(state, tool, args, target);
-    if limit == 0 || count < limit {
-        return DuplicateVerdict::Fine;
-    }
-    let evidence = format!(
-        "{tool} was called {count} times in a row with the same arguments and the same outcome; \
-         it will not be called again until something else has changed"
-    );
-    use crate::domain::decision::Guard;
-    let blocked_since = state
-        .steps
-        .iter()
-        .rev()
-        .take_while(|step| step.calls.is_empty())
-        .any(|step| {
-            step.blocked
-                .as_ref()
-                .is_some_and(|b| b.guard == Guard::Duplicate)
-        });
-    if blocked_since {
-        DuplicateVerdict::GiveUp(evidence)
-    } else {
-        DuplicateVerdict::Block(evidence)
-    }
 }
