@@ -74,6 +74,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
         tool: "dig".into(),
         args: json!({}),
         timeout_ms: None,
+        request: None,
     });
     TaskEvent::Decided {
         decision: Box::new(Decision::Call {
@@ -91,6 +92,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
             fleet: BlobHash::of(""),
             roles: Default::default(),
         },
+        track: Default::default(),
     }
 }
 

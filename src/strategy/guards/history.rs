@@ -60,7 +60,7 @@ pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
     let mut entries = Vec::new();
     for step in &state.steps {
         for call in &step.calls {
-            if let Some(past) = past(state, call, rules) {
+            if let Some(past) = past(state, step.track.0, call, rules) {
                 entries.push(Entry::Call(past));
             }
         }
@@ -78,11 +78,16 @@ pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
     entries.split_off(from)
 }
 
-pub(super) fn past(state: &TaskState, call: &CallRecord, rules: &LoopRules) -> Option<Past> {
+pub(super) fn past(
+    state: &TaskState,
+    track: u32,
+    call: &CallRecord,
+    rules: &LoopRules,
+) -> Option<Past> {
     let outcome = outcome_of(call, &rules.volatile_fields)?;
     let signature = Signature::of(&call.target, &call.tool, &call.args, state.home());
     Some(Past {
-        track: 0,
+        track,
         bearing: bearing(call, &signature, rules),
         call: signature,
         outcome,

@@ -1,44 +1,23 @@
-//! Guards: what stands between a decision and the world (design section 6). Budgets, loops; the policy is in
-//! [`super::policy`], validation in [`super::validate`].
+//! Guards: what stands between a decision and the world (design section 6). The policy's rules are in
+//! [`super::policy`], validation is in [`super::validate`].
 
 mod budgets;
 pub mod history;
 pub mod loops;
 pub mod signature;
+mod stand;
 
 pub use budgets::{fail_over, failure_text, last_words, over_budget};
 pub use loops::{LoopVerdict, Wanted};
-
-use crate::domain::call::Target;
-use crate::domain::profile::Profile;
-use crate::domain::task::TaskState;
-use crate::domain::tool::EffectClass;
-use serde_json::Value;
-use signature::Signature;
-
-/// The loop guard over a task's own history, for one wanted call.
-pub fn loop_check(
-    state: &TaskState,
-    profile: &Profile,
-    tool: &str,
-    args: &Value,
-    target: &Target,
-) -> LoopVerdict {
-    let wanted = Wanted {
-        track: 0,
-        call: Signature::of(target, tool, args, state.home()),
-        effect: EffectClass::Effect,
-    };
-    let history = history::of(state, &profile.guards.loops);
-    loops::check(&history, &[wanted], &profile.guards)
-}
+pub use stand::{Verdict, check, denied};
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
+    use crate::domain::call::Target;
     use crate::domain::directive::StrictRequest;
     use crate::domain::ids::{CallId, Generation, TaskId};
     use crate::domain::task::{CallEnd, CallRecord};
+    use serde_json::Value;
 
     /// A call that was decided and has not ended.
     pub fn open_call(tool: &str, args: Value) -> CallRecord {

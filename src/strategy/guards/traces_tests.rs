@@ -231,11 +231,8 @@ fn first_refused(trace: &Trace, rules: &Guards) -> Option<usize> {
         }
         at += calls.len();
         for (track, call) in &calls {
-            let past = history::past(&state, &call.record, &rules.loops).expect("it has ended");
-            entries.push(Entry::Call(history::Past {
-                track: *track,
-                ..past
-            }));
+            let past = history::past(&state, *track, &call.record, &rules.loops);
+            entries.push(Entry::Call(past.expect("it has ended")));
         }
     }
     None
