@@ -9,7 +9,7 @@ use crate::domain::task::{CallEnd, CallRecord, TaskState};
 use crate::domain::tool::EffectClass;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// How far back anything is looked at, in calls. A task of days has many thousands.
 const HORIZON: usize = 128;
@@ -244,30 +244,34 @@ fn key(content: &impl Serialize) -> u64 {
 /// to have changed.
 pub(super) fn states(history: &[Entry]) -> Vec<u64> {
     let mut things: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut seen: HashSet<(&str, &str, u64, u64)> = HashSet::new();
+    let mut said: HashMap<(&str, &str, u64), u64> = HashMap::new();
     let mut turns: u64 = 0;
     let mut states = Vec::with_capacity(history.len());
     for entry in history {
         match entry {
             Entry::Refused(_) => {}
             Entry::News => turns += 1,
-            Entry::Call(past) => match &past.bearing {
-                Bearing::Looks => {}
-                Bearing::Sets { what, .. } => set(&mut things, what),
-                Bearing::Runs { wrote } => {
-                    set(&mut things, wrote);
-                    // A program that says something new may have changed something.
-                    let call = &past.call;
-                    let id = (
-                        call.place.as_str(),
-                        call.tool.as_str(),
-                        call.args_key(),
-                        past.outcome,
-                    );
-                    turns += u64::from(seen.insert(id));
-                }
-                Bearing::Acts | Bearing::Works | Bearing::Waits => turns += 1,
-            },
+            Entry::Call(past) => {
+                let call = &past.call;
+                let id = (call.place.as_str(), call.tool.as_str(), call.args_key());
+                let before = said.insert(id, past.outcome);
+                // Whoever gets another answer to the same question knows that something changed.
+                let told = before.is_some_and(|before| before != past.outcome);
+                let changed = match &past.bearing {
+                    Bearing::Looks => false,
+                    Bearing::Sets { what, .. } => {
+                        set(&mut things, what);
+                        false
+                    }
+                    Bearing::Runs { wrote } => {
+                        set(&mut things, wrote);
+                        // A program may have written anything when it ran first.
+                        before.is_none()
+                    }
+                    Bearing::Acts | Bearing::Works | Bearing::Waits => true,
+                };
+                turns += u64::from(told || changed);
+            }
         }
         states.push(key(&(&things, turns)));
     }

@@ -215,12 +215,13 @@ impl<'a> View<'a> {
                 Bearing::Acts | Bearing::Sets { core: false, .. }
             )
         };
-        if cycle.iter().any(|past| past.bearing == Bearing::Works) {
+        // Several deeds by turns, all of which succeed, are what work looks like: dig, go, dig, go.
+        let works = |past: &&Past| past.bearing == Bearing::Works;
+        let acts = |past: &&Past| past.bearing == Bearing::Acts;
+        if cycle.iter().any(works) || cycle.iter().all(acts) {
             return None;
         }
-        if cycle.iter().any(|past| past.bearing == Bearing::Waits)
-            || cycle.iter().all(|past| past.bearing == Bearing::Acts)
-        {
+        if cycle.iter().any(|past| past.bearing == Bearing::Waits) {
             return Some(patient);
         }
         // What is set to and fro moves something; what is set to what it is already does not.

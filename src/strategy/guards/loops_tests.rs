@@ -141,6 +141,19 @@ fn a_batch_that_is_refused_does_not_refuse_its_calls_one_by_one() {
 }
 
 #[test]
+fn another_answer_to_the_same_question_means_that_something_changed() {
+    let mut history = vec![
+        looked("meter", 1),
+        looked("a", 1),
+        looked("a", 1),
+        looked("a", 1),
+    ];
+    history.push(refusal(&history, "a"));
+    history.push(looked("meter", 2));
+    assert_eq!(verdict(&history, "a"), LoopVerdict::Fine);
+}
+
+#[test]
 fn other_tracks_are_no_part_of_a_row_or_a_cycle() {
     let elsewhere = |entry: Entry, track| match entry {
         Entry::Call(past) => Entry::Call(Past { track, ..past }),
