@@ -2,7 +2,7 @@
 //! world.
 
 use super::fleet::ToolLookup;
-use super::guards::{self, Verdict};
+use super::guards::{self, Takes, Verdict};
 use super::text::head_and_tail;
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
@@ -88,9 +88,8 @@ impl<'a> Turn<'a> {
     /// What stands before a new step: the budget of steps, and a computer that nobody has seen yet, without which a
     /// model would not even know the tools.
     pub fn before_step(&self) -> Option<Decision> {
-        let steps = self.budgets().steps;
-        if self.state.usage.steps >= steps {
-            return Some(guards::fail_over(self.state, "steps", u64::from(steps)));
+        if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Step) {
+            return Some(guards::fail_over(self.state, over));
         }
         let unseen = self.tools(None).home_is_unseen();
         unseen.then(|| self.wait_for_computer())
@@ -164,13 +163,13 @@ impl<'a> Turn<'a> {
         requests: Vec<StrictRequest>,
         by: TranslatedBy,
     ) -> Result<Decision, Vec<String>> {
-        let limit = self.budgets().calls;
+        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+        if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Calls(count)) {
+            return Ok(guards::fail_over(self.state, over));
+        }
         let mut planned: Vec<PlannedCall> = Vec::new();
         let several = requests.len() > 1;
         for request in &requests {
-            if self.state.usage.calls as usize + planned.len() >= limit as usize {
-                return Ok(guards::fail_over(self.state, "calls", u64::from(limit)));
-            }
             match self.plan_call(request, &planned)? {
                 Ok(call) => planned.push(PlannedCall {
                     request: several.then(|| request.clone()),
@@ -313,7 +312,7 @@ impl<'a> Turn<'a> {
                 .unwrap_or_default()
         };
         let interactive = self.state.created.as_ref().is_some_and(|c| c.interactive);
-        let limit = self.budgets().questions;
+        let over = guards::exceeded(self.state, &self.budgets(), Takes::Question);
         if text("question").is_empty() || text("why").is_empty() {
             return self.block(
                 Guard::Question,
@@ -321,11 +320,12 @@ impl<'a> Turn<'a> {
                     .to_owned(),
             );
         }
-        if !interactive && self.state.usage.questions >= limit {
-            return self.block(
-                Guard::Question,
-                format!("all {limit} questions of this task are used up: decide yourself, or end with DONE"),
+        if let Some(over) = over.filter(|_| !interactive) {
+            let words = format!(
+                "all {} questions of this task are used up: decide yourself, or end with DONE",
+                over.limit
             );
+            return self.block(Guard::Question, words);
         }
         Decision::Ask {
             translated_by: by,

@@ -48,7 +48,12 @@ fn finished(out: &mut String, report: &CallReport, max_bytes: usize) {
     out.push_str(line);
     out.push('\n');
     if let Some(error) = &report.error {
-        let _ = writeln!(out, "error: {}", head_and_tail(error, max_bytes));
+        let shown = head_and_tail(error, max_bytes);
+        let _ = match shown.contains(char::is_control) {
+            // What a computer says is data: it may begin no line of its own.
+            true => writeln!(out, "error:\n{}", fenced(&shown, "")),
+            false => writeln!(out, "error: {shown}"),
+        };
     }
     match &report.result {
         Some(Value::Object(fields)) => object(out, fields, max_bytes),
@@ -100,11 +105,12 @@ fn object(out: &mut String, fields: &Map<String, Value>, max_bytes: usize) {
         }
     }
     if !rest.is_empty() {
-        let _ = writeln!(
-            out,
-            "{}",
-            head_and_tail(&Value::Object(rest).to_string(), max_bytes)
-        );
+        let shown = head_and_tail(&Value::Object(rest).to_string(), max_bytes);
+        let _ = match shown.contains('\n') {
+            // Where it was cut, a line begins with whatever stood there.
+            true => writeln!(out, "{}", fenced(&shown, "")),
+            false => writeln!(out, "{shown}"),
+        };
     }
 }
 

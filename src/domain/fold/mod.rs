@@ -15,6 +15,7 @@ use super::ids::CallId;
 use super::read::Read;
 use super::task::{
     Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
+    Woken,
 };
 use super::track::Track;
 use serde_json::Value;
@@ -276,6 +277,12 @@ impl TaskState {
     }
 
     fn wait_ended(&mut self, ended: WaitReason) {
+        if matches!(ended, WaitReason::Schedule | WaitReason::Event) {
+            self.woken = Some(Woken {
+                at_ms: self.updated_at_ms,
+                usage: self.usage,
+            });
+        }
         if self.wait == Some(ended) {
             self.wait = None;
         }

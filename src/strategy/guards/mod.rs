@@ -7,7 +7,7 @@ pub mod loops;
 pub mod signature;
 mod stand;
 
-pub use budgets::{fail_over, failure_text, last_words, over_budget};
+pub use budgets::{Takes, UsedUp, exceeded, fail_over, failure_text, last_words, over_budget};
 pub use loops::{LoopVerdict, Wanted};
 pub use stand::{Verdict, check, denied};
 
@@ -35,5 +35,7 @@ pub(crate) mod tests {
     }
 }
 
+#[cfg(test)]
+mod flow_tests;
 #[cfg(test)]
 mod traces_tests;

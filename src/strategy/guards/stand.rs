@@ -83,12 +83,15 @@ pub fn check(
     })
 }
 
-/// What the policy denies whoever wants it: the words, for a call that a person makes directly. Where a person makes the
-/// call, they consent to it by that.
+/// Why the policy does not let a call pass that is made directly, where nobody can be asked.
 pub fn denied(profile: &Profile, tool: &str, args: &Value, on: &[&str]) -> Option<String> {
     match policy::check(&profile.policy, tool, args, on) {
+        Policy::Allow => None,
         Policy::Deny { reason, .. } => Some(reason),
-        Policy::Allow | Policy::Confirm(_) => None,
+        Policy::Confirm(reason) => Some(format!(
+            "{reason}, and a direct call asks nobody: let a task do it, or let `[policy]` of the kind \"{}\" allow it",
+            profile.kind
+        )),
     }
 }
 
