@@ -4,6 +4,8 @@
 //! the last run → ready. Stop: no new work → tasks halt → connections close → HTTP → journal → lock.
 //! Nothing else in the house starts an actor that lives as long as the server.
 
+#[cfg(test)]
+mod consent_tests;
 mod fleet;
 mod folder;
 mod parts;

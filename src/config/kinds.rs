@@ -1,6 +1,7 @@
 //! Kinds: named task profiles in `config/kinds/*.toml`, embedded, and overridable by the user file by file.
 
 use super::Settings;
+use super::guard_keys::{GuardKeys, PolicyKeys, WakeKeys};
 use crate::domain::chat::Role;
 use crate::domain::profile::{
     Budgets, DriftRule, ExecutorMode, MemoryRules, ModelChoice, Profile, Summarizer, Template,
@@ -72,6 +73,10 @@ struct KindFile {
     models: BTreeMap<Role, ModelChoice>,
     #[serde(default)]
     templates: Vec<Template>,
+    #[serde(default)]
+    guards: GuardKeys,
+    #[serde(default)]
+    policy: PolicyKeys,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -83,6 +88,7 @@ struct BudgetKeys {
     wall_time_s: Option<u64>,
     tokens: Option<u64>,
     model_failures: Option<u32>,
+    per_wake: WakeKeys,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -212,6 +218,14 @@ fn resolve(
     let first = tools_of_sets(&kind, toolsets)?;
     let memory = memory_of(&kind, settings.memory.rules)?;
     check_values(&kind)?;
+    let broken = |kind: &str| {
+        let file = kind.to_owned();
+        move |reason| KindError::File { file, reason }
+    };
+    let guards = kind.guards.over(&settings.guards);
+    let guards = guards.map_err(broken(&kind.kind))?;
+    let policy = kind.policy.over(&settings.policy);
+    let policy = policy.map_err(broken(&kind.kind))?;
     let common = settings.budgets;
     let own = kind.budgets;
     let mut allowed_tools = kind.allowed_tools;
@@ -233,8 +247,10 @@ fn resolve(
             wall_time_s: own.wall_time_s.unwrap_or(common.wall_time_s),
             tokens: own.tokens.unwrap_or(common.tokens),
             model_failures: own.model_failures.unwrap_or(common.model_failures),
+            per_wake: own.per_wake.over(&common),
         },
-        guards: settings.guards,
+        guards,
+        policy,
         memory,
         tools: ToolRules {
             max_shown: kind.tools.max_shown.unwrap_or(settings.tools.max_shown),

@@ -8,6 +8,7 @@
 //! Defaults exist only in `config/default.toml`, which is also the list of keys (`reference`).
 
 mod error;
+mod guard_keys;
 pub mod kinds;
 mod layers;
 #[cfg(test)]

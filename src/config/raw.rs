@@ -3,6 +3,8 @@
 //! A key without a default is an `Option`; all others are there because `default.toml` has them
 //! (a test keeps the two in step). Only `validate` turns these into [`super::Settings`].
 
+use crate::domain::guard_rules::{Confine, PolicyRule};
+use crate::domain::profile::WakeBudgets;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -14,6 +16,7 @@ pub(super) struct Raw {
     pub executor: RawExecutor,
     pub budgets: RawBudgets,
     pub guards: RawGuards,
+    pub policy: RawPolicy,
     pub memory: RawMemory,
     pub tools: RawTools,
     pub calls: RawCalls,
@@ -94,6 +97,7 @@ pub(super) struct RawBudgets {
     pub wall_time_s: u64,
     pub tokens: u64,
     pub model_failures: u32,
+    pub per_wake: WakeBudgets,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -102,6 +106,27 @@ pub(super) struct RawGuards {
     pub duplicate_calls: u32,
     pub bounces: u32,
     pub repair_attempts: u32,
+    pub window: u32,
+    pub cycle_repeats: u32,
+    pub patient_repeats: u32,
+    pub work_tools: Vec<String>,
+    pub wait_tools: Vec<String>,
+    pub volatile_fields: Vec<String>,
+    pub max_args_depth: u32,
+    pub max_args_bytes: usize,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPolicy {
+    pub rules: Vec<PolicyRule>,
+    pub path_roots: Vec<String>,
+    pub shell_programs: Vec<String>,
+    pub url_hosts: Vec<String>,
+    pub confirm_destructive: bool,
+    pub destructive: Vec<String>,
+    pub destructive_tools: Vec<String>,
+    pub fatal: Vec<Confine>,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

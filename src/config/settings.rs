@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::domain::chat::Role;
+use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
 
@@ -21,6 +22,7 @@ pub struct Settings {
     pub executor: ExecutorSettings,
     pub budgets: Budgets,
     pub guards: Guards,
+    pub policy: PolicyRules,
     pub memory: MemorySettings,
     pub tools: ToolSettings,
     pub calls: CallSettings,

@@ -7,7 +7,7 @@ use super::layers::Merged;
 use super::raw::Raw;
 use super::roles;
 use super::settings::*;
-use crate::domain::profile::{Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Summarizer};
+use crate::domain::profile::{Budgets, DriftRule, ExecutorMode, MemoryRules, Summarizer};
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
 const CC_MAX_FRAME: u64 = 131_072;
@@ -44,12 +44,10 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             tokens: raw.budgets.tokens,
             model_failures: check
                 .at_least_one("budgets.model_failures", raw.budgets.model_failures)?,
+            per_wake: raw.budgets.per_wake,
         },
-        guards: Guards {
-            duplicate_calls: check.duplicate_calls(raw.guards.duplicate_calls)?,
-            bounces: check.at_least_one("guards.bounces", raw.guards.bounces)?,
-            repair_attempts: raw.guards.repair_attempts,
-        },
+        guards: check.guards(raw.guards.clone())?,
+        policy: check.policy(raw.policy.clone())?,
         memory: check.memory(&raw)?,
         tools: ToolSettings {
             max_shown: raw.tools.max_shown as usize,
@@ -191,14 +189,6 @@ impl Check<'_> {
                 format!("must be \"tell\" or \"fail\", not \"{other}\""),
             )),
         }
-    }
-
-    /// Once is no repetition, so 1 would block every call.
-    fn duplicate_calls(&self, value: u32) -> Result<u32, ConfigError> {
-        if value == 1 {
-            return Err(self.invalid("guards.duplicate_calls", "must be 0 (off) or at least 2"));
-        }
-        Ok(value)
     }
 
     fn executor_mode(&self, mode: &str) -> Result<ExecutorMode, ConfigError> {

@@ -11,6 +11,7 @@ pub mod directive;
 pub mod event;
 pub mod files;
 pub mod fold;
+pub mod guard_rules;
 pub mod ids;
 pub mod lifecycle;
 pub mod model_call;

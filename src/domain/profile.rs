@@ -2,6 +2,7 @@
 //! change of configuration or prompts never changes a running task.
 
 use super::chat::Role;
+use super::guard_rules::{ArgLimits, LoopRules, PolicyRules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,9 @@ pub struct Profile {
     pub instructions: String,
     pub budgets: Budgets,
     pub guards: Guards,
+    /// What tasks of this kind may touch.
+    #[serde(default)]
+    pub policy: PolicyRules,
     pub memory: MemoryRules,
     #[serde(default)]
     pub tools: ToolRules,
@@ -64,10 +68,32 @@ pub struct Budgets {
     pub tokens: u64,
     /// Model failures in a row before the task gives up.
     pub model_failures: u32,
+    /// The same from one wake to the next, beside the whole.
+    #[serde(default, skip_serializing_if = "WakeBudgets::is_unlimited")]
+    pub per_wake: WakeBudgets,
+}
+
+/// What a task may use up from one wake to the next; 0 = no limit of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WakeBudgets {
+    pub steps: u32,
+    pub calls: u32,
+    pub questions: u32,
+    /// Seconds from the wake.
+    pub wall_time_s: u64,
+    pub tokens: u64,
+}
+
+impl WakeBudgets {
+    /// Whether there is no limit at all.
+    pub fn is_unlimited(&self) -> bool {
+        *self == WakeBudgets::default()
+    }
 }
 
 /// Limits that catch a model going round in circles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guards {
     /// The same call with the same arguments and outcome this often in a row is blocked; 0 = never.
@@ -76,6 +102,11 @@ pub struct Guards {
     pub bounces: u32,
     /// How often the executor may repair its own answer for one directive.
     pub repair_attempts: u32,
+    /// What else counts as a circle.
+    #[serde(default)]
+    pub loops: LoopRules,
+    #[serde(default)]
+    pub args: ArgLimits,
 }
 
 /// What the planner remembers, and how.

@@ -87,6 +87,8 @@ pub struct TaskState {
     /// The last full prompt of each role, and all its raw answers in order.
     pub conversations: BTreeMap<Role, Conversation>,
     pub usage: Usage,
+    /// The last time that the task was woken from its sleep.
+    pub woken: Option<Woken>,
     /// Answers in a row that led to nothing.
     pub bounces: u32,
     /// Model failures in a row, the last of them, and how many of them have been waited out.
@@ -113,6 +115,15 @@ pub struct TaskState {
     pub offline_since_ms: Option<i64>,
     pub result: Option<TaskResult>,
     pub error: Option<TaskError>,
+}
+
+/// A wake, from which budgets per wake count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Woken {
+    /// Milliseconds since the Unix epoch.
+    pub at_ms: i64,
+    /// What had been used up by then.
+    pub usage: Usage,
 }
 
 /// What a task is in the middle of.
@@ -195,6 +206,7 @@ impl TaskState {
             steps: Vec::new(),
             conversations: BTreeMap::new(),
             usage: Usage::default(),
+            woken: None,
             bounces: 0,
             model_failures: 0,
             last_failure: None,

@@ -42,6 +42,7 @@ pub fn created(prompt: &str) -> TaskEvent {
             wall_time_s: 3600,
             tokens: 0,
             model_failures: 5,
+            per_wake: Default::default(),
         },
         call: None,
         parent: None,

@@ -2,14 +2,15 @@
 //! world.
 
 use super::fleet::ToolLookup;
-use super::guards::{self, DuplicateVerdict};
+use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
+use super::text::head_and_tail;
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
 use crate::domain::decision::{
-    Consult, Contract, Decision, Guard, Inputs, PlannedCall, PromptDelta, Question, ToolsDelta,
-    WaitReason,
+    Approval, Consult, Contract, Decision, Guard, Inputs, PlannedCall, PromptDelta, Question,
+    ToolsDelta, WaitReason,
 };
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
@@ -24,6 +25,9 @@ use serde_json::{Value, json};
 /// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].
 const FIRST_WAIT_MS: i64 = 2_000;
 const LONGEST_WAIT_MS: i64 = 300_000;
+
+/// The longest arguments that a person is shown who shall consent to a call, in bytes.
+const MAX_SHOWN: usize = 2_000;
 
 /// The budgets of this task: those it was created with.
 pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
@@ -86,9 +90,8 @@ impl<'a> Turn<'a> {
     /// What stands before a new step: the budget of steps, and a computer that nobody has seen yet, without which a
     /// model would not even know the tools.
     pub fn before_step(&self) -> Option<Decision> {
-        let steps = self.budgets().steps;
-        if self.state.usage.steps >= steps {
-            return Some(guards::fail_over(self.state, "steps", u64::from(steps)));
+        if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Step) {
+            return Some(guards::fail_over(self.state, over));
         }
         let unseen = self.tools(None).home_is_unseen();
         unseen.then(|| self.wait_for_computer())
@@ -187,14 +190,14 @@ impl<'a> Turn<'a> {
         requests: Vec<StrictRequest>,
         by: TranslatedBy,
     ) -> Result<Decision, Vec<String>> {
-        let limit = self.budgets().calls;
+        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+        if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Calls(count)) {
+            return Ok(guards::fail_over(self.state, over));
+        }
         let mut planned: Vec<PlannedCall> = Vec::new();
         let several = requests.len() > 1;
         for request in &requests {
-            if self.state.usage.calls as usize + planned.len() >= limit as usize {
-                return Ok(guards::fail_over(self.state, "calls", u64::from(limit)));
-            }
-            match self.plan_call(step, request, &planned)? {
+            match self.plan_call(request, &planned)? {
                 Ok(call) => planned.push(PlannedCall {
                     request: several.then(|| request.clone()),
                     ..call
@@ -208,17 +211,58 @@ impl<'a> Turn<'a> {
                 self.restate(&["no call is named".to_owned()]),
             ));
         };
-        Ok(Decision::Call {
+        Ok(
+            match guards::check(self.state, self.profile, self.inputs, step, &planned) {
+                Verdict::Go => Decision::Call {
+                    request,
+                    translated_by: by,
+                    calls: planned,
+                },
+                Verdict::Block(guard, evidence) => self.block(guard, evidence),
+                Verdict::Fail(code, error) => self.fail(code, error),
+                Verdict::Ask(approval) => self.ask_consent(request, by, approval),
+            },
+        )
+    }
+
+    /// Asks a person whether calls may be made that the policy leaves to people.
+    fn ask_consent(
+        &self,
+        request: StrictRequest,
+        by: TranslatedBy,
+        approval: Approval,
+    ) -> Decision {
+        let calls = approval.calls.iter().map(|call| {
+            let args = head_and_tail(&call.args.to_string(), MAX_SHOWN);
+            let place = match (&call.target, self.state.home()) {
+                (Target::Computer(id), _) | (Target::Any, Some(id)) => format!(" on {id}"),
+                (Target::Group(group), _) => format!(" on one of the group {group}"),
+                (Target::Any, None) => String::new(),
+            };
+            format!("{}{place} with {args}", call.tool)
+        });
+        let calls = calls.collect::<Vec<_>>().join(", then ");
+        Decision::Ask {
             request,
             translated_by: by,
-            calls: planned,
-        })
+            question: Question {
+                question_id: self.next_question_id(),
+                question: format!("May this task call {calls}? Answer yes or no."),
+                why: approval.reason.clone(),
+                next: None,
+                approval: Some(approval),
+            },
+        }
+    }
+
+    fn next_question_id(&self) -> QuestionId {
+        let position = self.state.last_seq + 1;
+        QuestionId::derive(&self.state.task_id, self.state.generation, position)
     }
 
     /// Checks one call; what stands in its way is the decision instead.
     fn plan_call(
         &self,
-        _step: &Step,
         request: &StrictRequest,
         before: &[PlannedCall],
     ) -> Result<Result<PlannedCall, Box<Decision>>, Vec<String>> {
@@ -246,13 +290,6 @@ impl<'a> Turn<'a> {
                 return instead(self.block(Guard::Tool, why));
             }
         };
-        match guards::duplicate(self.state, self.profile, &tool, &args, &target) {
-            DuplicateVerdict::Fine => {}
-            DuplicateVerdict::Block(evidence) => {
-                return instead(self.block(Guard::Duplicate, evidence));
-            }
-            DuplicateVerdict::GiveUp(evidence) => return instead(self.fail("loop", evidence)),
-        }
         let position = self.state.last_seq + 1;
         Ok(Ok(PlannedCall {
             call_id: self.state.call_id(position, before.len()),
@@ -302,7 +339,7 @@ impl<'a> Turn<'a> {
                 .unwrap_or_default()
         };
         let interactive = self.state.created.as_ref().is_some_and(|c| c.interactive);
-        let limit = self.budgets().questions;
+        let over = guards::exceeded(self.state, &self.budgets(), Takes::Question);
         if text("question").is_empty() || text("why").is_empty() {
             return self.block(
                 Guard::Question,
@@ -310,20 +347,17 @@ impl<'a> Turn<'a> {
                     .to_owned(),
             );
         }
-        if !interactive && self.state.usage.questions >= limit {
-            return self.block(
-                Guard::Question,
-                format!("all {limit} questions of this task are used up: decide yourself, or end with DONE"),
+        if let Some(over) = over.filter(|_| !interactive) {
+            let words = format!(
+                "all {} questions of this task are used up: decide yourself, or end with DONE",
+                over.limit
             );
+            return self.block(Guard::Question, words);
         }
         Decision::Ask {
             translated_by: by,
             question: Question {
-                question_id: QuestionId::derive(
-                    &self.state.task_id,
-                    self.state.generation,
-                    self.state.last_seq + 1,
-                ),
+                question_id: self.next_question_id(),
                 question: text("question").to_owned(),
                 why: text("why").to_owned(),
                 next: Some(text("next").to_owned()).filter(|next| !next.is_empty()),

@@ -1,7 +1,8 @@
 //! A one-call task: what `POST /tools/call`, the CLI and MCP make of a direct call. It makes its call, and ends
 //! as the call ended.
 
-use super::fleet::ToolLookup;
+use super::fleet::{Found, ToolLookup};
+use super::guards;
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
@@ -45,6 +46,19 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
         Ok(mended) => mended,
         Err(refusal) => return refused(state, inputs, &address, refusal),
     };
+    let args = mended.unwrap_or_else(|| call.args.clone());
+    let owners = match tools.find(&address.tool) {
+        Found::Tools(owners) => owners,
+        _ => Vec::new(),
+    };
+    let on: Vec<&str> = owners
+        .iter()
+        .map(|owner| owner.computer.client_id.as_str())
+        .collect();
+    // Nobody who makes a call like this has proved who they are, so there is nobody to consent either.
+    if let Some(reason) = guards::denied(profile, &address.tool, &args, &on) {
+        return fail("policy_violation", format!("{}: {reason}", address.tool));
+    }
     let call_id = CallId::derive(&state.task_id, state.generation, state.last_seq + 1, 0);
     Decision::Call {
         request: request(call),
@@ -53,7 +67,7 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
             call_id,
             target: address.target,
             tool: address.tool,
-            args: mended.unwrap_or_else(|| call.args.clone()),
+            args,
             timeout_ms: call.timeout_ms,
             request: None,
         }],

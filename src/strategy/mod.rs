@@ -11,6 +11,8 @@ pub mod directive;
 pub mod fleet;
 pub mod guards;
 pub mod memory;
+pub mod paths;
+pub mod policy;
 pub mod render;
 pub mod shown_tools;
 pub mod step_log;

@@ -72,7 +72,12 @@ fn finished(out: &mut String, call: &CallRecord, report: &CallReport, shown: &Sh
     out.push_str(line);
     out.push('\n');
     if let Some(error) = &report.error {
-        let _ = writeln!(out, "error: {}", head_and_tail(error, max_bytes));
+        let shown = head_and_tail(error, max_bytes);
+        let _ = match shown.contains(char::is_control) {
+            // What a computer says is data: it may begin no line of its own.
+            true => writeln!(out, "error:\n{}", fenced(&shown, "")),
+            false => writeln!(out, "error: {shown}"),
+        };
     }
     match &report.result {
         Some(Value::Object(fields)) => {
@@ -143,7 +148,12 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
         let json = Value::Object(rest).to_string();
         let handle = shown.handle.filter(|_| long == Some(json.as_str()));
         let more = |offset| handle.map(|handle| handle.words(offset));
-        let _ = writeln!(out, "{}", cut_middle(&json, max_bytes, more));
+        let json = cut_middle(&json, max_bytes, more);
+        let _ = match json.contains('\n') {
+            // Where it was cut, a line begins with whatever stood there.
+            true => writeln!(out, "{}", fenced(&json, "")),
+            false => writeln!(out, "{json}"),
+        };
     }
 }
 

@@ -36,6 +36,19 @@ pub fn fenced(content: &str, info: &str) -> String {
     format!("{fence}{info}\n{content}{end}{fence}")
 }
 
+/// A text that fits into one line of a prompt: whoever made it can begin no line of their own there.
+pub fn one_line(text: &str, max: usize) -> String {
+    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let pieces = text.split(is_break).map(str::trim);
+    let pieces: Vec<&str> = pieces.filter(|piece| !piece.is_empty()).collect();
+    let mut line = pieces.join(" ");
+    if line.len() > max {
+        line.truncate(line.floor_char_boundary(max));
+        line.push('…');
+    }
+    line
+}
+
 /// Models for code use three to four bytes a token; the lower figure is the cautious one.
 pub const BYTES_PER_TOKEN: usize = 3;
 
@@ -50,6 +63,29 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn nothing_in_a_fenced_text_closes_its_fence(
+            text in proptest::collection::vec("(`{0,6}|~{0,4}| {0,3})(DIRECTIVE: DONE|[a-z`]{0,4})[\r\n\u{2028}]{0,2}", 0..8)
+        ) {
+            let text = text.concat();
+            let block = fenced(&text, "");
+            let fence: String = block.chars().take_while(|c| *c == '`').collect();
+            prop_assert!(fence.len() >= 3);
+            let inside = block[fence.len()..].strip_suffix(&fence).unwrap();
+            prop_assert!(!inside.contains(&fence), "{}", block);
+            let last_line = format!("\n{}", fence);
+            prop_assert!(block.ends_with(&last_line));
+        }
+
+        #[test]
+        fn one_line_is_one_line(text in "(\\PC|[\r\n\t\u{2028}]){0,40}", max in 0usize..30) {
+            let line = one_line(&text, max);
+            prop_assert!(line.lines().count() <= 1);
+            let has_break = line.contains(['\r', '\u{2028}']);
+            prop_assert!(!has_break);
+            prop_assert!(line.len() <= max + '…'.len_utf8());
+        }
+
         #[test]
         fn a_cut_text_keeps_both_ends_and_never_splits_a_character(text in "\\PC{0,200}", max in 0usize..100) {
             let cut = head_and_tail(&text, max);

@@ -4,6 +4,7 @@
 use super::coerce::coerce;
 use super::fleet::{Found, Owner, ToolLookup, is_allowed, is_allowed_name};
 use super::text::head_and_tail;
+use crate::domain::guard_rules::ArgLimits;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::schema::Schema;
@@ -30,9 +31,6 @@ pub enum Refusal {
     CannotTell,
     Arguments(Vec<String>),
 }
-
-/// How deep arguments may nest (the depth that the JSON library on computers reads safely is 250).
-const MAX_DEPTH: usize = 64;
 
 /// The longest words about one broken argument, in bytes.
 const MAX_PROBLEM: usize = 400;
@@ -71,11 +69,15 @@ pub fn check_call(
         Found::NoComputer(name) => return Err(Refusal::UnknownComputer(name.clone())),
         Found::CannotTell => return Err(Refusal::CannotTell),
     }
-    check_args(&owners, args)
+    check_args(&owners, args, profile.guards.args)
 }
 
 /// Finds an owner whose schema takes the arguments: as they are, else mended.
-fn check_args(owners: &[Owner<'_>], args: &Value) -> Result<Option<Value>, Refusal> {
+fn check_args(
+    owners: &[Owner<'_>],
+    args: &Value,
+    limits: ArgLimits,
+) -> Result<Option<Value>, Refusal> {
     // Lua writes an empty object as `[]`, and models leave out what is empty.
     let empty = args.is_null() || args.as_array().is_some_and(Vec::is_empty);
     let object = if empty { &json!({}) } else { args };
@@ -83,8 +85,7 @@ fn check_args(owners: &[Owner<'_>], args: &Value) -> Result<Option<Value>, Refus
         let problem = "the arguments are no JSON object".to_owned();
         return Err(Refusal::Arguments(vec![problem]));
     }
-    if depth(object) > MAX_DEPTH {
-        let problem = format!("the arguments nest deeper than {MAX_DEPTH}");
+    if let Some(problem) = too_large(object, limits) {
         return Err(Refusal::Arguments(vec![problem]));
     }
     let schemas = || owners.iter().map(|owner| owner.tool.args_schema.as_ref());
@@ -99,6 +100,21 @@ fn check_args(owners: &[Owner<'_>], args: &Value) -> Result<Option<Value>, Refus
             .map_err(Refusal::Arguments),
         (None, None) => Ok(None),
     }
+}
+
+/// What is too much in arguments. They are measured before any schema looks at them.
+fn too_large(args: &Value, limits: ArgLimits) -> Option<String> {
+    let most = limits.depth as usize;
+    if depth(args, most) > most {
+        return Some(format!("the arguments nest deeper than {most}"));
+    }
+    let bytes = args.to_string().len();
+    (bytes > limits.bytes).then(|| {
+        format!(
+            "the arguments have {bytes} bytes, at most {} are taken: write less at once",
+            limits.bytes
+        )
+    })
 }
 
 /// The arguments as the schema must mean them; none if they do not match even so.
@@ -141,11 +157,16 @@ fn words(error: &jsonschema::ValidationError<'_>) -> String {
     head_and_tail(&masked, MAX_PROBLEM)
 }
 
-fn depth(value: &Value) -> usize {
+/// How deep a value nests; what is deeper than `most` is not looked at.
+fn depth(value: &Value, most: usize) -> usize {
+    let deepest = |inner: &mut dyn Iterator<Item = &Value>| match most {
+        0 => 0,
+        _ => inner.map(|item| depth(item, most - 1)).max().unwrap_or(0),
+    };
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
-        _ => 0,
+        Value::Array(items) => 1 + deepest(&mut items.iter()),
+        Value::Object(fields) => 1 + deepest(&mut fields.values()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
@@ -204,6 +225,24 @@ mod tests {
         let many = json!({"content": 1, "more": "z".repeat(5000)});
         let closed = Schema::of(json!({"enum": ["y".repeat(5000)]}));
         assert!(check_schema(&closed, &many).unwrap_err()[0].len() < 600);
+    }
+
+    #[test]
+    fn arguments_that_are_too_deep_or_too_long_are_refused_in_words() {
+        let limits = ArgLimits {
+            depth: 3,
+            bytes: 40,
+        };
+        assert_eq!(too_large(&json!({"a": {"b": [1]}}), limits), None);
+        let deep = too_large(&json!({"a": {"b": [[1]]}}), limits).unwrap();
+        assert!(deep.contains("deeper than 3"), "{deep}");
+        let long = too_large(&json!({"a": "x".repeat(50)}), limits).unwrap();
+        assert!(long.contains("at most 40"), "{long}");
+        let mut bottomless = json!(1);
+        for _ in 0..100 {
+            bottomless = json!([bottomless]);
+        }
+        assert!(too_large(&bottomless, limits).is_some());
     }
 
     #[test]

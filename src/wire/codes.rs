@@ -80,6 +80,7 @@ codes! {
     Busy "busy" 409 true "the computer's queue is full; wait for its calls to end";
     Stopped "stopped" 409 true "the computer was stopped; an operator has to resume it";
     ToolDraft "tool_draft" 409 false "the tool is a draft: it is new, or its file changed since it was activated; test it with tool_test and activate it again with tool_activate";
+    PolicyViolation "policy_violation" 403 false "the policy of this kind of task denies the call; `[policy]` in the settings and in the kind says what it may do";
     BadArgs "bad_args" 422 false "the arguments do not match the tool's schema";
     ToolChanged "tool_changed" 409 true "the tool changed on the computer since it was registered; the call did not start";
     ReceiptUnwritable "receipt_unwritable" 507 true "the computer cannot write its receipt, most often because its disk is full; the call did not start";

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ccfleet::config::{Kinds, Loader, ProviderKind};
+use ccfleet::config::kinds::Kinds;
+use ccfleet::config::{Loader, ProviderKind};
 use ccfleet::domain::call::{CallReport, Outcome};
 use ccfleet::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason, Usage};
 use ccfleet::domain::decision::{Decision, Inputs, InputsRef, RoleLimits};

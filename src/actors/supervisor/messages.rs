@@ -53,6 +53,7 @@ impl BudgetOverrides {
             wall_time_s: self.wall_time_s.unwrap_or(kind.wall_time_s),
             tokens: self.tokens.unwrap_or(kind.tokens),
             model_failures: kind.model_failures,
+            per_wake: kind.per_wake,
         }
     }
 }

@@ -15,6 +15,7 @@ use super::ids::CallId;
 use super::read::Read;
 use super::task::{
     Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
+    Woken,
 };
 use super::tokens::Size;
 use super::track::Track;
@@ -278,6 +279,12 @@ impl TaskState {
     }
 
     fn wait_ended(&mut self, ended: WaitReason) {
+        if matches!(ended, WaitReason::Schedule | WaitReason::Event) {
+            self.woken = Some(Woken {
+                at_ms: self.updated_at_ms,
+                usage: self.usage,
+            });
+        }
         if self.wait == Some(ended) {
             self.wait = None;
         }

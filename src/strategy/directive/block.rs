@@ -164,15 +164,11 @@ fn fence_of(line: &str) -> Option<Fence<'_>> {
     (length >= 3 && !info.contains('`')).then_some(Fence { mark, length, info })
 }
 
-/// A fence that no line of `content` can close.
+/// A fence that nothing in `content` can close, also where a reader takes other characters than a line feed for the end of
+/// a line.
 pub fn fence_for(content: &str) -> String {
-    let longest = content
-        .lines()
-        .filter_map(fence_of)
-        .map(|f| f.length)
-        .max()
-        .unwrap_or(0);
-    "`".repeat(longest.max(2) + 1)
+    let runs = content.split(|c| c != '`').map(str::len);
+    "`".repeat(runs.max().unwrap_or(0).max(2) + 1)
 }
 
 /// Splits a command line at spaces; double and single quotes keep words together.

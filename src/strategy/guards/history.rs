@@ -1,0 +1,286 @@
+//! What a task did so far as the loop guard sees it: each call with its outcome and with what it changed, oldest first.
+
+use super::signature::{Signature, key_of, outcome_of};
+use crate::domain::call::Outcome;
+use crate::domain::decision::Guard;
+use crate::domain::guard_rules::{LoopRules, any_matches};
+use crate::domain::shared::content_hash;
+use crate::domain::task::{CallEnd, CallRecord, TaskState};
+use crate::domain::tool::EffectClass;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+
+/// How far back anything is looked at, in calls. A task of days has many thousands.
+const HORIZON: usize = 128;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    Call(Past),
+    /// A person answered, or something outside of the task happened.
+    News,
+    /// A call was refused as a loop, with these words.
+    Refused(String),
+}
+
+/// One call that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    pub track: u32,
+    pub call: Signature,
+    /// Equal for outcomes that say the same.
+    pub outcome: u64,
+    pub succeeded: bool,
+    pub bearing: Bearing,
+}
+
+/// What a call did to the world.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bearing {
+    /// Nothing that anybody knows of.
+    Looks,
+    /// Gave things (a file, a tool, a lamp) this content or state. `core`: a file or a tool of the computer.
+    Sets {
+        what: Vec<(String, u64)>,
+        core: bool,
+    },
+    /// Ran a program, which may have written anything.
+    Runs { wrote: Vec<(String, u64)> },
+    /// Did something with a tool of which nothing more is known.
+    Acts,
+    /// Did work, as configured: each time counts.
+    Works,
+    /// Let time pass.
+    Waits,
+}
+
+/// The history of a task.
+pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for step in &state.steps {
+        for call in &step.calls {
+            if let Some(past) = past(state, step.track.0, call, rules) {
+                entries.push(Entry::Call(past));
+            }
+        }
+        let answered = step.question.as_ref().is_some_and(|q| q.answer.is_some());
+        if answered {
+            entries.push(Entry::News);
+        }
+        if let Some(blocked) = &step.blocked
+            && blocked.guard == Guard::Duplicate
+        {
+            entries.push(Entry::Refused(blocked.evidence.clone()));
+        }
+    }
+    let from = entries.len().saturating_sub(HORIZON);
+    entries.split_off(from)
+}
+
+pub(super) fn past(
+    state: &TaskState,
+    track: u32,
+    call: &CallRecord,
+    rules: &LoopRules,
+) -> Option<Past> {
+    let outcome = outcome_of(call, &rules.volatile_fields)?;
+    let signature = Signature::of(&call.target, &call.tool, &call.args, state.home());
+    Some(Past {
+        track,
+        bearing: bearing(call, &signature, rules),
+        call: signature,
+        outcome,
+        succeeded: call.succeeded(),
+    })
+}
+
+/// What a call did, by its tool, its effect class, and what its result says.
+fn bearing(call: &CallRecord, signature: &Signature, rules: &LoopRules) -> Bearing {
+    let effect = call.intended.as_ref().map(|intended| intended.effect);
+    let (Some(effect), Some(result)) = (effect, result_of(call)) else {
+        return Bearing::Looks;
+    };
+    let tool = call.tool.as_str();
+    if any_matches(&rules.wait_tools, tool) {
+        return Bearing::Waits;
+    }
+    if effect == EffectClass::Read {
+        return Bearing::Looks;
+    }
+    let set = Setter {
+        place: &signature.place,
+        args: &call.args,
+    };
+    if let Some(what) = set.files_and_tools(tool) {
+        return match tool {
+            "write_and_run" => Bearing::Runs { wrote: what },
+            _ if !call.succeeded() || !did_something(result) => Bearing::Looks,
+            _ => Bearing::Sets { what, core: true },
+        };
+    }
+    match tool {
+        // A client that names no effect classes has all its tools in the worst one.
+        "fs_list" | "fs_read" | "fs_find" | "fs_grep" | "tool_list" => return Bearing::Looks,
+        "shell_exec" | "run_program" | "tool_test" => return Bearing::Runs { wrote: vec![] },
+        "http_request" if only_looks(&call.args) => return Bearing::Looks,
+        _ if !call.succeeded() || !did_something(result) => return Bearing::Looks,
+        _ => {}
+    }
+    if any_matches(&rules.work_tools, tool) {
+        return Bearing::Works;
+    }
+    if effect == EffectClass::Idempotent {
+        let what = vec![(format!("{}/{tool}", signature.place), signature.args_key())];
+        return Bearing::Sets { what, core: false };
+    }
+    Bearing::Acts
+}
+
+/// The result of a call that ran; an empty one if its end is not known.
+fn result_of(call: &CallRecord) -> Option<&Value> {
+    match &call.end {
+        CallEnd::Finished(report) if report.outcome != Outcome::NotStarted => {
+            Some(report.result.as_ref().unwrap_or(&Value::Null))
+        }
+        CallEnd::Finished(_) | CallEnd::NotPlaced(_) | CallEnd::Open => None,
+    }
+}
+
+/// Fields in which tools say whether, or how often, they did what they were asked.
+const DEEDS: &[&str] = &[
+    "ok",
+    "dug",
+    "placed",
+    "moved",
+    "moves_made",
+    "taken",
+    "dropped",
+    "refuelled",
+    "deleted",
+    "crafted",
+];
+
+/// Whether a tool that says so did anything.
+fn did_something(result: &Value) -> bool {
+    let mut told = DEEDS.iter().filter_map(|name| result.get(name)).peekable();
+    told.peek().is_none()
+        || told.any(|deed| match deed {
+            Value::Bool(done) => *done,
+            Value::Number(count) => count.as_f64() != Some(0.0),
+            Value::Null => false,
+            Value::String(_) | Value::Array(_) | Value::Object(_) => true,
+        })
+}
+
+fn only_looks(request: &Value) -> bool {
+    let method = request.get("method").and_then(Value::as_str);
+    method.is_none_or(|method| matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD"))
+}
+
+/// Reads out of arguments which files and tools a call gives which content.
+struct Setter<'a> {
+    place: &'a str,
+    args: &'a Value,
+}
+
+impl Setter<'_> {
+    fn text(&self, name: &str) -> &str {
+        self.args
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    fn file(&self, path: &str) -> String {
+        format!("{}:{}", self.place, crate::strategy::paths::normal(path))
+    }
+
+    fn files_and_tools(&self, tool: &str) -> Option<Vec<(String, u64)>> {
+        let path = || self.file(self.text("path"));
+        Some(match tool {
+            "fs_write" | "write_and_run" => vec![(path(), key(&self.text("content")))],
+            "fs_write_many" => {
+                let files = self.args.get("files").and_then(Value::as_array);
+                let text = |file: &Value, name: &str| {
+                    file.get(name)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned()
+                };
+                let written = files.into_iter().flatten();
+                written
+                    .map(|file| (self.file(&text(file, "path")), key(&text(file, "content"))))
+                    .collect()
+            }
+            "fs_patch" => vec![(path(), key(self.args))],
+            "fs_delete" => vec![(path(), 0)],
+            "fs_move" => {
+                let from = self.text("from");
+                let to = (self.file(self.text("to")), key(&("moved", from)));
+                vec![(self.file(from), 0), to]
+            }
+            "tool_write" | "tool_rollback" => {
+                let file = match self.text("file") {
+                    "" => self.text("name"),
+                    file => file,
+                };
+                vec![(format!("{}/source/{file}", self.place), key(self.args))]
+            }
+            "tool_activate" | "tool_retire" => {
+                let name = self.text("name");
+                vec![(format!("{}/state/{name}", self.place), key(&tool))]
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn key(content: &impl Serialize) -> u64 {
+    key_of(&content_hash(content))
+}
+
+/// The state of the world as far as the history tells, after each of its entries: equal numbers mean that nothing is known
+/// to have changed.
+pub(super) fn states(history: &[Entry]) -> Vec<u64> {
+    let mut things: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut said: HashMap<(&str, &str, u64), u64> = HashMap::new();
+    let mut turns: u64 = 0;
+    let mut states = Vec::with_capacity(history.len());
+    for entry in history {
+        match entry {
+            Entry::Refused(_) => {}
+            Entry::News => turns += 1,
+            Entry::Call(past) => {
+                let call = &past.call;
+                let id = (call.place.as_str(), call.tool.as_str(), call.args_key());
+                let before = said.insert(id, past.outcome);
+                // Whoever gets another answer to the same question knows that something changed.
+                let told = before.is_some_and(|before| before != past.outcome);
+                let changed = match &past.bearing {
+                    Bearing::Looks => false,
+                    Bearing::Sets { what, .. } => {
+                        set(&mut things, what);
+                        false
+                    }
+                    Bearing::Runs { wrote } => {
+                        set(&mut things, wrote);
+                        // A program may have written anything when it ran first.
+                        before.is_none()
+                    }
+                    Bearing::Acts | Bearing::Works | Bearing::Waits => true,
+                };
+                turns += u64::from(told || changed);
+            }
+        }
+        states.push(key(&(&things, turns)));
+    }
+    states
+}
+
+fn set<'a>(things: &mut BTreeMap<&'a str, u64>, what: &'a [(String, u64)]) {
+    things.extend(
+        what.iter()
+            .map(|(thing, content)| (thing.as_str(), *content)),
+    );
+}

@@ -1,0 +1,110 @@
+//! Paths as a computer means them, so that one file has one name here however a model writes it.
+
+/// The longest name of one file or folder on a computer, in bytes.
+const MAX_NAME: usize = 255;
+
+/// The names from the root down that ComputerCraft makes of a path: backslashes are slashes; empty parts, `.` and three
+/// or more dots vanish; forbidden characters are dropped without a word. None if it climbs above the root.
+pub fn names_of(path: &str) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    for piece in path.split(['/', '\\']) {
+        let name = clean_name(piece);
+        match name.as_str() {
+            "" | "." => {}
+            ".." => {
+                names.pop()?;
+            }
+            dots if dots.len() > 2 && dots.bytes().all(|b| b == b'.') => {}
+            _ => names.push(name),
+        }
+    }
+    Some(names)
+}
+
+/// The path without what means nothing: `./a//b/../c` is `a/c`. One that climbs above the root is kept as it is.
+pub fn normal(path: &str) -> String {
+    names_of(path).map_or_else(|| path.to_owned(), |names| names.join("/"))
+}
+
+/// Whether a path is one of the folders or lies in one. Upper and lower case differ, as they do on most servers: where they
+/// do not, this refuses too much and never too little.
+pub fn lies_in(path: &str, roots: &[String]) -> bool {
+    let Some(names) = names_of(path) else {
+        return false;
+    };
+    let roots = roots.iter().filter_map(|root| names_of(root));
+    roots.into_iter().any(|root| names.starts_with(&root))
+}
+
+fn clean_name(piece: &str) -> String {
+    let kept: String = piece
+        .chars()
+        .filter(|c| {
+            let forbidden = matches!(c, '"' | ':' | '<' | '>' | '?' | '|' | '*' | '\u{7f}');
+            *c >= ' ' && !forbidden
+        })
+        .collect();
+    // As the game does: other kinds of blank are part of a name.
+    let kept = kept.trim_matches(' ');
+    let mut end = kept.len().min(MAX_NAME);
+    while !kept.is_char_boundary(end) {
+        end -= 1;
+    }
+    kept[..end].trim_end_matches(' ').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_path_means_what_a_computer_makes_of_it() {
+        for (path, expected) in [
+            ("/a/b", Some("a/b")),
+            ("a//./b/", Some("a/b")),
+            ("a\\b\\..\\c", Some("a/c")),
+            ("/a/../../b", None),
+            ("a/.../b", Some("a/b")),
+            // A forbidden character is dropped, and what is left climbs.
+            ("/work/.:./etc", Some("etc")),
+            ("", Some("")),
+        ] {
+            assert_eq!(
+                names_of(path).map(|n| n.join("/")).as_deref(),
+                expected,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_gets_out_of_its_roots_by_dots() {
+        let roots = ["/work".to_owned(), "disk/data".to_owned()];
+        for inside in ["/work", "work/a.lua", "/work/x/../y", "disk/data/1"] {
+            assert!(lies_in(inside, &roots), "{inside}");
+        }
+        for outside in [
+            "/",
+            "/workshop",
+            "/work/../startup.lua",
+            "/work/.\u{1}./startup.lua",
+            "../work",
+            "disk",
+            "/Work",
+        ] {
+            assert!(!lies_in(outside, &roots), "{outside}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_normal_path_stays_as_it_is_and_means_the_same(path in "[a-c./\\\\: ]{0,20}") {
+            let once = normal(&path);
+            prop_assert_eq!(normal(&once), once.clone());
+            if let Some(names) = names_of(&path) {
+                prop_assert_eq!(names_of(&once), Some(names));
+            }
+        }
+    }
+}
