@@ -5,7 +5,7 @@ use crate::domain::call::Outcome;
 use crate::domain::decision::Guard;
 use crate::domain::guard_rules::{LoopRules, any_matches};
 use crate::domain::shared::content_hash;
-use crate::domain::task::{CallEnd, CallRecord, TaskState};
+use crate::domain::task::{CallEnd, CallRecord, Note, TaskState};
 use crate::domain::tool::EffectClass;
 use serde::Serialize;
 use serde_json::Value;
@@ -31,7 +31,6 @@ pub struct Past {
     pub call: Signature,
     /// Equal for outcomes that say the same.
     pub outcome: u64,
-    pub succeeded: bool,
     pub bearing: Bearing,
 }
 
@@ -55,17 +54,24 @@ pub enum Bearing {
     Waits,
 }
 
-/// The history of a task.
+/// Notes that tell of something that happened outside of the task's own doing.
+const NEWS: &[&str] = &["late_outcome"];
+
+/// The history of a task, as far back as the horizon.
 pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for step in &state.steps {
-        for call in &step.calls {
-            if let Some(past) = past(state, step.track.0, call, rules) {
-                entries.push(Entry::Call(past));
-            }
+    // Backwards, since a task of days has many thousands of calls and the last ones count.
+    let mut entries: Vec<Entry> = Vec::new();
+    let woken_after = state.woken.as_ref().map(|woken| woken.usage.steps);
+    let mut newer = u32::MAX;
+    for step in state.steps.iter().rev() {
+        if entries.len() >= HORIZON {
+            break;
         }
-        let answered = step.question.as_ref().is_some_and(|q| q.answer.is_some());
-        if answered {
+        let noted = |note: &Note| {
+            (step.number..newer).contains(&note.after_step) && NEWS.contains(&note.code.as_str())
+        };
+        let woken = woken_after.is_some_and(|after| (step.number..newer).contains(&after));
+        if woken || state.notes.iter().any(noted) {
             entries.push(Entry::News);
         }
         if let Some(blocked) = &step.blocked
@@ -73,9 +79,17 @@ pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
         {
             entries.push(Entry::Refused(blocked.evidence.clone()));
         }
+        let calls = step.calls.iter().rev();
+        let ended = calls.filter_map(|call| past(state, step.track.0, call, rules));
+        entries.extend(ended.map(Entry::Call));
+        // A question comes before the calls that it is about; one of its own has none.
+        if step.question.as_ref().is_some_and(|q| q.answer.is_some()) {
+            entries.push(Entry::News);
+        }
+        newer = step.number;
     }
-    let from = entries.len().saturating_sub(HORIZON);
-    entries.split_off(from)
+    entries.reverse();
+    entries
 }
 
 pub(super) fn past(
@@ -91,7 +105,6 @@ pub(super) fn past(
         bearing: bearing(call, &signature, rules),
         call: signature,
         outcome,
-        succeeded: call.succeeded(),
     })
 }
 
@@ -283,4 +296,85 @@ fn set<'a>(things: &mut BTreeMap<&'a str, u64>, what: &'a [(String, u64)]) {
         what.iter()
             .map(|(thing, content)| (thing.as_str(), *content)),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::open_call;
+    use super::*;
+    use crate::domain::call::Target;
+    use crate::domain::decision::WaitReason;
+    use crate::domain::event::TaskEvent;
+    use crate::domain::task::{Blocked, Step};
+    use crate::strategy::tests::{Bench, profile};
+    use serde_json::json;
+
+    fn bench_with_calls(count: usize) -> Bench {
+        let mut bench = Bench::new(profile(crate::domain::profile::ExecutorMode::Auto));
+        bench.advance();
+        let step = bench.state.steps[0].clone();
+        bench.state.steps.clear();
+        for number in 1..=count {
+            let mut call = open_call("fs_read", json!({"path": number}));
+            call.end = CallEnd::NotPlaced(crate::domain::call::NoRoute {
+                reason: crate::domain::call::NoRouteReason::Busy,
+                message: String::new(),
+            });
+            let mut step = step.clone();
+            step.number = number as u32;
+            step.calls = vec![call];
+            bench.state.steps.push(step);
+        }
+        bench.state.usage.steps = count as u32;
+        bench
+    }
+
+    fn shape(bench: &Bench) -> String {
+        let entries = of(&bench.state, &LoopRules::default());
+        let letter = |entry: &Entry| match entry {
+            Entry::Call(_) => 'c',
+            Entry::News => 'n',
+            Entry::Refused(_) => 'r',
+        };
+        entries.iter().map(letter).collect()
+    }
+
+    #[test]
+    fn a_wake_and_a_late_outcome_are_news_where_they_happened() {
+        let mut bench = bench_with_calls(2);
+        bench.push(TaskEvent::WaitEnded {
+            reason: WaitReason::Event,
+        });
+        assert_eq!(shape(&bench), "ccn");
+        let again = bench.state.steps[1].clone();
+        bench.state.steps.push(Step { number: 3, ..again });
+        assert_eq!(shape(&bench), "ccnc");
+        bench.state.notes.push(Note {
+            after_step: 1,
+            code: "late_outcome".into(),
+            message: String::new(),
+        });
+        assert_eq!(shape(&bench), "cncnc");
+        bench.state.notes[0].code = "unknown_kind".into();
+        bench.state.steps[2].blocked = Some(Blocked {
+            guard: Guard::Duplicate,
+            evidence: String::new(),
+        });
+        assert_eq!(shape(&bench), "ccncr");
+    }
+
+    #[test]
+    fn only_the_horizon_of_a_long_task_is_looked_at() {
+        let bench = bench_with_calls(3 * HORIZON);
+        let history = of(&bench.state, &LoopRules::default());
+        assert_eq!(history.len(), HORIZON);
+        let last = history.last();
+        let newest = Signature::of(
+            &Target::Any,
+            "fs_read",
+            &json!({"path": 3 * HORIZON}),
+            bench.state.home(),
+        );
+        assert!(matches!(last, Some(Entry::Call(past)) if past.call == newest));
+    }
 }

@@ -120,7 +120,7 @@ impl<'a> View<'a> {
         };
         let learned = since
             .iter()
-            .any(|entry| matches!(entry, Entry::Call(past) if past.succeeded && !knew(past)));
+            .any(|entry| matches!(entry, Entry::Call(past) if !knew(past)));
         !learned || refusals >= MAX_REFUSALS
     }
 

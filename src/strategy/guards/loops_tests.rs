@@ -27,7 +27,6 @@ fn looked(name: &str, outcome: u64) -> Entry {
         track: 0,
         call: signature(name),
         outcome,
-        succeeded: true,
         bearing: Bearing::Looks,
     })
 }
@@ -38,7 +37,6 @@ fn wrote(name: &str, content: u64) -> Entry {
         track: 0,
         call: Signature::of(&Target::Any, "fs_write", &json!([name, content]), None),
         outcome: 1,
-        succeeded: true,
         bearing: Bearing::Sets { what, core: true },
     })
 }
@@ -186,13 +184,12 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
         1 => Just(Bearing::Works),
         1 => Just(Bearing::Waits),
     ];
-    let call = (name(), 0..2u64, 0..2u32, any::<bool>(), bearing);
-    let call = call.prop_map(|(name, outcome, track, succeeded, bearing)| {
+    let call = (name(), 0..2u64, 0..2u32, bearing);
+    let call = call.prop_map(|(name, outcome, track, bearing)| {
         Entry::Call(Past {
             track,
             call: signature(name),
             outcome,
-            succeeded,
             bearing,
         })
     });
