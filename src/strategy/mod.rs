@@ -6,6 +6,7 @@ pub mod act;
 pub mod call;
 pub mod coerce;
 pub mod content_calls;
+pub mod direct;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
@@ -33,6 +34,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
     match strategy {
         directive::NAME => Some(directive::VERSION),
         call::NAME => Some(call::VERSION),
+        direct::NAME => Some(direct::VERSION),
         _ => None,
     }
 }
@@ -57,6 +59,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     match (profile.strategy.as_str(), profile.strategy_version) {
         (directive::NAME, directive::VERSION) => on_main(directive::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
+        (direct::NAME, direct::VERSION) => on_main(direct::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
             Some(Decision::Wait {
@@ -111,12 +114,14 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         Some(StrictRequest::Tool { tool, on, .. }) => (Address::parse(tool).ok(), on.clone()),
         Some(StrictRequest::Final { .. } | StrictRequest::Unclear { .. }) | None => (None, None),
     };
+    let called_there = turn_reader::named(step.and_then(|step| step.read.as_ref()));
     let computers = [on, asked_on].into_iter().flatten().map(|id| Address {
         target: Target::Computer(id),
         tool: String::new(),
     });
     let named = [direct, called, asked_tool].into_iter().flatten();
-    Wants::of(state, profile, named.chain(computers).collect())
+    let named = named.chain(computers).chain(called_there);
+    Wants::of(state, profile, named.collect())
 }
 
 #[cfg(test)]
