@@ -150,8 +150,14 @@ impl Kinds {
         for (file, text) in &sets {
             toolsets.extend(read_toml::<Toolsets>(file, text)?);
         }
-        for (file, text) in embedded.chain(own) {
+        let embedded = embedded.map(|(file, text)| (file, text, true));
+        let own = own.into_iter().map(|(file, text)| (file, text, false));
+        for (file, text, comes_with) in embedded.chain(own) {
             let kind: KindFile = read_toml(&file, &text)?;
+            // A program that is built without one of the strategies goes without its kinds.
+            if comes_with && strategies(&kind.strategy).is_none() {
+                continue;
+            }
             let profile = resolve(kind, settings, prompts, &toolsets, strategies)?;
             profiles.insert(profile.kind.clone(), profile);
         }
@@ -401,6 +407,34 @@ mod tests {
                 .to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn every_kind_that_comes_with_the_program_is_there_as_far_as_its_strategy_is() {
+        let prompts = PromptLibrary::embedded().unwrap();
+        let all = Kinds::load(&settings(), &prompts, crate::strategy::version_of).unwrap();
+        let few = Kinds::load(&settings(), &prompts, known).unwrap();
+        let mut seen = 0;
+        for file in Embedded::iter() {
+            let text = Embedded::get(&file).unwrap().data;
+            let kind: KindFile = read_toml(&file, &String::from_utf8_lossy(&text)).unwrap();
+            assert_eq!(
+                *file,
+                format!("{}.toml", kind.kind),
+                "a file is named as its kind"
+            );
+            let there = |kinds: &Kinds| kinds.iter().any(|profile| profile.kind == kind.kind);
+            let runs = crate::strategy::version_of(&kind.strategy).is_some();
+            assert_eq!(there(&all), runs, "{}", kind.kind);
+            assert_eq!(
+                there(&few),
+                known(&kind.strategy).is_some(),
+                "{}",
+                kind.kind
+            );
+            seen += usize::from(runs);
+        }
+        assert!(seen >= 4);
     }
 
     #[test]

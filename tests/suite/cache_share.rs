@@ -24,7 +24,11 @@ use crate::support::real_model::RealModel;
 
 /// The model's trained window.
 const CONTEXT: u32 = 8192;
-const STEPS: usize = 24;
+const STEPS: usize = 20;
+/// Of these the naive rendering is measured too; all of them would take an hour on a small machine.
+const BASELINE_STEPS: usize = 5;
+/// What must come from the cache over the whole task, its cold start included.
+const LEAST_SHARE: f64 = 0.85;
 /// What the model says is thrown away, so it need not say much.
 const ANSWER_TOKENS: u32 = 4;
 
@@ -37,10 +41,13 @@ struct Cost {
 }
 
 impl Cost {
-    fn add(&mut self, answer: &ChatAnswer) {
-        self.tokens += answer.usage.tokens_in.unwrap_or(0);
-        self.cached += answer.usage.tokens_cached.unwrap_or(0);
-        self.milliseconds += answer.duration_ms;
+    fn of(answers: &[ChatAnswer]) -> Self {
+        let sum = |of: fn(&ChatAnswer) -> u64| answers.iter().map(of).sum();
+        Cost {
+            tokens: sum(|answer| answer.usage.tokens_in.unwrap_or(0)),
+            cached: sum(|answer| answer.usage.tokens_cached.unwrap_or(0)),
+            milliseconds: sum(|answer| answer.duration_ms),
+        }
     }
 
     fn share(&self) -> f64 {
@@ -70,24 +77,40 @@ async fn most_of_a_long_task_s_prompts_come_from_the_cache() {
     let provider = set::build(&role, Duration::from_secs(5)).expect("provider");
 
     let mut task = Story::new();
-    let (mut ours, mut prompts) = (Cost::default(), Vec::new());
+    let (mut ours, mut prompts) = (Vec::new(), Vec::new());
     for step in 0..STEPS {
         let prompt = task.next_prompt();
         let answer = ask(provider.as_ref(), &real.model, &prompt).await;
-        ours.add(&answer);
+        println!("step {}: {:?}", step + 1, answer.usage);
+        ours.push(answer.clone());
         prompts.push(prompt);
         task.answer(step, answer.usage);
     }
-    let mut naive = Cost::default();
-    for (step, prompt) in prompts.iter().enumerate() {
-        let rendered = task.naive(step, prompt);
-        naive.add(&ask(provider.as_ref(), &real.model, &rendered).await);
-    }
-    println!("{}", ours.line("append-only, cut in blocks"));
-    println!("{}", naive.line("state first, window slides by one"));
+    let whole = Cost::of(&ours);
+    println!("{}", whole.line("append-only, cut in blocks, all steps"));
+    println!(
+        "{}",
+        Cost::of(&ours[1..]).line("the same without the cold start")
+    );
     println!("compactions: {}", task.compactions);
-    assert!(ours.share() >= 0.85, "{ours:?}");
-    assert!(ours.share() > naive.share(), "{ours:?} {naive:?}");
+
+    // The first of these fills the cache and does not count.
+    let first = STEPS - BASELINE_STEPS;
+    let mut naive = Vec::new();
+    for step in first - 1..STEPS {
+        let rendered = task.naive(step, &prompts[step]);
+        naive.push(ask(provider.as_ref(), &real.model, &rendered).await);
+    }
+    let last = Cost::of(&ours[first..]);
+    let naive = Cost::of(&naive[1..]);
+    println!("{}", last.line("append-only, cut in blocks, last steps"));
+    println!(
+        "{}",
+        naive.line("state first, window slides by one, last steps")
+    );
+    assert!(whole.share() > naive.share(), "{whole:?} {naive:?}");
+    assert!(last.share() > naive.share(), "{last:?} {naive:?}");
+    assert!(whole.share() >= LEAST_SHARE, "{whole:?}");
 }
 
 async fn ask(provider: &dyn Provider, model: &str, prompt: &[Message]) -> ChatAnswer {
@@ -326,21 +349,54 @@ fn came(step: usize) -> Value {
     }
 }
 
+/// What the Lua library offers on a plain computer: name, effect class, arguments, description.
+#[rustfmt::skip]
+const TOOLS: [(&str, &str, &str, &str); 20] = [
+    ("fs_list", "read", "path?", "List a folder: name, is_dir and size of each entry, and the free space of the disk."),
+    ("fs_read", "read", "path offset? max_bytes?", "Read a text file, whole or a piece of it. `bytes` is the size of the file; `truncated` says that there is more after this piece: read on with offset. `hash` is that of the whole file (not above 256 KiB)."),
+    ("fs_write", "idempotent", "path content", "Write a text file, replacing what was there. Folders on the way are made. If it fails (a full disk), the old content is still there."),
+    ("fs_write_many", "idempotent", "files", "Write several text files, all or none: the space is checked first, and if one cannot be written the others stay as they were."),
+    ("fs_delete", "idempotent", "path", "Delete a file or a folder with everything in it. A missing one is no error: deleted is false."),
+    ("fs_move", "effect", "from to", "Move or rename a file or folder. Fails if the target exists."),
+    ("fs_patch", "effect", "path diff? edits? if_hash?", "Change parts of a text file by a unified diff or by a list of search/replace edits. All of it or nothing. Lines of a hunk may have moved, but their content must be exactly what the file has."),
+    ("fs_find", "read", "pattern path? limit?", "Find files and folders by a glob over their paths below a folder: * and ? within a name, ** across folders. A glob without / is about names in every folder. /rom is searched only if path begins there."),
+    ("fs_grep", "read", "pattern is_lua_pattern? ignore_case? path? files? context? limit?", "Find lines by plain text or a Lua pattern in the text files below a folder, or in one file. Binary files and files over 512 KiB are skipped, and /rom unless path begins there."),
+    ("shell_exec", "effect", "command cwd? env? input? timeout_ms?", "Run one CraftOS command line, such as `ls /` or `copy a.lua b.lua`, and get all it printed. Quote words with spaces. success is false if the command failed; error says why. cwd in the result is the folder it ended in."),
+    ("run_program", "effect", "path args? input? env? timeout_ms?", "Run a Lua program file and get its output, error text and traceback. success says whether it ended without an error."),
+    ("write_and_run", "effect", "path content args? input? env? timeout_ms?", "Write a Lua program file, then run it. The writing and the run are reported apart; if the writing fails there is no run."),
+    ("http_request", "effect", "url method? headers? body? timeout_ms?", "Make an HTTP request to a host that this computer may reach (its setting ccfleet.http_hosts). A status of failure is a result, not an error. Redirects are reported, not followed: see the location header."),
+    ("tool_list", "read", "name?", "List the tools of this computer's tools folder with state (draft, active, retired), file, versions, and the files that cannot be loaded."),
+    ("tool_write", "idempotent", "name? source", "Create or change tools: write a Lua file that returns { name =, description =, args = JSON Schema, effect, handler }, and make them drafts."),
+    ("tool_test", "effect", "name args? expect? timeout_ms?", "Call a draft or active tool for real and note whether it passed: it ended without an error and, if expect is given, its result contains that."),
+    ("tool_activate", "idempotent", "name?", "Make a draft available as a tool. Needs a passed tool_test of exactly its present content."),
+    ("tool_retire", "idempotent", "name?", "Withdraw a tool. Its file stays; tool_activate brings it back."),
+    ("tool_rollback", "effect", "name? version?", "Go back to an earlier version of a tool file. Tools that were active with it are active again, others are drafts. If a tool does not answer calls afterwards, call tool_activate."),
+    ("tools_reload", "idempotent", "", "Read the tools folder again, after files in it were changed by other means than tool_write."),
+];
+
 fn fleet() -> FleetView {
-    let text = json!({"type": "string"});
-    let tool = |name: &str,
-                description: &str,
-                effect: &str,
-                properties: Value,
-                required: &[&str]|
-     -> ToolSpec {
+    let tool = |(name, effect, args, description): &(&str, &str, &str, &str)| -> ToolSpec {
+        let names = args.split_whitespace();
+        let required: Vec<&str> = names.clone().filter(|name| !name.ends_with('?')).collect();
+        let kind = |name: &str| match name {
+            "args" | "files" | "input" | "edits" => json!({"type": "array"}),
+            "env" | "headers" | "expect" => json!({"type": "object"}),
+            "offset" | "limit" | "version" | "max_bytes" | "timeout_ms" => {
+                json!({"type": "integer"})
+            }
+            _ => json!({"type": "string"}),
+        };
+        let properties: BTreeMap<&str, Value> = names
+            .map(|name| name.trim_end_matches('?'))
+            .map(|name| (name, kind(name)))
+            .collect();
+        let schema = json!({"type": "object", "properties": properties, "required": required});
         serde_json::from_value(
             json!({"name": name, "description": description, "effect": effect,
-            "args_schema": {"type": "object", "properties": properties, "required": required}}),
+            "args_schema": schema}),
         )
         .expect("a tool")
     };
-    let args = json!({"type": "array", "items": text});
     FleetView {
         computers: vec![ComputerView {
             client_id: ClientId::parse("base").expect("id"),
@@ -349,51 +405,7 @@ fn fleet() -> FleetView {
             groups: vec![],
             online: true,
             once_owned: vec![],
-            tools: vec![
-                tool(
-                    "fs_list",
-                    "List a folder.",
-                    "read",
-                    json!({"path": text}),
-                    &[],
-                ),
-                tool(
-                    "fs_read",
-                    "Read a text file.",
-                    "read",
-                    json!({"path": text}),
-                    &["path"],
-                ),
-                tool(
-                    "fs_write",
-                    "Write a text file.",
-                    "idempotent",
-                    json!({"path": text, "content": text}),
-                    &["path", "content"],
-                ),
-                tool(
-                    "run_program",
-                    "Run a program.",
-                    "effect",
-                    json!({"path": text, "args": args}),
-                    &["path"],
-                ),
-                tool(
-                    "shell_exec",
-                    "Run a command.",
-                    "effect",
-                    json!({"command": text}),
-                    &["command"],
-                ),
-                tool(
-                    "write_and_run",
-                    "Write a program and run it.",
-                    "effect",
-                    json!({"path": text, "content": text, "args": args}),
-                    &["path", "content"],
-                ),
-            ]
-            .into(),
+            tools: TOOLS.iter().map(tool).collect::<Vec<_>>().into(),
         }],
         has_tools: true,
     }

@@ -24,6 +24,8 @@ pub struct Pins {
     pub more_files: usize,
     /// Programs that ran since the last change of a file.
     pub tests: Vec<TestRun>,
+    /// The newest run that was well before that change: the last known good state.
+    pub last_good: Option<TestRun>,
     /// Tests that were announced or failed and have not run well since.
     pub planned_tests: Vec<String>,
     pub failure: Option<FailurePin>,
@@ -76,12 +78,16 @@ impl Pins {
             })
             .collect();
         files.sort_by_key(|file| file.step);
+        let (before, since) = state
+            .tests
+            .split_at(state.tests_before_change.min(state.tests.len()));
         let more_files = files.len().saturating_sub(MOST_FILES);
         Pins {
             plan: plan::newest(state),
             files: files.split_off(more_files),
             more_files,
-            tests: state.tests[state.tests_before_change.min(state.tests.len())..].to_vec(),
+            tests: since.to_vec(),
+            last_good: before.iter().rev().find(|test| test.success).cloned(),
             planned_tests: planned_tests(state),
             failure: failure(state),
             answers: answers(state),

@@ -583,6 +583,23 @@ fn what_a_planner_sees_after_a_compaction() {
     let prompt = bench.state.prompt(Role::Planner);
     insta::assert_snapshot!("after_a_compaction", shown(&prompt[1..]));
 
+    let before = Taken::Run {
+        ok: true,
+        output: "fine".into(),
+    };
+    let change = Taken::Write {
+        path: "/TODO.lua".into(),
+        content: "local todo = {}\n".into(),
+    };
+    for turn in [before, change] {
+        take(&mut bench, &turn, "");
+        next_prompt(&mut bench);
+    }
+    let tail = bench.state.prompt(Role::Planner).last().unwrap();
+    let good =
+        "- tests since the last change: none\n- ran well before that change: /a.lua (step 5)";
+    assert!(tail.content.contains(good), "{}", tail.content);
+
     bench.profile.memory.summarizer = Summarizer::Model;
     take(&mut bench, &Taken::Chatter("hm".into()), "");
     bench.advance();
