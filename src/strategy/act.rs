@@ -3,7 +3,7 @@
 
 use super::fleet::ToolLookup;
 use super::guards::{self, Takes, Verdict};
-use super::text::head_and_tail;
+use super::memory::recall::{self, RECALL_TOOL};
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
@@ -15,17 +15,15 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, Transla
 use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::profile::{Budgets, Profile};
-use crate::domain::task::{Step, TaskState};
+use crate::domain::task::{Recalled, Step, TaskState};
 use crate::domain::track::Track;
+use crate::domain::work::Advance;
 use crate::prompts::PromptError;
 use serde_json::{Value, json};
 
 /// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].
 const FIRST_WAIT_MS: i64 = 2_000;
 const LONGEST_WAIT_MS: i64 = 300_000;
-
-/// The longest arguments that a person is shown who shall consent to a call, in bytes.
-const MAX_SHOWN: usize = 2_000;
 
 /// The budgets of this task: those it was created with.
 pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
@@ -149,8 +147,33 @@ impl<'a> Turn<'a> {
                 let parameters = parameters.clone();
                 Ok(self.ask(request, by, &parameters))
             }
+            StrictRequest::Tool {
+                tool, parameters, ..
+            } if tool == RECALL_TOOL => self.recall(parameters),
             StrictRequest::Tool { .. } => self.try_calls(step, vec![request], by),
         }
+    }
+
+    /// Shows a piece of a former result again. Computers that have a tool of this name never see this one.
+    fn recall(&self, args: &Value) -> Result<Decision, Vec<String>> {
+        let (handle, offset) = recall::asked(args).map_err(|problem| vec![problem])?;
+        let max = self.profile.memory.result_bytes;
+        recall::piece(self.state, handle, offset, max).map_err(|problem| vec![problem])?;
+        let piece = Recalled {
+            step: handle.step,
+            call: handle.call,
+            offset,
+        };
+        // Until something was called nothing is new in it.
+        let since = self.state.steps.iter().rev();
+        let mut since = since.take_while(|step| step.calls.is_empty());
+        if since.any(|step| step.recalled == Some(piece)) {
+            let words = format!("{} was shown to you just now", handle.words(offset));
+            return Ok(self.block(Guard::Duplicate, words));
+        }
+        Ok(Decision::Advance {
+            advance: Advance::Recalled { piece },
+        })
     }
 
     /// Makes several calls in one decision; questions and endings are none of them. All are made or none.
@@ -205,22 +228,12 @@ impl<'a> Turn<'a> {
         by: TranslatedBy,
         approval: Approval,
     ) -> Decision {
-        let calls = approval.calls.iter().map(|call| {
-            let args = head_and_tail(&call.args.to_string(), MAX_SHOWN);
-            let place = match (&call.target, self.state.home()) {
-                (Target::Computer(id), _) | (Target::Any, Some(id)) => format!(" on {id}"),
-                (Target::Group(group), _) => format!(" on one of the group {group}"),
-                (Target::Any, None) => String::new(),
-            };
-            format!("{}{place} with {args}", call.tool)
-        });
-        let calls = calls.collect::<Vec<_>>().join(", then ");
         Decision::Ask {
             request,
             translated_by: by,
             question: Question {
                 question_id: self.next_question_id(),
-                question: format!("May this task call {calls}? Answer yes or no."),
+                question: guards::consent_words(self.state, &approval),
                 why: approval.reason.clone(),
                 next: None,
                 approval: Some(approval),
