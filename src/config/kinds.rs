@@ -66,6 +66,9 @@ struct KindFile {
     #[serde(default)]
     budgets: BudgetKeys,
     #[serde(default)]
+    guards: GuardKeys,
+    #[serde(default)]
+    policy: PolicyKeys,
     memory: MemoryKeys,
     #[serde(default)]
     tools: ToolKeys,
@@ -73,10 +76,6 @@ struct KindFile {
     models: BTreeMap<Role, ModelChoice>,
     #[serde(default)]
     templates: Vec<Template>,
-    #[serde(default)]
-    guards: GuardKeys,
-    #[serde(default)]
-    policy: PolicyKeys,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -221,17 +220,17 @@ fn resolve(
             strategy: kind.strategy,
         });
     };
-    let first = tools_of_sets(&kind, toolsets)?;
-    let memory = memory_of(&kind, settings.memory.rules)?;
-    check_values(&kind)?;
     let broken = |kind: &str| {
         let file = kind.to_owned();
         move |reason| KindError::File { file, reason }
     };
-    let guards = kind.guards.over(&settings.guards);
+    let guards = kind.guards.clone().over(&settings.guards);
     let guards = guards.map_err(broken(&kind.kind))?;
-    let policy = kind.policy.over(&settings.policy);
+    let policy = kind.policy.clone().over(&settings.policy);
     let policy = policy.map_err(broken(&kind.kind))?;
+    let first = tools_of_sets(&kind, toolsets)?;
+    let memory = memory_of(&kind, settings.memory.rules)?;
+    check_values(&kind)?;
     let common = settings.budgets;
     let own = kind.budgets;
     let mut allowed_tools = kind.allowed_tools;

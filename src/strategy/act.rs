@@ -4,7 +4,6 @@
 use super::fleet::ToolLookup;
 use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
-use super::text::head_and_tail;
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
@@ -25,9 +24,6 @@ use serde_json::{Value, json};
 /// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].
 const FIRST_WAIT_MS: i64 = 2_000;
 const LONGEST_WAIT_MS: i64 = 300_000;
-
-/// The longest arguments that a person is shown who shall consent to a call, in bytes.
-const MAX_SHOWN: usize = 2_000;
 
 /// The budgets of this task: those it was created with.
 pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
@@ -232,22 +228,12 @@ impl<'a> Turn<'a> {
         by: TranslatedBy,
         approval: Approval,
     ) -> Decision {
-        let calls = approval.calls.iter().map(|call| {
-            let args = head_and_tail(&call.args.to_string(), MAX_SHOWN);
-            let place = match (&call.target, self.state.home()) {
-                (Target::Computer(id), _) | (Target::Any, Some(id)) => format!(" on {id}"),
-                (Target::Group(group), _) => format!(" on one of the group {group}"),
-                (Target::Any, None) => String::new(),
-            };
-            format!("{}{place} with {args}", call.tool)
-        });
-        let calls = calls.collect::<Vec<_>>().join(", then ");
         Decision::Ask {
             request,
             translated_by: by,
             question: Question {
                 question_id: self.next_question_id(),
-                question: format!("May this task call {calls}? Answer yes or no."),
+                question: guards::consent_words(self.state, &approval),
                 why: approval.reason.clone(),
                 next: None,
                 approval: Some(approval),

@@ -148,11 +148,11 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
         let json = Value::Object(rest).to_string();
         let handle = shown.handle.filter(|_| long == Some(json.as_str()));
         let more = |offset| handle.map(|handle| handle.words(offset));
-        let json = cut_middle(&json, max_bytes, more);
-        let _ = match json.contains('\n') {
+        let cut = cut_middle(&json, max_bytes, more);
+        let _ = match cut.contains('\n') {
             // Where it was cut, a line begins with whatever stood there.
-            true => writeln!(out, "{}", fenced(&json, "")),
-            false => writeln!(out, "{json}"),
+            true => writeln!(out, "{}", fenced(&cut, "")),
+            false => writeln!(out, "{cut}"),
         };
     }
 }

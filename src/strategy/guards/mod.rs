@@ -9,7 +9,7 @@ mod stand;
 
 pub use budgets::{Takes, UsedUp, exceeded, fail_over, failure_text, last_words, over_budget};
 pub use loops::{LoopVerdict, Wanted};
-pub use stand::{Verdict, check, denied};
+pub use stand::{Verdict, check, consent_words, denied};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -11,6 +11,7 @@ use crate::domain::task::{Step, TaskState};
 use crate::domain::tool::EffectClass;
 use crate::strategy::fleet::{Found, ToolLookup};
 use crate::strategy::policy::{self, Policy};
+use crate::strategy::text::head_and_tail;
 use serde_json::Value;
 
 /// What the guards say of calls that are wanted together: all are made, or none.
@@ -24,6 +25,9 @@ pub enum Verdict {
     /// Only with a person's consent.
     Ask(Approval),
 }
+
+/// The longest arguments that a person is shown who shall consent to a call, in bytes.
+const MAX_SHOWN: usize = 2_000;
 
 /// How often a task may ask for one consent that nobody answers, or that somebody answers who proved nothing.
 const MAX_ASKED: usize = 3;
@@ -81,6 +85,21 @@ pub fn check(
         calls: ask,
         reason: reasons.join("; "),
     })
+}
+
+/// What a person is asked who shall consent: exactly what would be done, and where.
+pub fn consent_words(state: &TaskState, approval: &Approval) -> String {
+    let calls = approval.calls.iter().map(|call| {
+        let args = head_and_tail(&call.args.to_string(), MAX_SHOWN);
+        let place = match (&call.target, state.home()) {
+            (Target::Computer(id), _) | (Target::Any, Some(id)) => format!(" on {id}"),
+            (Target::Group(group), _) => format!(" on one of the group {group}"),
+            (Target::Any, None) => String::new(),
+        };
+        format!("{}{place} with {args}", call.tool)
+    });
+    let calls = calls.collect::<Vec<_>>().join(", then ");
+    format!("May this task call {calls}? Answer yes or no.")
 }
 
 /// Why the policy does not let a call pass that is made directly, where nobody can be asked.
