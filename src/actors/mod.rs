@@ -24,6 +24,7 @@ pub mod executor;
 pub mod feed;
 pub mod gateway;
 pub mod journal;
+pub mod near;
 pub mod planner;
 pub mod registry;
 pub mod supervisor;

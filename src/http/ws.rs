@@ -83,9 +83,11 @@ pub(super) async fn upgrade(
         }
     };
     answer(&mut framed, response).await?;
-    let parts = framed.into_parts();
-    // The buffer of the request is large, and a computer may be silent for days.
-    let early = BytesMut::from(&parts.read_buf[..]);
+    // The buffers of the request are large and go now: a computer may be silent for days.
+    let (io, early) = {
+        let parts = framed.into_parts();
+        (parts.io, BytesMut::from(&parts.read_buf[..]))
+    };
     let handshake = gate.handshake(&request);
     drop(request);
     let (open, ended) = oneshot::channel();
@@ -96,7 +98,7 @@ pub(super) async fn upgrade(
     };
     match gate.home {
         Some(home) => {
-            let stream = parts.io.into_std()?;
+            let stream = io.into_std()?;
             home.spawn(async move {
                 match TcpStream::from_std(stream) {
                     Ok(stream) => start(stream),
@@ -104,7 +106,7 @@ pub(super) async fn upgrade(
                 }
             });
         }
-        None => start(parts.io),
+        None => start(io),
     }
     // The server counts a connection as open until this returns.
     let _ = ended.await;

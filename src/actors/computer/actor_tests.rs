@@ -1,11 +1,17 @@
 //! The actor between recipients, with a clock that jumps.
 
 use super::*;
-use crate::actors::connection::messages::{CloseConnection, ConnectionId, Probe};
+use crate::actors::connection::messages::{
+    CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient,
+};
+use crate::actors::registry::messages::Registration;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
+use crate::wire::frames::ServerMessage;
 use lane::Receipt;
-use messages::{CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
+use link::ConnectionFact;
+use std::time::Duration;
+use messages::{CallFact, CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -72,7 +78,14 @@ async fn bench() -> Bench {
         late: Arc::new(desk.into()),
         counts: Arc::default(),
     };
-    let computer = Computer::new(cell.clone(), 0, None, LaneLimits::default(), links).start();
+    let begin = Beginning {
+        cell: cell.clone(),
+        key: NearKey::next(),
+        stored_seq: 0,
+        last_boot: None,
+        limits: LaneLimits::default(),
+    };
+    let computer = Computer::open(begin, links);
     let (to_client, out) = ear();
     let (close, _) = ear::<CloseConnection>();
     let connection = ConnectionId::next();

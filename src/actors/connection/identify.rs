@@ -2,6 +2,7 @@
 
 use super::outbox::Manner;
 use super::{Connection, Identity};
+use crate::actors::near::Near;
 use crate::actors::registry::messages::{Refusal, RegisterComputer, Registered, Registration};
 use crate::domain::ids::ClientId;
 use crate::wire::PROTOCOL_VERSION;
@@ -141,19 +142,21 @@ impl Connection {
         self.set_known(Identity {
             client_id: hello.client_id.clone(),
             boot_id: hello.boot_id.clone(),
+            lane: Near::find(done.port.key),
             port: done.port,
             legacy: false,
             mend: hello.library_version.is_none(),
             pinged: true,
         });
-        self.outbox.set_manner(Manner {
+        let manner = Manner {
             window,
             ascii: !binary,
             binary,
             max_frame_bytes,
             max_joined_bytes,
             legacy: false,
-        });
+        };
+        self.with(ctx, |outlet| outlet.set_manner(manner));
         let welcome = Welcome {
             protocol: PROTOCOL_VERSION,
             client_id: hello.client_id.clone(),
@@ -208,19 +211,21 @@ impl Connection {
             connection.set_known(Identity {
                 client_id,
                 boot_id,
+                lane: Near::find(done.port.key),
                 port: done.port,
                 legacy: true,
                 mend: true,
                 pinged: false,
             });
-            connection.outbox.set_manner(Manner {
+            let manner = Manner {
                 window: None,
                 ascii: true,
                 binary: false,
                 max_frame_bytes,
                 max_joined_bytes: None,
                 legacy: true,
-            });
+            };
+            connection.with(ctx, |outlet| outlet.set_manner(manner));
             if let Some(message) = first {
                 connection.take(message, false, ctx);
             }

@@ -2,10 +2,13 @@
 //!
 //! The HTTP layer hands the stream over after the handshake, so a frame passes no queue between this actor and the
 //! system, and what waits for a computer that does not read is bounded here and in the outbox alone. Buffers are
-//! there only while they hold something: most computers are silent most of the time.
+//! there only while they hold something: most computers are silent most of the time. Those that are used up by what
+//! comes and goes at once belong to the thread.
 
-use actix_codec::{Decoder, Encoder};
-use actix_http::ws::{Codec, Frame, Item, Message, ProtocolError};
+use actix_codec::Decoder;
+use actix_http::ws::{
+    CloseCode, CloseReason, Codec, Frame, Item, Message, OpCode, Parser, ProtocolError,
+};
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Bytes, BytesMut};
 use futures_util::Stream;
@@ -28,6 +31,10 @@ const READ_AT_ONCE: usize = 16 * 1024;
 thread_local! {
     /// What was just read; one for all connections of a thread.
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_AT_ONCE].into());
+    /// From which connections take a buffer for what they read: its room comes back when the message is done with.
+    static READ: RefCell<BytesMut> = RefCell::default();
+    /// An empty buffer for the next connection that writes.
+    static WRITTEN: RefCell<BytesMut> = RefCell::default();
 }
 
 struct Io {
@@ -83,13 +90,35 @@ impl Socket {
         self.0.borrow().outgoing.len() < ROOM
     }
 
-    /// Encodes a frame; it leaves with the next [`Socket::flush`].
-    ///
-    /// # Errors
-    /// A close frame went before it.
-    pub fn put(&self, message: Message) -> Result<(), ProtocolError> {
+    /// Encodes a message; it leaves with the next [`Socket::flush`].
+    pub fn put(&self, json: &str, binary: bool) {
+        let opcode = if binary { OpCode::Binary } else { OpCode::Text };
+        self.put_frame(opcode, json.as_bytes());
+    }
+
+    /// A life sign that the system answers.
+    pub fn put_ping(&self) {
+        self.put_frame(OpCode::Ping, &[]);
+    }
+
+    /// The answer to one.
+    pub fn put_pong(&self, bytes: &[u8]) {
+        self.put_frame(OpCode::Pong, bytes);
+    }
+
+    /// The last frame.
+    pub fn put_close(&self, code: u16, reason: &str) {
+        let reason = CloseReason {
+            code: CloseCode::from(code),
+            description: Some(reason.to_owned()),
+        };
         let io = &mut *self.0.borrow_mut();
-        io.codec.encode(message, &mut io.outgoing)
+        Parser::write_close(io.to_write(), Some(reason), false);
+    }
+
+    fn put_frame(&self, opcode: OpCode, bytes: &[u8]) {
+        let io = &mut *self.0.borrow_mut();
+        Parser::write_message(io.to_write(), bytes, opcode, true, false);
     }
 
     /// Hands to the system what it takes now; true if nothing is left.
@@ -126,9 +155,21 @@ impl Socket {
 }
 
 impl Io {
+    /// Where frames are encoded to.
+    fn to_write(&mut self) -> &mut BytesMut {
+        if self.outgoing.capacity() == 0 {
+            self.outgoing = WRITTEN.take();
+        }
+        &mut self.outgoing
+    }
+
     fn advance(&mut self, written: usize) {
         if written == self.outgoing.len() {
-            self.outgoing = BytesMut::new();
+            let mut written = std::mem::take(&mut self.outgoing);
+            if written.capacity() <= READ_AT_ONCE {
+                written.clear();
+                WRITTEN.set(written);
+            }
         } else {
             let _ = self.outgoing.split_to(written);
         }
@@ -168,8 +209,17 @@ impl Incoming {
             let mut read = ReadBuf::new(scratch);
             let stream = &mut self.socket.0.borrow_mut().stream;
             ready!(Pin::new(stream).poll_read(cx, &mut read))?;
-            self.buffer.extend_from_slice(read.filled());
-            Poll::Ready(Ok(read.filled().len()))
+            let filled = read.filled();
+            if self.buffer.is_empty() {
+                self.buffer = READ.with_borrow_mut(|room| {
+                    room.reserve(filled.len().max(READ_AT_ONCE / 4));
+                    room.extend_from_slice(filled);
+                    room.split()
+                });
+            } else {
+                self.buffer.extend_from_slice(filled);
+            }
+            Poll::Ready(Ok(filled.len()))
         })
     }
 
@@ -178,6 +228,8 @@ impl Incoming {
         while !self.buffer.is_empty() {
             let frame = self.socket.0.borrow_mut().codec.decode(&mut self.buffer)?;
             let Some(frame) = frame else {
+                // The rest may be long in coming: until then it shall not hold the thread's buffer.
+                self.buffer = BytesMut::from(&self.buffer[..]);
                 return Ok(None);
             };
             if self.buffer.is_empty() {
@@ -320,7 +372,7 @@ mod tests {
         let mut put = 0;
         loop {
             while socket.has_room() {
-                socket.put(Message::Binary(vec![7; 10_000].into())).unwrap();
+                socket.put(&"7".repeat(10_000), true);
                 put += 1;
             }
             if !socket.flush().unwrap() && !socket.has_room() {

@@ -21,6 +21,7 @@ use crate::actors::counts::FleetCounts;
 use crate::actors::journal::messages::{
     KeepSystem, NoticeDelivered, SaveComputer, UndeliveredNotices,
 };
+use crate::actors::near::NearKey;
 use crate::domain::ids::ClientId;
 use crate::store::{Epoch, KnownComputer};
 use crate::wire::codes::{CloseWith, ErrorCode};
@@ -56,6 +57,7 @@ pub struct RegistryLinks {
 
 struct Entry {
     addr: Addr<Computer>,
+    key: NearKey,
     cell: Arc<ComputerCell>,
     secret_hash: Option<String>,
     last_boot: Option<String>,
@@ -175,6 +177,7 @@ impl Registry {
             registration: register.registration,
         });
         let port = ComputerPort {
+            key: entry.key,
             facts: entry.addr.clone().recipient(),
             tools: entry.addr.clone().recipient(),
         };
