@@ -27,5 +27,6 @@ pub mod journal;
 pub mod near;
 pub mod planner;
 pub mod registry;
+pub mod shards;
 pub mod supervisor;
 pub mod task;

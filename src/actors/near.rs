@@ -74,7 +74,9 @@ impl Hasher for Spread {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+        bytes
+            .iter()
+            .for_each(|byte| self.write_u64(u64::from(*byte)));
     }
 
     fn write_u64(&mut self, number: u64) {

@@ -18,5 +18,6 @@ pub mod schema;
 pub mod shared;
 pub mod task;
 pub mod task_summary;
+pub mod text;
 pub mod tool;
 pub mod toolbox;

@@ -10,9 +10,9 @@ use crate::domain::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
 use crate::wire::frames::ServerMessage;
 use lane::Receipt;
 use link::ConnectionFact;
-use std::time::Duration;
 use messages::{CallFact, CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
 use serde_json::json;
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 struct Ear<M>(UnboundedSender<M>);
@@ -112,7 +112,7 @@ async fn bench() -> Bench {
         generation: Generation(1),
         call_id: call_id(),
         tool: "dig".into(),
-        args: json!({}),
+        args: json!({}).into(),
         timeout_ms: None,
         reply_to,
     };
@@ -135,7 +135,7 @@ impl Bench {
     async fn settled(&mut self) -> CallReport {
         loop {
             if let CallNews::Settled(report) = self.facts.recv().await.unwrap().what {
-                return report;
+                return (*report).clone();
             }
         }
     }

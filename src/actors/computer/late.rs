@@ -93,7 +93,9 @@ impl Handler<StopLane> for Computer {
     type Result = usize;
 
     fn handle(&mut self, _: StopLane, ctx: &mut Self::Context) -> usize {
-        self.with(ctx, |shell| shell.step(|lane, now, acts| lane.stop_calls(now, acts)))
+        self.with(ctx, |shell| {
+            shell.step(|lane, now, acts| lane.stop_calls(now, acts))
+        })
     }
 }
 

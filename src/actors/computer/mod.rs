@@ -5,12 +5,12 @@
 //! What a call consists of is also taken directly from tasks and connections of the same thread (`shell.rs`).
 
 mod calls;
-pub mod shell;
 pub mod lane;
 mod late;
 pub mod link;
 pub mod messages;
 mod notices;
+pub mod shell;
 pub mod view;
 
 use crate::actors::counts::FleetCounts;
@@ -20,11 +20,11 @@ use crate::actors::registry::index::ToolIndex;
 use crate::actors::registry::messages::ToolsChanged;
 use crate::actors::supervisor::messages::LateResult;
 use actix::prelude::*;
-use shell::Shell;
 use lane::LaneLimits;
 use late::LateQueue;
 use link::{Attach, ChangeTools, Detach, FromConnection};
 use messages::ToolsTold;
+use shell::Shell;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use view::ComputerCell;
@@ -85,7 +85,11 @@ impl Computer {
     }
 
     /// Works with the lane, and does what only an actor can. The answer is empty if the lane has failed.
-    fn with<T: Default>(&mut self, ctx: &mut Context<Self>, work: impl FnOnce(&mut Shell) -> T) -> T {
+    fn with<T: Default>(
+        &mut self,
+        ctx: &mut Context<Self>,
+        work: impl FnOnce(&mut Shell) -> T,
+    ) -> T {
         let done = self.shell.visit(work);
         self.look_after(ctx);
         done.unwrap_or_default()

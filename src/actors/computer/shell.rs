@@ -107,11 +107,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    pub(super) fn new(
-        begin: Beginning,
-        links: ComputerLinks,
-        actor: Recipient<LookAfter>,
-    ) -> Self {
+    pub(super) fn new(begin: Beginning, links: ComputerLinks, actor: Recipient<LookAfter>) -> Self {
         let cell = begin.cell;
         let client_id = cell.client_id().clone();
         let mut lane = Lane::new(client_id, cell.high_seq(), begin.stored_seq, begin.limits);
@@ -254,7 +250,7 @@ impl Shell {
         self.tell_registry();
         if !renewed {
             let link = Link {
-                boot_id: attach.boot_id,
+                boot_id: attach.boot_id.into(),
                 legacy,
                 high_seq: attach.high_seq,
                 later_epoch: attach.later_epoch,

@@ -172,9 +172,20 @@ impl ComputerCell {
         self.known().registration.clone()
     }
 
+    /// Looks at its tools in the states that count, without taking them along: they are shared by many computers, and so
+    /// is the count of who holds them.
+    pub fn with_tools<T>(&self, look: impl FnOnce(&Toolbox) -> T) -> T {
+        look(&self.known().tools)
+    }
+
     /// Its tools in the states that count.
     pub fn tools(&self) -> Toolbox {
         self.known().tools.clone()
+    }
+
+    /// Whether it has a tool of this name that may be called.
+    pub fn has_active(&self, tool: &str) -> bool {
+        self.known().tools.active(tool).is_some()
     }
 
     /// Whether it has a tool of this name, or ever had one.

@@ -25,6 +25,7 @@ use crate::actors::computer::shell::Shell;
 use crate::actors::counts::FleetCounts;
 use crate::actors::near::{Home, Near};
 use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
+use crate::actors::shards::Shards;
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::store::Epoch;
@@ -33,6 +34,7 @@ use crate::wire::api::TaskBody;
 use crate::wire::chunks::{Assembler, ChunkBudget};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
+use crate::wire::frames::incoming::Hello;
 use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
 use crate::wire::frames::tools::ToolShelf;
 use actix::prelude::*;
@@ -42,7 +44,7 @@ use guard::{ErrorCount, Rate};
 use messages::{CloseConnection, ConnectionId, ConnectionLink, LookAfter, Probe, ToClient};
 use outlet::Outlet;
 use pulse::Due;
-use socket::{Incoming, Socket};
+use socket::{Incoming, Socket, TakenOver};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -138,6 +140,8 @@ pub struct ConnectionDeps {
     /// What all connections together may keep of messages that are not complete.
     pub chunk_budget: Arc<ChunkBudget>,
     pub counts: Arc<FleetCounts>,
+    /// Where computers are at home.
+    pub shards: Shards,
 }
 
 impl ConnectionDeps {
@@ -157,6 +161,7 @@ impl ConnectionDeps {
             stops: None,
             chunk_budget: Arc::default(),
             counts: Arc::default(),
+            shards: Shards::default(),
         }
     }
 }
@@ -192,8 +197,10 @@ struct Identity {
 /// The actor.
 pub struct Connection {
     id: ConnectionId,
-    deps: ConnectionDeps,
+    deps: Arc<ConnectionDeps>,
     handshake: Handshake,
+    /// Was said on another thread, from which the connection came here.
+    first: Option<Box<Hello>>,
     phase: Phase,
     outlet: Home<Outlet>,
     chunks: Assembler,
@@ -220,12 +227,31 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Starts the actor for an accepted WebSocket, on the thread that serves it.
+    /// Starts the actor for a WebSocket on another thread.
+    pub fn open_at(
+        home: &ArbiterHandle,
+        stream: TakenOver,
+        handshake: Handshake,
+        deps: Arc<ConnectionDeps>,
+        first: Option<Box<Hello>>,
+    ) {
+        home.spawn(async move {
+            match stream.open(deps.settings.max_frame_bytes) {
+                Ok((socket, incoming)) => {
+                    Connection::open(socket, incoming, handshake, deps, first);
+                }
+                Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
+            }
+        });
+    }
+
+    /// Starts the actor for an accepted WebSocket, on the thread that serves it. `first` is what was said already.
     pub fn open(
         socket: Socket,
         incoming: Incoming,
         handshake: Handshake,
-        deps: ConnectionDeps,
+        deps: Arc<ConnectionDeps>,
+        first: Option<Box<Hello>>,
     ) -> Addr<Self> {
         Connection::create(|ctx| {
             ctx.add_stream(incoming);
@@ -250,6 +276,7 @@ impl Connection {
                 facts_told: 0,
                 deps,
                 handshake,
+                first,
                 phase: Phase::Nobody,
                 errors: ErrorCount::default(),
                 started: Instant::now(),
@@ -350,6 +377,9 @@ impl Actor for Connection {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.arm(ctx);
+        if let Some(hello) = self.first.take() {
+            self.hello(*hello, ctx);
+        }
     }
 
     fn stopped(&mut self, _ctx: &mut Self::Context) {

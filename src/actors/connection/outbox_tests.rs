@@ -30,7 +30,7 @@ fn call(position: u64, args: Value) -> ServerMessage {
         task_id: task(),
         call_id: call_id(position),
         command: "dig".into(),
-        args,
+        args: args.into(),
         seq: Some(position),
         tool_rev: Some("rev_1".into()),
         args_hash: None,
@@ -223,7 +223,8 @@ fn a_message_over_the_frame_limit_goes_in_numbered_chunks_that_each_fit() {
     let text = json!({"x": "é\"\\".repeat(80_000)});
     outbox.push(call(1, text.clone()), T0).unwrap();
     let mut delivered = Vec::new();
-    let frames: Vec<String> = std::iter::from_fn(|| next(&mut outbox, T0, &mut delivered)).collect();
+    let frames: Vec<String> =
+        std::iter::from_fn(|| next(&mut outbox, T0, &mut delivered)).collect();
     assert!(frames.len() > 3 && frames.iter().all(|frame| frame.len() <= 131_072));
     let frames: Vec<Value> = frames
         .iter()

@@ -5,7 +5,7 @@
 
 use super::messages::LookAfter;
 use super::outbox::{Manner, NeverSent, Outbox, Tag, TooLarge};
-use super::socket::Socket;
+use super::socket::{Socket, TakenOver};
 use crate::actors::near::Resident;
 use crate::domain::ids::CallId;
 use crate::wire::frames::ServerMessage;
@@ -196,7 +196,8 @@ impl Outlet {
             // A large one shall not be kept for ever.
             frame.shrink_to(KEPT);
         });
-        self.needs.extend(delivered.into_iter().map(Need::Delivered));
+        self.needs
+            .extend(delivered.into_iter().map(Need::Delivered));
         self.flush();
     }
 
@@ -287,6 +288,16 @@ impl Outlet {
     /// For what waits for room.
     pub(super) fn socket(&self) -> Option<Socket> {
         self.socket.clone()
+    }
+
+    /// The socket for another thread, if nothing waits to be sent.
+    pub(super) fn hand_over(&mut self) -> Option<TakenOver> {
+        if self.outbox.bytes() > 0 || self.flushing || self.closing {
+            return None;
+        }
+        let taken = self.socket.as_ref()?.hand_over()?;
+        self.close();
+        Some(taken)
     }
 
     /// Nothing is sent any more; the socket for the last words, if there is one.

@@ -90,12 +90,13 @@ impl Connection {
             return;
         };
         let room = async move { poll_fn(|cx| socket.poll_flush(cx)).await };
-        ctx.spawn(room.into_actor(self).map(|room, connection, ctx| {
-            match room {
-                Ok(()) => connection.with(ctx, Outlet::has_flushed),
-                Err(_) => ctx.stop(),
-            }
-        }));
+        ctx.spawn(
+            room.into_actor(self)
+                .map(|room, connection, ctx| match room {
+                    Ok(()) => connection.with(ctx, Outlet::has_flushed),
+                    Err(_) => ctx.stop(),
+                }),
+        );
     }
 
     /// A message counts as delivered: acknowledged, or sent to a client that does not acknowledge.
@@ -148,7 +149,9 @@ impl Connection {
 
     /// Whether the last words were said.
     pub(super) fn is_closing(&self) -> bool {
-        self.outlet.visit(|outlet| outlet.is_closing()).unwrap_or(true)
+        self.outlet
+            .visit(|outlet| outlet.is_closing())
+            .unwrap_or(true)
     }
 
     pub(super) fn set_known(&mut self, identity: super::Identity) {

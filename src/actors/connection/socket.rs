@@ -38,11 +38,36 @@ thread_local! {
 }
 
 struct Io {
-    stream: TcpStream,
+    /// None after it went to another thread.
+    stream: Option<TcpStream>,
     codec: Codec,
+    /// What was read and not decoded yet.
+    unread: BytesMut,
+    /// It lies in the thread's buffer.
+    borrows: bool,
     outgoing: BytesMut,
     /// Told by its drop that the connection has ended.
-    _open: oneshot::Sender<()>,
+    open: Option<oneshot::Sender<()>>,
+}
+
+/// A WebSocket on its way to another thread.
+pub struct TakenOver {
+    pub stream: std::net::TcpStream,
+    /// Bytes that were read and not decoded yet.
+    pub unread: BytesMut,
+    /// Its drop tells of the end.
+    pub open: oneshot::Sender<()>,
+}
+
+impl TakenOver {
+    /// The socket, on the thread that serves it from now on.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn open(self, max_bytes: usize) -> std::io::Result<(Socket, Incoming)> {
+        let stream = TcpStream::from_std(self.stream)?;
+        Ok(open(stream, self.unread, max_bytes, self.open))
+    }
 }
 
 /// The sending half. Cheap to clone; the last one that goes closes the connection.
@@ -52,7 +77,6 @@ pub struct Socket(Rc<RefCell<Io>>);
 /// The receiving half: whole messages, whatever frames they came in.
 pub struct Incoming {
     socket: Socket,
-    buffer: BytesMut,
     max_bytes: usize,
     /// The pieces of a message that came in several frames, and whether it is a text.
     pieces: Option<(BytesMut, bool)>,
@@ -69,14 +93,15 @@ pub fn open(
     // Where the system refuses, its own bound stays.
     let _ = socket2::SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
     let socket = Socket(Rc::new(RefCell::new(Io {
-        stream,
+        stream: Some(stream),
         codec: Codec::new().max_size(max_bytes),
+        unread: read,
+        borrows: false,
         outgoing: BytesMut::new(),
-        _open: open,
+        open: Some(open),
     })));
     let incoming = Incoming {
         socket: socket.clone(),
-        buffer: read,
         max_bytes,
         pieces: None,
         ended: false,
@@ -121,14 +146,28 @@ impl Socket {
         Parser::write_message(io.to_write(), bytes, opcode, true, false);
     }
 
+    /// Takes the stream out, for another thread; none if something waits to be written.
+    pub fn hand_over(&self) -> Option<TakenOver> {
+        let io = &mut *self.0.borrow_mut();
+        if !io.outgoing.is_empty() {
+            return None;
+        }
+        let stream = io.stream.take()?.into_std().ok()?;
+        Some(TakenOver {
+            stream,
+            unread: BytesMut::from(&std::mem::take(&mut io.unread)[..]),
+            open: io.open.take()?,
+        })
+    }
+
     /// Hands to the system what it takes now; true if nothing is left.
     ///
     /// # Errors
     /// The connection is gone.
     pub fn flush(&self) -> std::io::Result<bool> {
         let io = &mut *self.0.borrow_mut();
-        while !io.outgoing.is_empty() {
-            match io.stream.try_write(&io.outgoing) {
+        while let Some(stream) = io.stream.as_ref().filter(|_| !io.outgoing.is_empty()) {
+            match stream.try_write(&io.outgoing) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => io.advance(written),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -144,8 +183,8 @@ impl Socket {
     /// The connection is gone.
     pub fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         let io = &mut *self.0.borrow_mut();
-        while !io.outgoing.is_empty() {
-            match ready!(Pin::new(&mut io.stream).poll_write(cx, &io.outgoing))? {
+        while let Some(stream) = io.stream.as_mut().filter(|_| !io.outgoing.is_empty()) {
+            match ready!(Pin::new(stream).poll_write(cx, &io.outgoing))? {
                 0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 written => io.advance(written),
             }
@@ -207,17 +246,21 @@ impl Incoming {
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut read = ReadBuf::new(scratch);
-            let stream = &mut self.socket.0.borrow_mut().stream;
+            let io = &mut *self.socket.0.borrow_mut();
+            let Some(stream) = &mut io.stream else {
+                return Poll::Ready(Ok(0));
+            };
             ready!(Pin::new(stream).poll_read(cx, &mut read))?;
             let filled = read.filled();
-            if self.buffer.is_empty() {
-                self.buffer = READ.with_borrow_mut(|room| {
+            if io.unread.is_empty() {
+                io.unread = READ.with_borrow_mut(|room| {
                     room.reserve(filled.len().max(READ_AT_ONCE / 4));
                     room.extend_from_slice(filled);
                     room.split()
                 });
+                io.borrows = true;
             } else {
-                self.buffer.extend_from_slice(filled);
+                io.unread.extend_from_slice(filled);
             }
             Poll::Ready(Ok(filled.len()))
         })
@@ -225,22 +268,28 @@ impl Incoming {
 
     /// The next whole message of what was read.
     fn next_message(&mut self) -> Result<Option<Message>, ProtocolError> {
-        while !self.buffer.is_empty() {
-            let frame = self.socket.0.borrow_mut().codec.decode(&mut self.buffer)?;
-            let Some(frame) = frame else {
-                // The rest may be long in coming: until then it shall not hold the thread's buffer.
-                self.buffer = BytesMut::from(&self.buffer[..]);
-                return Ok(None);
-            };
-            if self.buffer.is_empty() {
-                // What was decoded keeps the old one alive just as long as it is needed.
-                self.buffer = BytesMut::new();
-            }
+        while let Some(frame) = self.next_frame()? {
             if let Some(message) = self.whole(frame)? {
                 return Ok(Some(message));
             }
         }
         Ok(None)
+    }
+
+    fn next_frame(&self) -> Result<Option<Frame>, ProtocolError> {
+        let io = &mut *self.socket.0.borrow_mut();
+        if io.unread.is_empty() {
+            return Ok(None);
+        }
+        let frame = io.codec.decode(&mut io.unread)?;
+        if frame.is_none() && std::mem::take(&mut io.borrows) {
+            // The rest may be long in coming: until then it shall not hold the thread's buffer.
+            io.unread = BytesMut::from(&io.unread[..]);
+        } else if io.unread.is_empty() {
+            // What was decoded keeps the old one alive just as long as it is needed.
+            io.unread = BytesMut::new();
+        }
+        Ok(frame)
     }
 
     /// The message that a frame is, or ends.

@@ -186,7 +186,10 @@ mod tests {
     #[test]
     fn an_acknowledgement_of_the_future_is_refused() {
         let mut window = SendWindow::<u32>::new(8);
-        assert_eq!(acked(&mut window, 1, T0), Err(NeverSent { got: 1, sent: 0 }));
+        assert_eq!(
+            acked(&mut window, 1, T0),
+            Err(NeverSent { got: 1, sent: 0 })
+        );
     }
 
     #[derive(Debug, Clone)]

@@ -37,12 +37,11 @@ impl Registry {
             last_boot,
             limits: self.limits,
         };
-        let addr = if self.arbiters.is_empty() {
-            Computer::open(begin, links)
-        } else {
-            self.next_arbiter = (self.next_arbiter + 1) % self.arbiters.len();
-            let arbiter = &self.arbiters[self.next_arbiter];
-            Computer::start_in_arbiter(arbiter, move |ctx| Computer::new(begin, links, ctx))
+        let addr = match self.shards.home_of(view.client_id()) {
+            Some(home) => {
+                Computer::start_in_arbiter(home, move |ctx| Computer::new(begin, links, ctx))
+            }
+            None => Computer::open(begin, links),
         };
         if self.links.stops.is_stopped(view.client_id()) {
             addr.do_send(StopLane);

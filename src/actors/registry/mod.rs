@@ -22,6 +22,7 @@ use crate::actors::journal::messages::{
     KeepSystem, NoticeDelivered, SaveComputer, UndeliveredNotices,
 };
 use crate::actors::near::NearKey;
+use crate::actors::shards::Shards;
 use crate::domain::ids::ClientId;
 use crate::store::{Epoch, KnownComputer};
 use crate::wire::codes::{CloseWith, ErrorCode};
@@ -86,9 +87,8 @@ pub struct Registry {
     router: Router,
     limits: LaneLimits,
     links: RegistryLinks,
-    /// Where computers run, in turn; the registry's own thread if there are none.
-    arbiters: Vec<ArbiterHandle>,
-    next_arbiter: usize,
+    /// Where computers run; on the registry's own thread if there are none.
+    shards: Shards,
     known: Vec<KnownComputer>,
     entries: HashMap<ClientId, Entry>,
     listener: Option<Recipient<FleetChanged>>,
@@ -101,14 +101,13 @@ impl Registry {
         known: Vec<KnownComputer>,
         limits: LaneLimits,
         links: RegistryLinks,
-        arbiters: Vec<ArbiterHandle>,
+        shards: Shards,
     ) -> Self {
         Registry {
             router,
             limits,
             links,
-            arbiters,
-            next_arbiter: 0,
+            shards,
             known,
             entries: HashMap::new(),
             listener: None,

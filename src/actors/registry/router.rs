@@ -12,6 +12,7 @@ use crate::actors::computer::now_ms;
 use crate::actors::computer::shell::{Delivery, Shell};
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
 use crate::actors::near::{Near, NearKey};
+use crate::actors::shards::Shards;
 use crate::domain::call::{NoRoute, NoRouteReason, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::tool::{ComputerView, FleetView};
@@ -151,9 +152,23 @@ impl Deref for Lane {
 pub struct Router {
     lanes: Arc<DashMap<ClientId, Lane>>,
     index: ToolIndex,
+    shards: Shards,
 }
 
 impl Router {
+    /// For computers that are divided among these threads.
+    pub fn over(shards: Shards) -> Self {
+        Router {
+            shards,
+            ..Router::default()
+        }
+    }
+
+    /// The threads among which computers are divided.
+    pub fn shards(&self) -> &Shards {
+        &self.shards
+    }
+
     /// Only the registry writes.
     pub(in crate::actors) fn insert(&self, lane: Lane) {
         let view = lane.view.clone();
@@ -195,6 +210,13 @@ impl Router {
         tool: &str,
         args: Option<&Value>,
     ) -> Result<Lane, NoRoute> {
+        // Mostly a task's own computer has what it wants; `choose` would say the same.
+        if let (Target::Any, Some(home)) = (target, home)
+            && let Some(own) = self.lanes.get(home)
+            && own.view.has_active(tool)
+        {
+            return Ok(own.clone());
+        }
         let wanted = Wanted {
             target,
             home,
