@@ -56,6 +56,8 @@ pub struct Outlet {
     flushing: bool,
     ping_due: bool,
     closing: bool,
+    /// The connection is about to be closed for it; nothing more is taken.
+    overfull: bool,
     /// Requests for tasks under way; what their tasks say waits until they are answered.
     creating: u32,
     parked: Vec<ServerMessage>,
@@ -77,6 +79,7 @@ impl Outlet {
             flushing: false,
             ping_due: false,
             closing: false,
+            overfull: false,
             creating: 0,
             parked: Vec::new(),
             parked_bytes: 0,
@@ -148,7 +151,7 @@ impl Outlet {
 
     /// Puts a message into the outbox and sends what can be sent.
     pub(super) fn send(&mut self, message: ServerMessage) {
-        if self.closing {
+        if self.closing || self.overfull {
             return;
         }
         if let ServerMessage::CommandCancel(call) = &message
@@ -165,6 +168,7 @@ impl Outlet {
             self.needs.push(Need::TooLarge(too_large));
         }
         if self.outbox.is_overfull() {
+            self.overfull = true;
             self.needs.push(Need::Overfull);
         } else if can_wait {
             self.lazy.get_or_insert(now + CAN_WAIT);
