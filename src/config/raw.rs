@@ -15,6 +15,7 @@ pub(super) struct Raw {
     pub budgets: RawBudgets,
     pub guards: RawGuards,
     pub memory: RawMemory,
+    pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,
     pub log: RawLog,
@@ -55,6 +56,7 @@ pub(super) struct RawRole {
     pub max_tokens: Option<u32>,
     pub keep_alive: Option<String>,
     pub think: Option<String>,
+    pub tools: Option<String>,
     pub seed: Option<u64>,
     pub stop: Option<Vec<String>>,
     pub script: Option<String>,
@@ -108,7 +110,16 @@ pub(super) struct RawMemory {
     pub verbatim_results: u32,
     pub cut_to: u32,
     pub result_bytes: u64,
+    pub summarizer: String,
+    pub diff_bytes: u64,
+    pub drift: String,
     pub step_log_bytes: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTools {
+    pub max_shown: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -161,7 +172,7 @@ mod tests {
             "a field of the raw structs is missing in default.toml"
         );
         let role_fields = toml::Value::try_from(&raw.models.planner).expect("role");
-        assert_eq!(leaves(&role_fields), 13);
+        assert_eq!(leaves(&role_fields), 14);
     }
 
     fn leaves(value: &toml::Value) -> usize {

@@ -22,6 +22,7 @@ pub struct Settings {
     pub budgets: Budgets,
     pub guards: Guards,
     pub memory: MemorySettings,
+    pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
     pub log: LogSettings,
@@ -91,6 +92,8 @@ pub struct RoleSettings {
     pub model: String,
     /// What goes along with every call of this role.
     pub params: ModelParams,
+    /// Whether tools are told over the server's own channel; otherwise they stand in the prompt.
+    pub native_tools: bool,
     /// Path or built-in name of the scenario; there if `provider` is `Scripted`.
     pub script: Option<String>,
 }
@@ -151,6 +154,13 @@ pub struct MemorySettings {
     pub rules: MemoryRules,
     /// Bytes of one value in the step log.
     pub step_log_bytes: usize,
+}
+
+/// `[tools]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// 0 = all.
+    pub max_shown: usize,
 }
 
 /// `[calls]`

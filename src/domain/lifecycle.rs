@@ -237,14 +237,18 @@ mod tests {
         ));
         state.steps.push(crate::domain::task::Step {
             number: 1,
+            track: Default::default(),
             planner: None,
             reading: None,
+            read: None,
             executor: vec![],
             request: None,
             translated_by: None,
             calls: vec![activated],
             question: None,
             blocked: None,
+            summary_upto: None,
+            recalled: None,
             closed: true,
         });
         let tool = |version: Option<&str>| -> ToolSpec {

@@ -1,15 +1,21 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
-use super::call::{CallReport, NoRoute, Outcome, Target};
-use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role};
-use super::decision::{Contract, Guard, Question, WaitReason};
-use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
-use super::event::{CallIntended, TaskCreated};
-use super::ids::{CallId, ClientId, Generation, TaskId};
+use super::chat::{ChatFailure, Message, OutputFormat, Role, ToolDef};
+use super::decision::{Contract, Question, WaitReason};
+use super::directive::TaskResult;
+use super::event::TaskCreated;
+use super::files::FileBook;
+use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
+use super::tokens::TokenRatio;
+use super::track::Track;
+use super::work::{Compaction, Work};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+pub use super::step::{
+    Answered, Blocked, CallEnd, CallRecord, ExecutorTry, QuestionRecord, Recalled, Step, UserAnswer,
+};
 pub use super::task_summary::{TaskSummary, Usage};
 
 /// Where a task stands (wire contract, statuses).
@@ -75,7 +81,8 @@ pub struct TaskState {
     pub started_at_ms: Option<i64>,
     pub status: TaskStatus,
     pub wait: Option<WaitReason>,
-    pub open: Open,
+    /// What each track is in the middle of; one that is not named has nothing open.
+    pub open: BTreeMap<Track, Open>,
     pub steps: Vec<Step>,
     /// The last full prompt of each role, and all its raw answers in order.
     pub conversations: BTreeMap<Role, Conversation>,
@@ -86,13 +93,20 @@ pub struct TaskState {
     pub model_failures: u32,
     pub last_failure: Option<ChatFailure>,
     pub failures_waited_out: u32,
+    /// The planner's model refused native tools: they are told in the prompt from then on.
+    pub no_native_tools: bool,
     /// The planner's prompts stay below this many bytes, since a longer one did not fit.
     pub prompt_ceiling: Option<usize>,
-    pub files: BTreeMap<String, FileRecord>,
+    pub files: FileBook,
+    /// The first file that somebody else changed under the task, in words.
+    pub drift: Option<String>,
     pub tests: Vec<TestRun>,
     /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
     pub tests_before_change: usize,
     pub notes: Vec<Note>,
+    /// The strategy's own books.
+    pub work: Work,
+    pub compaction: Option<Compaction>,
     /// The computer that the task sticks to once it made a call there.
     pub sticky: Option<ClientId>,
     /// Since when the task waits for a computer that never came, in milliseconds since the Unix epoch.
@@ -139,118 +153,11 @@ pub struct TaskError {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
     pub prompt: Vec<Message>,
+    /// The native tools of the last consult.
+    pub tools: Vec<ToolDef>,
+    /// What the server's counts say of this model.
+    pub ratio: TokenRatio,
     pub answers: Vec<String>,
-}
-
-/// One planner turn and what came of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    /// From 1.
-    pub number: u32,
-    pub planner: Option<Answered>,
-    pub reading: Option<Reading>,
-    /// The executor's tries for this directive.
-    pub executor: Vec<ExecutorTry>,
-    pub request: Option<StrictRequest>,
-    pub translated_by: Option<TranslatedBy>,
-    /// The directive's own call, then those of its THEN items.
-    pub calls: Vec<CallRecord>,
-    pub question: Option<QuestionRecord>,
-    pub blocked: Option<Blocked>,
-    /// Nothing more will come of this step.
-    pub closed: bool,
-}
-
-/// A model answer and the decision that asked for it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    pub consult: u64,
-    pub answer: ChatAnswer,
-}
-
-/// One answer of the executor model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ExecutorTry {
-    pub consult: u64,
-    pub answer: Option<ChatAnswer>,
-    pub request: Option<StrictRequest>,
-    pub problems: Vec<String>,
-}
-
-/// A refused move.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Blocked {
-    pub guard: Guard,
-    pub evidence: String,
-}
-
-/// A call of this task, from decision to outcome.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallRecord {
-    pub call_id: CallId,
-    pub target: Target,
-    pub tool: String,
-    pub args: Value,
-    pub timeout_ms: Option<u64>,
-    /// The request that it came from.
-    pub request: StrictRequest,
-    pub intended: Option<CallIntended>,
-    pub end: CallEnd,
-}
-
-/// How far a call is.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum CallEnd {
-    #[default]
-    Open,
-    Finished(CallReport),
-    NotPlaced(NoRoute),
-}
-
-impl CallRecord {
-    pub fn is_open(&self) -> bool {
-        self.end == CallEnd::Open
-    }
-
-    pub fn succeeded(&self) -> bool {
-        matches!(&self.end, CallEnd::Finished(report) if report.succeeded())
-    }
-
-    pub fn outcome(&self) -> Option<Outcome> {
-        match &self.end {
-            CallEnd::Finished(report) => Some(report.outcome),
-            CallEnd::NotPlaced(_) => Some(Outcome::NotStarted),
-            CallEnd::Open => None,
-        }
-    }
-}
-
-/// A question and its fate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct QuestionRecord {
-    pub question: Question,
-    pub answer: Option<UserAnswer>,
-    pub expired: bool,
-}
-
-/// What a person answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UserAnswer {
-    pub answer: String,
-    pub by: String,
-    /// Whether the person proved who they are; an answer typed at a computer is not proof.
-    pub authenticated: bool,
-}
-
-/// A file that the task wrote or read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileRecord {
-    /// Of the content as last seen.
-    pub hash: String,
-    pub bytes: usize,
-    /// The step that saw it.
-    pub step: u32,
-    pub written: bool,
 }
 
 /// A program that the task ran.
@@ -284,7 +191,7 @@ impl TaskState {
             started_at_ms: None,
             status: TaskStatus::Queued,
             wait: None,
-            open: Open::Nothing,
+            open: BTreeMap::new(),
             steps: Vec::new(),
             conversations: BTreeMap::new(),
             usage: Usage::default(),
@@ -292,11 +199,15 @@ impl TaskState {
             model_failures: 0,
             last_failure: None,
             failures_waited_out: 0,
+            no_native_tools: false,
             prompt_ceiling: None,
-            files: BTreeMap::new(),
+            files: FileBook::new(),
+            drift: None,
             tests: Vec::new(),
             tests_before_change: 0,
             notes: Vec::new(),
+            work: Work::None,
+            compaction: None,
             sticky: None,
             offline_since_ms: None,
             result: None,
@@ -304,9 +215,50 @@ impl TaskState {
         }
     }
 
-    /// The step that is not closed yet.
+    /// The main track's step that is not closed yet.
     pub fn current_step(&self) -> Option<&Step> {
-        self.steps.last().filter(|step| !step.closed)
+        self.current_step_on(Track::MAIN)
+    }
+
+    /// A track's step that is not closed yet.
+    pub fn current_step_on(&self, track: Track) -> Option<&Step> {
+        let last = self.steps.iter().rev().find(|step| step.track == track);
+        last.filter(|step| !step.closed)
+    }
+
+    /// What a track is in the middle of.
+    pub fn open_on(&self, track: Track) -> &Open {
+        self.open.get(&track).unwrap_or(&Open::Nothing)
+    }
+
+    /// Whether no track is in the middle of anything.
+    pub fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The consult that was decided at journal position `consult`, if it still waits for its answer.
+    pub fn open_consult(&self, consult: u64) -> Option<(Track, &Open)> {
+        let mut open = self.open.iter();
+        let found = open.find(|(_, o)| matches!(o, Open::Consult { seq, .. } if *seq == consult));
+        found.map(|(track, open)| (*track, open))
+    }
+
+    /// The question that is open, and whether it was delivered. There is one at a time.
+    pub fn open_question(&self) -> Option<(&Question, bool)> {
+        self.open.values().find_map(|open| match open {
+            Open::Question {
+                question,
+                delivered,
+                ..
+            } => Some((question, *delivered)),
+            _ => None,
+        })
+    }
+
+    /// Whether this question is the one that is open.
+    pub fn asks(&self, question_id: &QuestionId) -> bool {
+        let open = self.open_question();
+        open.is_some_and(|(question, _)| &question.question_id == question_id)
     }
 
     /// The former prompt of a role, empty at first.
@@ -314,6 +266,14 @@ impl TaskState {
         self.conversations
             .get(&role)
             .map(|c| c.prompt.as_slice())
+            .unwrap_or_default()
+    }
+
+    /// The native tools of a role's former consult, empty at first.
+    pub fn native_tools(&self, role: Role) -> &[ToolDef] {
+        self.conversations
+            .get(&role)
+            .map(|c| c.tools.as_slice())
             .unwrap_or_default()
     }
 

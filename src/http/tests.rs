@@ -183,6 +183,7 @@ impl Handler<OpenQuestions> for Scripted {
             task_id: task("T1"),
             question: "Which chest?".into(),
             why: "there are two".into(),
+            approval: None,
         }])
     }
 }
@@ -263,6 +264,7 @@ async fn bench() -> Bench {
         )],
         stage: stage.clone(),
         loopback: true,
+        operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
         call_grace: Duration::from_millis(1),
         started: Instant::now(),
     };

@@ -4,14 +4,17 @@ use super::directive::printer;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
 use crate::domain::chat::{ChatAnswer, ChatFailure, Role, StopReason, Usage};
-use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, RoleLimits, WaitReason};
+use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, Move, RoleLimits, WaitReason};
 use crate::domain::directive::{Action, Directive, TaskResult, ThenItem};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
-use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules, Profile};
+use crate::domain::profile::{
+    Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Profile, Summarizer, ToolRules,
+};
 use crate::domain::task::{Open, TaskState, TaskStatus};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::toolbox::Toolbox;
+use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -19,14 +22,23 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static PROMPTS: LazyLock<BTreeMap<String, String>> =
-    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive/"));
+    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive"));
+
+pub(crate) const MEMORY: MemoryRules = MemoryRules {
+    verbatim_results: 10,
+    cut_to: 5,
+    result_bytes: 2000,
+    summarizer: Summarizer::Rules,
+    diff_bytes: 4096,
+    drift: DriftRule::Tell,
+};
 
 pub(crate) fn profile(mode: ExecutorMode) -> Profile {
     Profile {
         kind: "code_job".into(),
         description: String::new(),
         strategy: "directive".into(),
-        strategy_version: 1,
+        strategy_version: crate::strategy::directive::VERSION,
         executor_mode: mode,
         allowed_tools: vec!["*".into()],
         demand_proof: true,
@@ -44,11 +56,10 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             bounces: 3,
             repair_attempts: 1,
         },
-        memory: MemoryRules {
-            verbatim_results: 10,
-            cut_to: 5,
-            result_bytes: 2000,
-        },
+        memory: MEMORY,
+        tools: ToolRules::default(),
+        models: BTreeMap::new(),
+        templates: vec![],
         prompts: PROMPTS.clone(),
     }
 }
@@ -113,6 +124,7 @@ pub(crate) fn inputs(now_ms: i64) -> Inputs {
     let limits = RoleLimits {
         num_ctx: 8192,
         max_tokens: 1024,
+        native_tools: true,
     };
     Inputs {
         now_ms,
@@ -202,12 +214,14 @@ impl Bench {
 
     /// Decides, journals the decision and what closes with it; blocks are decided past.
     pub fn advance(&mut self) -> Decision {
+        self.next().expect("there is something to decide")
+    }
+
+    /// As [`Bench::advance`]; none if there is nothing to decide now.
+    pub fn next(&mut self) -> Option<Decision> {
         for _ in 0..4 {
             let inputs = inputs(self.now_ms);
-            let decision = decide(&self.state, &self.profile, &inputs);
-            if decision == Decision::Rest {
-                return decision;
-            }
+            let Move { track, decision } = decide(&self.state, &self.profile, &inputs)?;
             let inputs = InputsRef {
                 now_ms: self.now_ms,
                 fleet: BlobHash::of(""),
@@ -216,9 +230,10 @@ impl Bench {
             self.push(TaskEvent::Decided {
                 decision: Box::new(decision.clone()),
                 inputs,
+                track,
             });
             match &decision {
-                Decision::Block { .. } => continue,
+                Decision::Block { .. } | Decision::Advance { .. } => continue,
                 Decision::Finish { result, .. } => {
                     self.push(TaskEvent::TaskCompleted {
                         result: result.clone(),
@@ -235,23 +250,29 @@ impl Bench {
                 }),
                 _ => {}
             }
-            return decision;
+            return Some(decision);
         }
         panic!("deciding spins: {:?}", self.state.steps.last());
     }
 
     /// Answers the open consult.
     pub fn answer(&mut self, text: &str) {
+        self.answer_counted(text, 10);
+    }
+
+    /// The same; the server counts so many tokens in the prompt.
+    pub fn answer_counted(&mut self, text: &str, tokens_in: u64) {
         let Open::Consult {
             seq,
             role,
             contract,
             ..
-        } = self.state.open.clone()
+        } = self.state.open_on(Track::MAIN).clone()
         else {
             panic!("no consult is open: {:?}", self.state.open)
         };
-        let answer = answer(text);
+        let mut answer = answer(text);
+        answer.usage.tokens_in = Some(tokens_in);
         let read = read_answer(seq, contract, &answer);
         self.push(TaskEvent::ModelAnswered {
             consult: seq,
@@ -292,11 +313,11 @@ impl Bench {
     }
 }
 
-fn directive(action: Action) -> String {
+pub(crate) fn directive(action: Action) -> String {
     printer::print(&Directive { action, on: None })
 }
 
-fn run(path: &str) -> String {
+pub(crate) fn run(path: &str) -> String {
     directive(Action::Run {
         path: path.into(),
         args: vec![],
@@ -563,7 +584,7 @@ fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
             matches!(bench.advance(), Decision::Consult(_)),
             "round {round}"
         );
-        let Open::Consult { seq, role, .. } = bench.state.open else {
+        let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
             panic!()
         };
         bench.push(TaskEvent::ModelFailed {
@@ -584,7 +605,7 @@ fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
     }
     assert_eq!(bench.state.usage.steps, 1, "waiting costs no steps");
     bench.advance();
-    let Open::Consult { seq, role, .. } = bench.state.open else {
+    let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
         panic!()
     };
     bench.push(TaskEvent::ModelFailed {
@@ -618,7 +639,7 @@ fn a_prompt_that_did_not_fit_is_made_shorter() {
             .sum::<usize>()
     };
     let before = size(&bench);
-    let Open::Consult { seq, role, .. } = bench.state.open else {
+    let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
         panic!()
     };
     let failure = ChatFailure {
@@ -704,8 +725,8 @@ fn a_computer_that_connected_but_has_no_tools_yet_is_waited_for() {
     let mut inputs = inputs(bench.now_ms);
     inputs.fleet.computers[0].tools = Toolbox::default();
     assert!(matches!(
-        decide(&bench.state, &bench.profile, &inputs),
-        Decision::Wait { .. }
+        decide(&bench.state, &bench.profile, &inputs).map(|next| next.decision),
+        Some(Decision::Wait { .. })
     ));
 }
 
@@ -819,7 +840,8 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             let mut other = Bench::new(profile(ExecutorMode::Auto));
             other.advance();
             other.answer(&text);
-            let decision = decide(&other.state, &other.profile, &inputs(now_ms));
+            let Move { decision, track } =
+                decide(&other.state, &other.profile, &inputs(now_ms)).unwrap();
             let inputs = InputsRef {
                 now_ms,
                 fleet: BlobHash::of(""),
@@ -828,6 +850,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             TaskEvent::Decided {
                 decision: Box::new(decision),
                 inputs,
+                track,
             }
         }),
     ]
@@ -873,7 +896,7 @@ fn what_the_models_see() {
     insta::assert_snapshot!("planner_prompt", shown(bench.state.prompt(Role::Planner)));
 }
 
-fn shown(prompt: &[crate::domain::chat::Message]) -> String {
+pub(crate) fn shown(prompt: &[crate::domain::chat::Message]) -> String {
     prompt
         .iter()
         .map(|m| format!("=== {:?}\n{}\n", m.speaker, m.content))
@@ -935,7 +958,9 @@ proptest! {
                     bench.push(TaskEvent::WaitEnded { reason });
                 }
                 Decision::Finish { .. } | Decision::Fail { .. } => break,
-                Decision::Block { .. } | Decision::Rest => unreachable!("advance goes past blocks"),
+                Decision::Block { .. } | Decision::Advance { .. } => {
+                    unreachable!("advance goes past both")
+                }
             }
         }
         prop_assert!(bench.state.status.is_final());

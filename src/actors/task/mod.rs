@@ -21,7 +21,7 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
 use crate::domain::profile::Profile;
-use crate::domain::task::{CallRecord, Open, TaskState};
+use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy;
 use actix::prelude::*;
 use messages::TaskStopped;
@@ -194,10 +194,10 @@ impl Task {
             return self.wind_down(ctx);
         }
         let inputs = self.inputs();
-        let decision = strategy::decide(&self.state, &self.profile, &inputs);
-        if decision == Decision::Rest {
+        let Some(next) = strategy::decide(&self.state, &self.profile, &inputs) else {
             return;
-        }
+        };
+        let (track, decision) = (next.track, next.decision);
         let fleet = serde_json::to_string(&inputs.fleet).unwrap_or_default();
         let hash = BlobHash::of(&fleet);
         let inputs = InputsRef {
@@ -208,19 +208,23 @@ impl Task {
         let mut events = vec![TaskEvent::Decided {
             decision: Box::new(decision.clone()),
             inputs,
+            track,
         }];
         events.extend(closing_event(&decision));
-        let then: Then = Box::new(move |task, ctx| task.perform(decision, ctx));
+        let then: Then = Box::new(move |task, ctx| task.perform(track, &decision, ctx));
         self.append(ctx, events, vec![(hash, fleet)], then);
     }
 
     fn inputs(&self) -> Inputs {
         let limits = |role: Role| {
-            let params = &self.deps.settings.models.role(role).params;
+            let settings = self.deps.settings.models.role(role);
+            let params = &settings.params;
+            let own = self.profile.models.get(&role).and_then(|m| m.max_tokens);
             let default = RoleLimits::default();
             RoleLimits {
                 num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
-                max_tokens: params.max_tokens.unwrap_or(default.max_tokens),
+                max_tokens: own.or(params.max_tokens).unwrap_or(default.max_tokens),
+                native_tools: settings.native_tools,
             }
         };
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
@@ -281,10 +285,8 @@ impl Task {
     }
 
     fn open_question(&self) -> Option<QuestionId> {
-        match &self.state.open {
-            Open::Question { question, .. } => Some(question.question_id.clone()),
-            _ => None,
-        }
+        let (question, _) = self.state.open_question()?;
+        Some(question.question_id.clone())
     }
 
     /// The question is open no longer: answered, expired, or its task has ended. Nobody shall be asked it now.
