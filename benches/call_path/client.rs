@@ -86,13 +86,15 @@ impl Fleet {
 }
 
 /// Opens a WebSocket, says `hello` and hears the `welcome`; returns the secret in it.
+/// As the library does, it names itself in the URL too.
 pub async fn open(address: SocketAddr, hello: &str) -> (TcpStream, String) {
+    let name = field(hello, "\"client_id\":\"").expect("a computer has a name");
     let mut stream = TcpStream::connect(address)
         .await
         .expect("the server accepts");
     stream.set_nodelay(true).expect("a TCP socket");
     let request = format!(
-        "GET /ws HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        "GET /ws?client_id={name} HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
     );
     stream

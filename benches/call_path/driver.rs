@@ -3,7 +3,7 @@
 //! For every call it finds the computer's lane by the tool's bare name, checks the arguments against the tool's
 //! schema, asks for a turn, (journals the intent,) dispatches, (journals the outcome,) and confirms.
 
-use crate::tools::Tool;
+use crate::tools::{self, Tool};
 use actix::prelude::*;
 use ccfleet::actors::computer::messages::{CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall};
 use ccfleet::actors::journal::Journal;
@@ -25,8 +25,8 @@ const PROFILE: &str = r#"{"kind":"bench"}"#;
 /// What all slots share.
 pub struct Plan {
     pub router: Router,
-    pub computers: Vec<ClientId>,
-    pub tools: Vec<Tool>,
+    /// By the thread that they are at home on.
+    pub computers: Vec<Vec<ClientId>>,
     pub in_flight: usize,
     /// Whether calls that end are counted.
     pub counts: AtomicBool,
@@ -42,15 +42,20 @@ pub struct Tally {
     pub failed: u64,
 }
 
-/// One call at a time.
+/// One call at a time. As a task lives where its computer is at home, so does a slot: it goes through the computers of
+/// its thread. Where there are fewer slots than threads, a slot moves on to the next thread after each round.
 pub struct Slot {
     plan: Arc<Plan>,
+    /// Where it lives.
+    shard: usize,
+    /// Among the slots of its thread.
     index: usize,
+    tools: Vec<Tool>,
     task_id: TaskId,
     made: u64,
     lane: Option<Lane>,
     began: Instant,
-    args: Value,
+    args: Arc<Value>,
     tally: Tally,
     done: Option<oneshot::Sender<Tally>>,
     pen: Option<Pen>,
@@ -80,26 +85,63 @@ impl Slot {
             summary: TaskState::new(task_id.clone()).summary(),
             written: 0,
         });
+        let shards = plan.computers.len();
         let slot = Slot {
             plan,
-            index,
+            shard: index % shards,
+            index: index / shards,
+            tools: tools::tools(),
             task_id,
             made: 0,
             lane: None,
             began: Instant::now(),
-            args: Value::Null,
+            args: Arc::default(),
             tally: Tally::default(),
             done: Some(done),
             pen,
             me: None,
         };
-        slot.start();
+        slot.go_home();
         tally
     }
 
+    fn go_home(self) {
+        let shards = self.plan.router.shards().clone();
+        let home = shards.get(self.shard).expect("a thread");
+        Slot::start_in_arbiter(home, move |_| self);
+    }
+
+    /// What goes on elsewhere.
+    fn moved(&mut self) -> Slot {
+        Slot {
+            plan: self.plan.clone(),
+            shard: (self.shard + 1) % self.plan.computers.len(),
+            index: self.index,
+            tools: std::mem::take(&mut self.tools),
+            task_id: self.task_id.clone(),
+            made: self.made,
+            lane: None,
+            began: self.began,
+            args: self.args.clone(),
+            tally: std::mem::take(&mut self.tally),
+            done: self.done.take(),
+            pen: self.pen.take(),
+            me: None,
+        }
+    }
+
     fn tool(&self) -> &Tool {
-        let tools = &self.plan.tools;
-        &tools[(self.index + self.made as usize) % tools.len()]
+        &self.tools[(self.index + self.made as usize) % self.tools.len()]
+    }
+
+    /// The computer of the next call; none where its thread has no more of this round.
+    fn computer(&self) -> Option<&ClientId> {
+        let computers = &self.plan.computers[self.shard];
+        let shards = self.plan.computers.len();
+        let beside = self.plan.in_flight.div_ceil(shards);
+        let at = self.index + self.made as usize * beside;
+        let round_ends = self.plan.in_flight < shards && at % computers.len() == 0;
+        (self.lane.is_none() || !round_ends).then(|| &computers[at % computers.len()])
     }
 
     fn next(&mut self, ctx: &mut Context<Self>) {
@@ -112,8 +154,10 @@ impl Slot {
         }
         self.made += 1;
         self.began = Instant::now();
-        let at = self.index + self.made as usize * self.plan.in_flight;
-        let home = &self.plan.computers[at % self.plan.computers.len()];
+        let Some(home) = self.computer() else {
+            self.moved().go_home();
+            return ctx.stop();
+        };
         let tool = self.tool();
         let (name, args) = (tool.name, tool.args.clone());
         let lane = self.plan.router.route(&Target::Any, Some(home), name);
@@ -142,7 +186,7 @@ impl Slot {
         }
     }
 
-    fn settled(&mut self, call_id: CallId, report: CallReport, ctx: &mut Context<Self>) {
+    fn settled(&mut self, call_id: CallId, report: Arc<CallReport>, ctx: &mut Context<Self>) {
         if report.outcome != Outcome::Done || report.result.is_none() {
             self.tally.failed += 1;
         } else if self.plan.counts.load(Ordering::Relaxed) {
@@ -151,25 +195,30 @@ impl Slot {
                 .nanos
                 .push(u32::try_from(nanos).unwrap_or(u32::MAX));
         }
+        if self.pen.is_none() {
+            return self.stored(call_id, ctx);
+        }
         let finished = TaskEvent::CallFinished {
             call_id: call_id.clone(),
-            report,
+            report: Arc::unwrap_or_clone(report),
         };
-        self.journalled(finished, ctx, move |slot, ctx| {
-            if let Some(lane) = &slot.lane {
-                lane.stored.do_send(OutcomeStored { call_id });
-            }
-            slot.next(ctx);
-        });
+        self.journalled(finished, ctx, move |slot, ctx| slot.stored(call_id, ctx));
     }
 
-    /// Goes on once the event is durable; at once without a journal.
+    fn stored(&mut self, call_id: CallId, ctx: &mut Context<Self>) {
+        if let Some(lane) = &self.lane {
+            lane.stored.do_send(OutcomeStored { call_id });
+        }
+        self.next(ctx);
+    }
+
+    /// Goes on once the event is durable.
     fn journalled<F>(&mut self, event: TaskEvent, ctx: &mut Context<Self>, then: F)
     where
         F: FnOnce(&mut Self, &mut Context<Self>) + 'static,
     {
         let Some(pen) = &mut self.pen else {
-            return then(self, ctx);
+            return;
         };
         let append = pen.append(event);
         let appended = pen.journal.send(append).into_actor(self);
@@ -236,14 +285,11 @@ fn created() -> TaskEvent {
 }
 
 fn check(lane: &Lane, tool: &str, args: &Value) {
-    let tools = lane.view.tools();
-    let schema = tools
-        .active(tool)
-        .and_then(|tool| tool.args_schema.as_ref());
-    assert!(
-        schema.expect("the tool has a schema").accepts(args),
-        "the arguments fit"
-    );
+    let accepts = lane.view.with_tools(|tools| {
+        let schema = tools.active(tool)?.args_schema.as_ref()?;
+        Some(schema.accepts(args))
+    });
+    assert_eq!(accepts, Some(true), "the arguments fit the tool's schema");
 }
 
 impl Actor for Slot {
@@ -276,7 +322,7 @@ impl Handler<CallFact> for Slot {
                 // As it stands in a journal: what the bench does not need may be left out.
                 let intended = json!({
                     "call_id": call_id, "client_id": client_id, "seq": seq, "tool": self.tool().name,
-                    "tool_rev": tool_rev, "effect": effect, "args": self.args, "args_hash": args_hash(&self.args),
+                    "tool_rev": tool_rev, "effect": effect, "args": *self.args, "args_hash": args_hash(&self.args),
                     "timeout_ms": timeout_ms,
                 });
                 let intended = serde_json::from_value(intended).expect("an intent");

@@ -13,6 +13,10 @@ mod tools;
 
 use control::Kind;
 
+/// What the program itself has (`src/main.rs`); servers and load share it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);

@@ -12,6 +12,7 @@ use ccfleet::actors::feed::Feed;
 use ccfleet::actors::journal::Journal;
 use ccfleet::actors::registry::router::Router;
 use ccfleet::actors::registry::{Registry, RegistryLinks};
+use ccfleet::actors::shards::Shards;
 use ccfleet::domain::ids::{ClientId, TaskId};
 use ccfleet::domain::task::{TaskStatus, TaskSummary, Usage};
 use ccfleet::http::listen::{self, Listening};
@@ -50,7 +51,8 @@ pub fn serve(kind: Kind) {
             let store = sqlite::open(&folder.0).expect("a new journal");
             Journal::start(store, Feed::default().start().recipient()).0
         });
-        let router = Router::default();
+        let shards = Shards::start().expect("threads");
+        let router = Router::over(shards);
         let address = start(&router, journal.as_ref());
         control::answer(&address);
         let mut asks = control::asks();
@@ -91,14 +93,13 @@ fn start(router: &Router, journal: Option<&Addr<Journal>>) -> SocketAddr {
         ..RegistryLinks::default()
     };
     let limits = LaneLimits::default();
-    let registry = Registry::new(router.clone(), Vec::new(), limits, links, Vec::new()).start();
+    let shards = router.shards().clone();
+    let registry = Registry::new(router.clone(), Vec::new(), limits, links, shards.clone()).start();
     let register = registry.clone().recipient();
-    let gate = WsGate::new(ConnectionDeps::new(
-        settings,
-        register,
-        registry.recipient(),
-    ));
-    let gate = gate.at_home(Arbiter::current());
+    let gate = WsGate::new(ConnectionDeps {
+        shards,
+        ..ConnectionDeps::new(settings, register, registry.recipient())
+    });
     let listener = ccfleet::http::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let address = listener.local_addr().expect("bound");
     let how = Listening {
@@ -119,11 +120,14 @@ async fn run(
     in_flight: usize,
     length: Duration,
 ) -> Ran {
-    let computers = (0..connections).map(|index| ClientId::parse(&tools::client_id(index)));
+    let mut computers = vec![Vec::new(); router.shards().count()];
+    for index in 0..connections {
+        let client_id = ClientId::parse(&tools::client_id(index)).expect("a good name");
+        computers[router.shards().number_of(&client_id)].push(client_id);
+    }
     let plan = Arc::new(Plan {
         router: router.clone(),
-        computers: computers.map(|id| id.expect("a good name")).collect(),
-        tools: tools::tools(),
+        computers,
         in_flight,
         counts: AtomicBool::new(false),
         ends: AtomicBool::new(false),
@@ -150,15 +154,26 @@ async fn run(
     Ran::new(nanos, seconds, cpu, failed)
 }
 
-/// Tells one computer of `count` tasks; returns the most memory that was in use beyond what was before, in bytes.
+/// Tells one computer of `count` tasks; returns the most memory that was in use beyond what was before, in bytes. Tasks
+/// tell it from its own thread.
 async fn pile(router: &Router, computer: usize, count: usize) -> u64 {
+    let client_id = ClientId::parse(&tools::client_id(computer)).expect("a good name");
+    let home = router.shards().home_of(&client_id).expect("a thread");
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let (router, client_id) = (router.clone(), client_id.clone());
+    home.clone().spawn(async move {
+        let _ = tell.send(pile_at_home(&router, &client_id, count).await);
+    });
+    told.await.expect("it comes to its end")
+}
+
+async fn pile_at_home(router: &Router, client_id: &ClientId, count: usize) -> u64 {
     let before = control::resident_bytes();
     let mut most = before;
-    let client_id = ClientId::parse(&tools::client_id(computer)).expect("a good name");
-    let lane = router.lane(&client_id).expect("a connected computer");
+    let lane = router.lane(client_id).expect("a connected computer");
     for n in 0..count {
         lane.notice.do_send(TaskNotice {
-            summary: summary(n, &client_id),
+            summary: summary(n, client_id),
         });
         if n % 64 == 0 {
             // As the actors of a server do, this one lets the others have their turn.

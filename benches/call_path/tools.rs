@@ -1,13 +1,14 @@
 //! The eight core tools as a computer registers them, and calls of about 300 bytes that fit their schemas.
 
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// One tool and the arguments of its calls.
 pub struct Tool {
     pub name: &'static str,
     pub effect: &'static str,
     pub schema: Value,
-    pub args: Value,
+    pub args: Arc<Value>,
 }
 
 fn path() -> Value {
@@ -31,7 +32,7 @@ pub fn tools() -> Vec<Tool> {
         name,
         effect,
         schema,
-        args,
+        args: Arc::new(args),
     };
     vec![
         tool(

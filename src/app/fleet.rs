@@ -13,6 +13,7 @@ use crate::actors::journal::messages::JournalError;
 use crate::actors::registry::messages::{CloseConnections, SetListener};
 use crate::actors::registry::router::Router;
 use crate::actors::registry::{Registry, RegistryLinks, Stops};
+use crate::actors::shards::Shards;
 use crate::actors::supervisor::Supervisor;
 use crate::config::Settings;
 use crate::domain::task::TaskStatus;
@@ -21,7 +22,7 @@ use crate::http::{ComputerBody, Source, library_version};
 use crate::store::TaskQuery;
 use crate::wire::api::TaskBody;
 use crate::wire::frames::outgoing::Library;
-use actix::{Actor, Addr, Arbiter};
+use actix::{Actor, Addr};
 use actix_web::web::ServiceConfig;
 use std::sync::{Arc, OnceLock};
 
@@ -41,7 +42,11 @@ impl Fleet {
         let known = leaves.reader.computers().await;
         let known = known.map_err(AppError::Computers)?;
         let stops = leaves.reader.stops().await.map_err(AppError::Computers)?;
-        let router = Router::default();
+        let shards = Shards::start().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the system gives no threads for computers; they share one");
+            Shards::default()
+        });
+        let router = Router::over(shards.clone());
         let late = LateDesk::default();
         let counts = Arc::<FleetCounts>::default();
         let links = RegistryLinks {
@@ -55,13 +60,14 @@ impl Fleet {
             counts: Arc::clone(&counts),
         };
         let limits = lane_limits(&leaves.settings);
-        let registry = Registry::new(router.clone(), known, limits, links, Vec::new()).start();
+        let registry = Registry::new(router.clone(), known, limits, links, shards.clone()).start();
         let desk = Arc::default();
         let gate = WsGate::new(ConnectionDeps {
             counts,
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
             list_tasks: Some(list_tasks(&leaves.reader)),
+            shards,
             stops: Some(StopDesk {
                 stop: registry.clone().recipient(),
                 resume: registry.clone().recipient(),
@@ -72,8 +78,6 @@ impl Fleet {
                 registry.clone().recipient(),
             )
         });
-        // Lanes and tasks run here too.
-        let gate = gate.at_home(Arbiter::current());
         Ok(Fleet {
             router,
             registry,

@@ -214,10 +214,8 @@ fn percent_decode(text: &str) -> String {
 /// The hash of a call's arguments as it travels on the wire (`args_hash`): opaque to computers.
 pub fn args_hash(args: &Value) -> String {
     // serde_json keeps object keys sorted here, so equal arguments have equal texts.
-    format!(
-        "arg_{}",
-        &blake3::hash(args.to_string().as_bytes()).to_hex()[..16]
-    )
+    let text = args.to_string();
+    format!("arg_{}", &blake3::hash(text.as_bytes()).to_hex()[..16])
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 //! Ids of calls and questions derive from task, generation and journal position, so that deciding
 //! needs no randomness and a replay yields the same ids.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a text is no id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,37 +34,9 @@ fn check_length(text: &str) -> Result<(), IdError> {
     Ok(())
 }
 
-macro_rules! prefixed_id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
-
-        impl $name {
-            /// What every id of this kind begins with.
-            pub const PREFIX: &'static str = $prefix;
-
-            /// Reads an id that came from outside.
-            pub fn parse(text: &str) -> Result<Self, IdError> {
-                check_length(text)?;
-                let body = text.strip_prefix($prefix).ok_or_else(|| IdError::Prefix {
-                    expected: $prefix,
-                    got: text.chars().take(12).collect(),
-                })?;
-                match body.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
-                    Some(c) => Err(IdError::Character(c)),
-                    None if body.is_empty() => Err(IdError::Length { max: MAX_ID_CHARS, got: 0 }),
-                    None => Ok($name(text.to_owned())),
-                }
-            }
-
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-
-        }
-
+/// What all ids are: checked text. An id is passed on often, so it is cheap to clone.
+macro_rules! text_id {
+    ($name:ident) => {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
@@ -78,8 +52,66 @@ macro_rules! prefixed_id {
 
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.as_ref().to_owned()
             }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Read;
+                impl Visitor<'_> for Read {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("a string")
+                    }
+
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        $name::parse(text).map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Read)
+            }
+        }
+    };
+}
+
+macro_rules! prefixed_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Arc<str>);
+
+        text_id!($name);
+
+        impl $name {
+            /// What every id of this kind begins with.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Reads an id that came from outside.
+            pub fn parse(text: &str) -> Result<Self, IdError> {
+                check_length(text)?;
+                let body = text.strip_prefix($prefix).ok_or_else(|| IdError::Prefix {
+                    expected: $prefix,
+                    got: text.chars().take(12).collect(),
+                })?;
+                match body.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
+                    Some(c) => Err(IdError::Character(c)),
+                    None if body.is_empty() => Err(IdError::Length { max: MAX_ID_CHARS, got: 0 }),
+                    None => Ok($name(text.into())),
+                }
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
         }
     };
 }
@@ -115,14 +147,8 @@ impl CallId {
     /// The call that the decision at journal position `position` asks for; `index` tells apart several
     /// calls of one decision.
     pub fn derive(task: &TaskId, generation: Generation, position: u64, index: usize) -> Self {
-        CallId(format!(
-            "{}{}_{}_{}_{}",
-            Self::PREFIX,
-            task.body(),
-            generation.0,
-            position,
-            index
-        ))
+        let (prefix, body, generation) = (Self::PREFIX, task.body(), generation.0);
+        CallId(format!("{prefix}{body}_{generation}_{position}_{index}").into())
     }
 }
 
@@ -136,12 +162,12 @@ impl CallId {
     /// The same call of the same decision, since a start of the server that has this salt. A former salt goes.
     pub fn salted(&self, salt: &str) -> Self {
         let plain: Vec<&str> = self.0.split('_').take(5).collect();
-        CallId(format!("{}_{salt}", plain.join("_")))
+        CallId(format!("{}_{salt}", plain.join("_")).into())
     }
 
     /// The id under which a computer is asked, for the `number`th time, to verify this call.
     pub fn verification(&self, number: u8) -> Self {
-        CallId(format!("{}_v{number}", self.0))
+        CallId(format!("{}_v{number}", self.0).into())
     }
 }
 
@@ -155,13 +181,8 @@ impl QuestionId {
 
     /// The question that the decision at journal position `position` asks.
     pub fn derive(task: &TaskId, generation: Generation, position: u64) -> Self {
-        QuestionId(format!(
-            "{}{}_{}_{}",
-            Self::PREFIX,
-            task.body(),
-            generation.0,
-            position
-        ))
+        let (prefix, body, generation) = (Self::PREFIX, task.body(), generation.0);
+        QuestionId(format!("{prefix}{body}_{generation}_{position}").into())
     }
 }
 
@@ -180,39 +201,21 @@ impl Generation {
 }
 
 /// The name of a computer as people chose it: 1 to 64 characters, no control characters.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ClientId(String);
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(Arc<str>);
+
+text_id!(ClientId);
 
 impl ClientId {
     pub fn parse(text: &str) -> Result<Self, IdError> {
         check_length(text)?;
         match text.chars().find(|c| c.is_control()) {
             Some(c) => Err(IdError::Character(c)),
-            None => Ok(ClientId(text.to_owned())),
+            None => Ok(ClientId(text.into())),
         }
     }
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for ClientId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for ClientId {
-    type Error = IdError;
-    fn try_from(text: String) -> Result<Self, IdError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ClientId> for String {
-    fn from(id: ClientId) -> String {
-        id.0
     }
 }
 

@@ -22,6 +22,7 @@ pub mod shared;
 pub mod step;
 pub mod task;
 pub mod task_summary;
+pub mod text;
 pub mod tokens;
 pub mod tool;
 pub mod toolbox;

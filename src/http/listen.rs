@@ -49,6 +49,10 @@ where
     B: MessageBody + 'static,
 {
     listener.set_nonblocking(true)?;
+    // It listens already, with the short queue of the standard library: a fleet that comes back at once would wait a second
+    // for its second try.
+    let backlog = i32::try_from(how.backlog).unwrap_or(i32::MAX);
+    socket2::SockRef::from(&listener).listen(backlog)?;
     let server = Server::build()
         .workers(how.workers)
         .backlog(how.backlog)

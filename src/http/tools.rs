@@ -64,7 +64,7 @@ fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
                 Some(known) => known.owners.push(owner),
                 None => same_name.push(ToolBody {
                     tool: tool.clone(),
-                    tool_rev: tool.rev().to_owned(),
+                    tool_rev: tool.rev().to_string(),
                     owners: vec![owner],
                 }),
             }

@@ -1,7 +1,8 @@
 //! `/ws`: the handshake, and the start of a connection's actor.
 
 use crate::actors::connection::admission::Admission;
-use crate::actors::connection::{Connection, ConnectionDeps, Handshake, socket};
+use crate::actors::connection::socket::{self, TakenOver};
+use crate::actors::connection::{Connection, ConnectionDeps, Handshake};
 use crate::domain::ids::ClientId;
 use actix::ArbiterHandle;
 use actix_codec::Framed;
@@ -25,25 +26,27 @@ const PATH: &str = "/ws";
 /// What the route needs. Cheap to clone; one for all workers.
 #[derive(Clone)]
 pub struct WsGate {
-    deps: ConnectionDeps,
+    deps: Arc<ConnectionDeps>,
     admission: Arc<Admission>,
-    home: Option<ArbiterHandle>,
 }
 
 impl WsGate {
     pub fn new(deps: ConnectionDeps) -> Self {
         WsGate {
-            deps,
+            deps: Arc::new(deps),
             admission: Arc::default(),
-            home: None,
         }
     }
 
-    /// Connections live on this thread instead of the one that accepted them. Where their lanes and tasks are, a call
-    /// changes threads nowhere, which costs more than all the rest that is done for it.
-    pub fn at_home(mut self, home: ArbiterHandle) -> Self {
-        self.home = Some(home);
-        self
+    /// The thread on which a connection lives instead of the one that accepted it: that of its computer, so that a call
+    /// changes threads nowhere. Of a computer that is not named yet nobody knows, so any is as good.
+    fn home(&self, handshake: &Handshake) -> Option<ArbiterHandle> {
+        let shards = &self.deps.shards;
+        let home = match &handshake.client_id {
+            Some(client_id) => shards.home_of(client_id),
+            None => shards.in_turn(),
+        };
+        home.cloned()
     }
 
     /// Adds `/ws` to a server, for requests that are none for a WebSocket.
@@ -83,28 +86,28 @@ pub(super) async fn upgrade(
         }
     };
     answer(&mut framed, response).await?;
-    let parts = framed.into_parts();
-    // The buffer of the request is large, and a computer may be silent for days.
-    let early = BytesMut::from(&parts.read_buf[..]);
+    // The buffers of the request are large and go now: a computer may be silent for days.
+    let (io, early) = {
+        let parts = framed.into_parts();
+        (parts.io, BytesMut::from(&parts.read_buf[..]))
+    };
     let handshake = gate.handshake(&request);
     drop(request);
     let (open, ended) = oneshot::channel();
-    let max_bytes = gate.deps.settings.max_frame_bytes;
-    let start = move |stream| {
-        let (socket, incoming) = socket::open(stream, early, max_bytes, open);
-        Connection::open(socket, incoming, handshake, gate.deps);
-    };
-    match gate.home {
+    match gate.home(&handshake) {
         Some(home) => {
-            let stream = parts.io.into_std()?;
-            home.spawn(async move {
-                match TcpStream::from_std(stream) {
-                    Ok(stream) => start(stream),
-                    Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
-                }
-            });
+            let stream = TakenOver {
+                stream: io.into_std()?,
+                unread: early,
+                open,
+            };
+            Connection::open_at(&home, stream, handshake, gate.deps, None);
         }
-        None => start(parts.io),
+        None => {
+            let max_bytes = gate.deps.settings.max_frame_bytes;
+            let (socket, incoming) = socket::open(io, early, max_bytes, open);
+            Connection::open(socket, incoming, handshake, gate.deps, None);
+        }
     }
     // The server counts a connection as open until this returns.
     let _ = ended.await;

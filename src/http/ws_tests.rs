@@ -15,6 +15,7 @@ use crate::actors::registry::messages::{
 };
 use crate::actors::registry::router::{Lane, Router};
 use crate::actors::registry::{Registry, RegistryLinks};
+use crate::actors::shards::Shards;
 use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, CancelTask, NoSuchTask, StartError, StartTask, StartedTask,
     WorldEvent,
@@ -169,8 +170,17 @@ async fn bench_with(change: impl FnOnce(&mut ConnectionSettings)) -> Bench {
     bench_of(change, Vec::new()).await
 }
 
-/// As [`bench_with`], with computers that the journal knows.
+/// As [`bench_over`], with two threads, as a machine with two cores has.
 async fn bench_of(
+    change: impl FnOnce(&mut ConnectionSettings),
+    known: Vec<KnownComputer>,
+) -> Bench {
+    bench_over(Shards::of_count(2).unwrap(), change, known).await
+}
+
+/// As [`bench_with`], with computers that the journal knows, which are divided among these threads.
+async fn bench_over(
+    shards: Shards,
     change: impl FnOnce(&mut ConnectionSettings),
     known: Vec<KnownComputer>,
 ) -> Bench {
@@ -180,7 +190,7 @@ async fn bench_of(
     };
     let mut settings = ConnectionSettings::new("srv_test".into(), 1, library);
     change(&mut settings);
-    let router = Router::default();
+    let router = Router::over(shards.clone());
     let links = RegistryLinks::default();
     let counts = links.counts.clone();
     let registry = Registry::new(
@@ -188,7 +198,7 @@ async fn bench_of(
         known,
         LaneLimits::default(),
         links,
-        Vec::new(),
+        shards.clone(),
     );
     let registry = registry.start();
     let (listener, fleet) = ear();
@@ -218,6 +228,7 @@ async fn bench_of(
     };
     let deps = ConnectionDeps {
         tasks,
+        shards,
         counts: counts.clone(),
         find_task: Some(Arc::new(owner)),
         list_tasks: Some(Arc::new(lister)),
@@ -295,7 +306,7 @@ impl Bench {
             generation: Generation(1),
             call_id: call_id.clone(),
             tool: tool.into(),
-            args,
+            args: args.into(),
             timeout_ms: None,
             reply_to,
         };
@@ -335,7 +346,7 @@ impl Bench {
 async fn settled(facts: &mut mpsc::UnboundedReceiver<CallFact>) -> CallReport {
     loop {
         if let CallNews::Settled(report) = facts.recv().await.unwrap().what {
-            return report;
+            return (*report).clone();
         }
     }
 }
@@ -382,6 +393,56 @@ async fn a_call_goes_out_and_its_result_comes_back_and_is_confirmed() {
     assert_eq!(
         client.expect("result_stored").await["call_id"],
         call["call_id"]
+    );
+}
+
+#[actix::test]
+async fn a_call_passes_between_threads_where_connection_and_lane_have_no_thread_in_common() {
+    let bench = bench_over(Shards::default(), |_| {}, Vec::new()).await;
+    let (mut client, _) = bench.computer(hello("b1")).await;
+    for n in 1..=20 {
+        let (call_id, mut facts) = bench.call(n, "dig", json!({})).await;
+        if n > 1 {
+            // It waited for this call, and goes before it.
+            client.expect("result_stored").await;
+        }
+        let call = client.expect("command_call").await;
+        assert_eq!(call["seq"], json!(n));
+        let mut result = result_of(&call);
+        result["ack"] = call["n"].clone();
+        client.say(result).await;
+        assert_eq!(settled(&mut facts).await.outcome, Outcome::Done);
+        bench.lane().stored.do_send(OutcomeStored { call_id });
+    }
+    // Nothing comes that it could go with.
+    client.expect("result_stored").await;
+}
+
+#[actix::test]
+async fn every_computer_comes_to_the_thread_where_it_is_at_home_whether_it_names_itself_early_or_not()
+ {
+    let bench = bench().await;
+    for number in 0..8 {
+        let name = format!("cc-{number}");
+        let mut hello = hello("b1");
+        hello["client_id"] = json!(name);
+        let query = match number % 2 {
+            0 => String::new(),
+            _ => format!("?client_id={name}"),
+        };
+        let mut client = Client::open(bench.address, &query, "").await.unwrap();
+        client.say(hello).await;
+        // What is said behind it arrives too.
+        client.say(json!({"type": "ping", "nonce": number})).await;
+        assert_eq!(client.expect("welcome").await["client_id"], json!(name));
+        assert_eq!(client.expect("pong").await["nonce"], json!(number));
+    }
+    assert!(
+        bench
+            .router
+            .computers()
+            .iter()
+            .all(|computer| !computer.online || computer.tools.len() == 2)
     );
 }
 

@@ -189,7 +189,7 @@ fn samples(text: &str, number: f64, args: &Value) -> Vec<ServerMessage> {
         task_id: task(1),
         call_id: call_id.clone(),
         command: "dig".into(),
-        args: args.clone(),
+        args: args.clone().into(),
         seq: Some(1),
         tool_rev: Some(text.into()),
         args_hash: Some(text.into()),

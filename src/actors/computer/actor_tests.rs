@@ -1,12 +1,18 @@
 //! The actor between recipients, with a clock that jumps.
 
 use super::*;
-use crate::actors::connection::messages::{CloseConnection, ConnectionId, Probe};
+use crate::actors::connection::messages::{
+    CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient,
+};
+use crate::actors::registry::messages::Registration;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
+use crate::wire::frames::ServerMessage;
 use lane::Receipt;
-use messages::{CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
+use link::ConnectionFact;
+use messages::{CallFact, CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
 use serde_json::json;
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 struct Ear<M>(UnboundedSender<M>);
@@ -72,7 +78,14 @@ async fn bench() -> Bench {
         late: Arc::new(desk.into()),
         counts: Arc::default(),
     };
-    let computer = Computer::new(cell.clone(), 0, None, LaneLimits::default(), links).start();
+    let begin = Beginning {
+        cell: cell.clone(),
+        key: NearKey::next(),
+        stored_seq: 0,
+        last_boot: None,
+        limits: LaneLimits::default(),
+    };
+    let computer = Computer::open(begin, links);
     let (to_client, out) = ear();
     let (close, _) = ear::<CloseConnection>();
     let connection = ConnectionId::next();
@@ -99,7 +112,7 @@ async fn bench() -> Bench {
         generation: Generation(1),
         call_id: call_id(),
         tool: "dig".into(),
-        args: json!({}),
+        args: json!({}).into(),
         timeout_ms: None,
         reply_to,
     };
@@ -122,7 +135,7 @@ impl Bench {
     async fn settled(&mut self) -> CallReport {
         loop {
             if let CallNews::Settled(report) = self.facts.recv().await.unwrap().what {
-                return report;
+                return (*report).clone();
             }
         }
     }

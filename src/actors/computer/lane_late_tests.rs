@@ -35,7 +35,7 @@ fn unknown_call() -> (Bench, CallId, Value) {
         panic!("nothing was asked");
     };
     assert_eq!((call.command.as_str(), call.seq), ("look", None));
-    (b, call.call_id.clone(), call.args.clone())
+    (b, call.call_id.clone(), (*call.args).clone())
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn reservation(n: u64, tool: &str) -> Reservation<Task> {
         generation: Generation(1),
         call_id: id(n),
         tool: tool.into(),
-        args: json!({"n": n}),
+        args: json!({"n": n}).into(),
         timeout_ms: None,
         reply: Task(n),
         since: T0,

@@ -35,7 +35,7 @@ impl Computer {
     }
 
     fn pass_next(&mut self, ctx: &mut Context<Self>) {
-        let Some(desk) = self.links.late.get() else {
+        let Some(desk) = self.late_desk.get() else {
             return;
         };
         if self.late.asked.is_some() {
@@ -73,8 +73,8 @@ impl Handler<LateSettled> for Computer {
 
     fn handle(&mut self, settled: LateSettled, ctx: &mut Self::Context) {
         if settled.stored {
-            self.with_lane(ctx, |lane, now, acts| {
-                lane.found_stored(&settled.call_id, now, acts);
+            self.with(ctx, |shell| {
+                shell.step(|lane, now, acts| lane.found_stored(&settled.call_id, now, acts));
             });
         }
         self.late_is_settled(&settled.call_id, ctx);
@@ -84,8 +84,8 @@ impl Handler<LateSettled> for Computer {
 impl Handler<ShowQueue> for Computer {
     type Result = Vec<WaitingCall>;
 
-    fn handle(&mut self, _: ShowQueue, _: &mut Self::Context) -> Self::Result {
-        self.lane.waiting(self.now())
+    fn handle(&mut self, _: ShowQueue, ctx: &mut Self::Context) -> Self::Result {
+        self.with(ctx, |shell| shell.lane().waiting(shell.now()))
     }
 }
 
@@ -93,7 +93,9 @@ impl Handler<StopLane> for Computer {
     type Result = usize;
 
     fn handle(&mut self, _: StopLane, ctx: &mut Self::Context) -> usize {
-        self.with_lane(ctx, |lane, now, acts| lane.stop_calls(now, acts))
+        self.with(ctx, |shell| {
+            shell.step(|lane, now, acts| lane.stop_calls(now, acts))
+        })
     }
 }
 
@@ -101,8 +103,8 @@ impl Handler<ResumeLane> for Computer {
     type Result = MessageResult<ResumeLane>;
 
     fn handle(&mut self, resume: ResumeLane, ctx: &mut Self::Context) -> Self::Result {
-        MessageResult(self.with_lane(ctx, |lane, now, acts| {
-            lane.resume_calls(resume.by_operator, now, acts)
+        MessageResult(self.with(ctx, |shell| {
+            shell.step(|lane, now, acts| lane.resume_calls(resume.by_operator, now, acts))
         }))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::lane::{NotSent, Receipt};
 use crate::actors::connection::messages::{ConnectionId, ConnectionLink};
+use crate::actors::near::NearKey;
 use crate::actors::registry::messages::Registration;
 use crate::domain::call::CallReport;
 use crate::domain::ids::{CallId, TaskId};
@@ -70,6 +71,8 @@ pub struct ChangeTools {
 /// What a connection needs of its computer.
 #[derive(Debug, Clone)]
 pub struct ComputerPort {
+    /// By which its state is found on its thread.
+    pub key: NearKey,
     pub facts: Recipient<FromConnection>,
     pub tools: Recipient<ChangeTools>,
 }

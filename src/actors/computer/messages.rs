@@ -9,9 +9,11 @@ use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
+use crate::domain::text::Text;
 use crate::domain::tool::EffectClass;
 use actix::{Message, Recipient};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Reserve a turn for a call. Nothing leaves the process yet; a reservation is only memory.
 #[derive(Debug, Clone, Message)]
@@ -21,7 +23,7 @@ pub struct PlaceCall {
     pub generation: Generation,
     pub call_id: CallId,
     pub tool: String,
-    pub args: Value,
+    pub args: Arc<Value>,
     /// Longest time from dispatch; none = the tool's own or the configured one.
     pub timeout_ms: Option<u64>,
     pub reply_to: Recipient<CallFact>,
@@ -163,11 +165,11 @@ pub enum CallNews {
         client_id: crate::domain::ids::ClientId,
         /// Only for `effect` calls.
         seq: Option<u64>,
-        tool_rev: String,
+        tool_rev: Text,
         effect: EffectClass,
         timeout_ms: u64,
         /// The start of the computer's program that it is granted for.
-        boot_id: Option<String>,
+        boot_id: Option<Text>,
     },
     /// It cannot be placed; it never left the process.
     NotPlaced(NoRoute),
@@ -177,5 +179,5 @@ pub enum CallNews {
         progress: Option<f64>,
     },
     /// It ended. After `unknown` a second one may follow.
-    Settled(CallReport),
+    Settled(Arc<CallReport>),
 }

@@ -2,7 +2,7 @@
 
 use super::lane::Lane;
 use crate::actors::registry::messages::Registration;
-use crate::domain::ids::ClientId;
+use crate::domain::ids::{CallId, ClientId};
 use crate::domain::lifecycle::{ToolRecord, state_of};
 use crate::domain::tool::ComputerView;
 use crate::domain::toolbox::Toolbox;
@@ -54,8 +54,7 @@ struct Live {
     state: ComputerState,
     since_ms: i64,
     queue: usize,
-    running: usize,
-    current_call: Option<String>,
+    current_call: Option<CallId>,
 }
 
 /// A computer as lists show it (wire contract, `computer`). Times are milliseconds since the Unix epoch.
@@ -173,9 +172,20 @@ impl ComputerCell {
         self.known().registration.clone()
     }
 
+    /// Looks at its tools in the states that count, without taking them along: they are shared by many computers, and so
+    /// is the count of who holds them.
+    pub fn with_tools<T>(&self, look: impl FnOnce(&Toolbox) -> T) -> T {
+        look(&self.known().tools)
+    }
+
     /// Its tools in the states that count.
     pub fn tools(&self) -> Toolbox {
         self.known().tools.clone()
+    }
+
+    /// Whether it has a tool of this name that may be called.
+    pub fn has_active(&self, tool: &str) -> bool {
+        self.known().tools.active(tool).is_some()
     }
 
     /// Whether it has a tool of this name, or ever had one.
@@ -223,7 +233,7 @@ impl ComputerCell {
     }
 
     /// Shows how the lane stands.
-    pub(super) fn publish<R: super::lane::Reply>(&self, lane: &Lane<R>, now_ms: i64) {
+    pub(super) fn publish<R: super::lane::Reply>(&self, lane: &Lane<R>) {
         self.high_seq.store(lane.high_seq(), Ordering::Release);
         self.proven_seq.store(lane.proven_seq(), Ordering::Release);
         let state = if !lane.is_connected() {
@@ -245,14 +255,13 @@ impl ComputerCell {
         let mut live = self.live();
         if live.state != state || live.since_ms == 0 {
             live.state = state;
-            live.since_ms = now_ms;
+            live.since_ms = super::now_ms();
         }
         live.connected = lane.is_connected();
         live.queue = lane.queued();
-        live.running = lane.running();
-        let current = lane.current_call().map(|(id, _, _)| id.as_str());
-        if live.current_call.as_deref() != current {
-            live.current_call = current.map(str::to_owned);
+        let current = lane.current_call().map(|(id, _, _)| id);
+        if live.current_call.as_ref() != current {
+            live.current_call = current.cloned();
         }
     }
 
@@ -344,7 +353,7 @@ impl ComputerCell {
             library_version: registration.library_version.clone(),
             tools: self.tools(),
             queue: live.queue,
-            current_call: live.current_call,
+            current_call: live.current_call.map(String::from),
             owner: self.owner.clone(),
         }
     }

@@ -55,7 +55,10 @@ impl Connection {
         match self.read(&joined.json, true) {
             Ok(decoded) => {
                 // What the chunks themselves acknowledged is newer, unless nothing rode on them.
-                if let Some(n) = decoded.ack.filter(|n| *n > self.outbox.acked()) {
+                if let Some(n) = decoded
+                    .ack
+                    .filter(|n| self.outlet.visit(|o| *n > o.acked()) == Some(true))
+                {
                     self.acknowledged(n, ctx);
                 }
                 self.take(decoded.message, joined.latin1, ctx);

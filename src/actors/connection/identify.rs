@@ -1,7 +1,9 @@
 //! Who speaks on a connection: `hello`, or what a client of document 001 shows of itself.
 
 use super::outbox::Manner;
+use super::outlet::Outlet;
 use super::{Connection, Identity};
+use crate::actors::near::Near;
 use crate::actors::registry::messages::{Refusal, RegisterComputer, Registered, Registration};
 use crate::domain::ids::ClientId;
 use crate::wire::PROTOCOL_VERSION;
@@ -34,7 +36,7 @@ const FEATURES: [&str; 9] = [
 const CHUNKS: &str = "chunks";
 
 impl Connection {
-    pub(super) fn hello(&mut self, mut hello: Hello, ctx: &mut Context<Self>) {
+    pub(super) fn hello(&mut self, hello: Hello, ctx: &mut Context<Self>) {
         if hello.protocol != PROTOCOL_VERSION {
             let words = format!("protocol {} is not spoken here", hello.protocol);
             let error = ErrorMessage::new(ErrorCode::BadProtocol, words);
@@ -51,10 +53,14 @@ impl Connection {
         if let Err(error) = check(&hello) {
             return self.bad_input(*error, ctx);
         }
+        let hello = match self.go_home(hello, ctx) {
+            Some(hello) => hello,
+            None => return,
+        };
         if self.identity().is_some() && !self.may_change_tools() {
             return self.over_rate("registrations", None, ctx);
         }
-        let mut shelf = ToolShelf::default();
+        let (mut hello, mut shelf) = (hello, ToolShelf::default());
         let (tools, refused) = shelf.read(std::mem::take(&mut hello.commands));
         self.deps.counts.tools_refused.add(refused.len() as u64);
         let computer = hello.computer.clone().unwrap_or_default();
@@ -88,6 +94,24 @@ impl Connection {
             connection.shelf = shelf;
             connection.welcome(&hello, done, refused, ctx);
         });
+    }
+
+    /// A connection that turns out to be of a computer that lives on another thread goes there, with what it said.
+    fn go_home(&mut self, hello: Hello, ctx: &mut Context<Self>) -> Option<Hello> {
+        if self.identity().is_some() {
+            return Some(hello);
+        }
+        let Some(home) = self.deps.shards.elsewhere(&hello.client_id) else {
+            return Some(hello);
+        };
+        // One for whom something waits stays: its computer is reached by mailboxes.
+        let Some(stream) = self.outlet.visit(Outlet::hand_over).flatten() else {
+            return Some(hello);
+        };
+        let (handshake, deps) = (self.handshake.clone(), self.deps.clone());
+        Connection::open_at(home, stream, handshake, deps, Some(Box::new(hello)));
+        ctx.stop();
+        None
     }
 
     /// Asks the registry and waits for it: what the client sends meanwhile is read afterwards, in order.
@@ -141,19 +165,21 @@ impl Connection {
         self.set_known(Identity {
             client_id: hello.client_id.clone(),
             boot_id: hello.boot_id.clone(),
+            lane: Near::find(done.port.key),
             port: done.port,
             legacy: false,
             mend: hello.library_version.is_none(),
             pinged: true,
         });
-        self.outbox.set_manner(Manner {
+        let manner = Manner {
             window,
             ascii: !binary,
             binary,
             max_frame_bytes,
             max_joined_bytes,
             legacy: false,
-        });
+        };
+        self.with(ctx, |outlet| outlet.set_manner(manner));
         let welcome = Welcome {
             protocol: PROTOCOL_VERSION,
             client_id: hello.client_id.clone(),
@@ -208,19 +234,21 @@ impl Connection {
             connection.set_known(Identity {
                 client_id,
                 boot_id,
+                lane: Near::find(done.port.key),
                 port: done.port,
                 legacy: true,
                 mend: true,
                 pinged: false,
             });
-            connection.outbox.set_manner(Manner {
+            let manner = Manner {
                 window: None,
                 ascii: true,
                 binary: false,
                 max_frame_bytes,
                 max_joined_bytes: None,
                 legacy: true,
-            });
+            };
+            connection.with(ctx, |outlet| outlet.set_manner(manner));
             if let Some(message) = first {
                 connection.take(message, false, ctx);
             }

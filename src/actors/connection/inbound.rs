@@ -21,7 +21,7 @@ const CHANGE_WITHIN: Duration = Duration::from_secs(5);
 
 impl StreamHandler<Result<Message, ProtocolError>> for Connection {
     fn handle(&mut self, item: Result<Message, ProtocolError>, ctx: &mut Self::Context) {
-        if self.closing {
+        if self.is_closing() {
             return;
         }
         // Whatever arrives proves that the connection lives.
@@ -33,7 +33,7 @@ impl StreamHandler<Result<Message, ProtocolError>> for Connection {
                 self.frame(&text, latin1, ctx);
             }
             // The HTTP layer leaves pings to us.
-            Ok(Message::Ping(bytes)) => self.answer_ping(bytes, ctx),
+            Ok(Message::Ping(bytes)) => self.with(ctx, |outlet| outlet.pong(bytes)),
             // Pieces of messages are put together before they come here.
             Ok(Message::Pong(_) | Message::Continuation(_) | Message::Nop) => {}
             Ok(Message::Close(_)) => ctx.stop(),
@@ -43,15 +43,6 @@ impl StreamHandler<Result<Message, ProtocolError>> for Connection {
 }
 
 impl Connection {
-    /// Best effort: a socket that is full has frames to show for life.
-    fn answer_ping(&mut self, bytes: actix_web::web::Bytes, ctx: &mut Context<Self>) {
-        if let Some(socket) = self.socket.as_ref().filter(|socket| socket.has_room())
-            && socket.put(Message::Pong(bytes)).is_ok()
-        {
-            self.flush(ctx);
-        }
-    }
-
     fn broken_frame(&mut self, error: &ProtocolError, ctx: &mut Context<Self>) {
         let (close, code) = match error {
             ProtocolError::Overflow => (CloseWith::TooBig, ErrorCode::TooLarge),
@@ -99,16 +90,9 @@ impl Connection {
     }
 
     pub(super) fn acknowledged(&mut self, n: u64, ctx: &mut Context<Self>) {
-        let now = self.now();
-        match self.outbox.ack(n, now) {
-            Ok(tags) => {
-                tags.into_iter().for_each(|tag| self.delivered(tag));
-                self.pump(ctx);
-            }
-            Err(error) => {
-                let error = ErrorMessage::new(ErrorCode::BadAck, error.to_string());
-                self.bad_input(error, ctx);
-            }
+        if let Some(Err(error)) = self.with(ctx, |outlet| Some(outlet.ack(n))) {
+            let error = ErrorMessage::new(ErrorCode::BadAck, error.to_string());
+            self.bad_input(error, ctx);
         }
     }
 

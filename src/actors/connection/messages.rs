@@ -1,28 +1,33 @@
 //! What may be sent to a connection.
 
+use crate::actors::near::NearKey;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use actix::{Message, Recipient};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One connection of this run of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ConnectionId(u64);
+pub struct ConnectionId(NearKey);
 
 impl ConnectionId {
-    /// A number that no other connection has.
+    /// An id that no other connection has.
     pub fn next() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        ConnectionId(NEXT.fetch_add(1, Ordering::Relaxed))
+        ConnectionId(NearKey::next())
     }
 
-    /// A number below 64, another one for the next connection: to spread what they all do.
+    /// By which its outlet is found on its thread.
+    pub fn key(self) -> NearKey {
+        self.0
+    }
+
+    /// A number below 64, mostly another one for the next connection: to spread what they all do.
     pub(super) fn share(self) -> u32 {
-        (self.0 % 64) as u32
+        (self.0.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u32
     }
 }
 
-/// Send a message to the computer. A fact: a connection never waits, and its outbox is what bounds it.
+/// Send a message to the computer. A fact: a connection never waits, and its outbox is what bounds it. (A lane on the
+/// connection's thread delivers it to the [`super::outlet::Outlet`] directly.)
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct ToClient(pub ServerMessage);
@@ -39,6 +44,11 @@ pub struct CloseConnection {
     pub close: CloseWith,
     pub code: ErrorCode,
 }
+
+/// The outlet wants something of its connection.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct LookAfter;
 
 /// How to reach a connection.
 #[derive(Debug, Clone)]

@@ -10,6 +10,7 @@ pub mod asks;
 pub mod guard;
 pub mod messages;
 pub mod outbox;
+pub mod outlet;
 pub mod socket;
 pub mod window;
 
@@ -20,8 +21,11 @@ mod send;
 mod tasks;
 
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
+use crate::actors::computer::shell::Shell;
 use crate::actors::counts::FleetCounts;
+use crate::actors::near::{Home, Near};
 use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
+use crate::actors::shards::Shards;
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::store::Epoch;
@@ -30,16 +34,17 @@ use crate::wire::api::TaskBody;
 use crate::wire::chunks::{Assembler, ChunkBudget};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
+use crate::wire::frames::incoming::Hello;
 use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
 use crate::wire::frames::tools::ToolShelf;
 use actix::prelude::*;
 use asks::TasksOf;
 use futures_util::future::BoxFuture;
 use guard::{ErrorCount, Rate};
-use messages::{CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient};
-use outbox::Outbox;
+use messages::{CloseConnection, ConnectionId, ConnectionLink, LookAfter, Probe, ToClient};
+use outlet::Outlet;
 use pulse::Due;
-use socket::{Incoming, Socket};
+use socket::{Incoming, Socket, TakenOver};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -47,13 +52,9 @@ use tokio::time::Instant;
 
 /// Pings, of either kind, that may be lost in a row.
 const MAX_LOST_PINGS: u32 = 3;
-/// Messages that may wait for a `task_created`; beyond it order matters less than memory.
-const MAX_PARKED: usize = 256;
 /// How long the program has to answer a probe (wire contract, "Identity").
 const PROBE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Bytes of parked messages; beyond them too.
-const MAX_PARKED_BYTES: usize = 256 * 1024;
 /// Events of the world that a computer may tell: so many a second, after so many at once.
 const EVENTS: (u32, u32) = (16, 64);
 /// Registrations of tools likewise: each is written down.
@@ -139,6 +140,8 @@ pub struct ConnectionDeps {
     /// What all connections together may keep of messages that are not complete.
     pub chunk_budget: Arc<ChunkBudget>,
     pub counts: Arc<FleetCounts>,
+    /// Where computers are at home.
+    pub shards: Shards,
 }
 
 impl ConnectionDeps {
@@ -158,6 +161,7 @@ impl ConnectionDeps {
             stops: None,
             chunk_budget: Arc::default(),
             counts: Arc::default(),
+            shards: Shards::default(),
         }
     }
 }
@@ -181,6 +185,8 @@ struct Identity {
     client_id: ClientId,
     boot_id: String,
     port: ComputerPort,
+    /// The computer's lane, if it is on this thread.
+    lane: Option<Near<Shell>>,
     legacy: bool,
     /// A client without `library_version` may garble non-ASCII text.
     mend: bool,
@@ -191,14 +197,12 @@ struct Identity {
 /// The actor.
 pub struct Connection {
     id: ConnectionId,
-    deps: ConnectionDeps,
+    deps: Arc<ConnectionDeps>,
     handshake: Handshake,
+    /// Was said on another thread, from which the connection came here.
+    first: Option<Box<Hello>>,
     phase: Phase,
-    /// None after the end.
-    socket: Option<Socket>,
-    /// Something waits for the system to take more.
-    flushing: bool,
-    outbox: Outbox,
+    outlet: Home<Outlet>,
     chunks: Assembler,
     /// A timer looks after the open sets of chunks.
     chunks_watched: bool,
@@ -212,29 +216,42 @@ pub struct Connection {
     errors: ErrorCount,
     started: Instant,
     /// One timer for everything: each would cost memory, and a look at every message.
-    timer: Option<(Duration, SpawnHandle)>,
+    timer: Option<SpawnHandle>,
     due: Due,
     heard: bool,
-    ping_due: bool,
     lost_pings: u32,
     lost_program_pings: u32,
     responsive: bool,
     next_nonce: u64,
     probes: Vec<oneshot::Sender<()>>,
-    /// Requests for tasks under way; what their tasks say waits until they are answered.
-    creating: u32,
-    parked: Vec<ServerMessage>,
-    parked_bytes: usize,
-    closing: bool,
 }
 
 impl Connection {
-    /// Starts the actor for an accepted WebSocket, on the thread that serves it.
+    /// Starts the actor for a WebSocket on another thread.
+    pub fn open_at(
+        home: &ArbiterHandle,
+        stream: TakenOver,
+        handshake: Handshake,
+        deps: Arc<ConnectionDeps>,
+        first: Option<Box<Hello>>,
+    ) {
+        home.spawn(async move {
+            match stream.open(deps.settings.max_frame_bytes) {
+                Ok((socket, incoming)) => {
+                    Connection::open(socket, incoming, handshake, deps, first);
+                }
+                Err(error) => tracing::warn!(%error, "a connection could not be taken over"),
+            }
+        });
+    }
+
+    /// Starts the actor for an accepted WebSocket, on the thread that serves it. `first` is what was said already.
     pub fn open(
         socket: Socket,
         incoming: Incoming,
         handshake: Handshake,
-        deps: ConnectionDeps,
+        deps: Arc<ConnectionDeps>,
+        first: Option<Box<Hello>>,
     ) -> Addr<Self> {
         Connection::create(|ctx| {
             ctx.add_stream(incoming);
@@ -242,7 +259,14 @@ impl Connection {
             Connection {
                 id,
                 due: Due::new(&deps.settings, id),
-                outbox: Outbox::new(deps.settings.max_frame_bytes),
+                outlet: Home::new(
+                    id.key(),
+                    Outlet::new(
+                        socket,
+                        deps.settings.max_frame_bytes,
+                        ctx.address().recipient(),
+                    ),
+                ),
                 chunks: Assembler::new(deps.settings.max_from_computer, deps.chunk_budget.clone()),
                 chunks_watched: false,
                 shelf: ToolShelf::default(),
@@ -252,23 +276,17 @@ impl Connection {
                 facts_told: 0,
                 deps,
                 handshake,
+                first,
                 phase: Phase::Nobody,
-                socket: Some(socket),
-                flushing: false,
                 errors: ErrorCount::default(),
                 started: Instant::now(),
                 timer: None,
                 heard: false,
-                ping_due: false,
                 lost_pings: 0,
                 lost_program_pings: 0,
                 responsive: true,
                 next_nonce: 1,
                 probes: Vec::new(),
-                creating: 0,
-                parked: Vec::new(),
-                parked_bytes: 0,
-                closing: false,
             }
         })
     }
@@ -295,26 +313,37 @@ impl Connection {
 
     /// Tells the computer's actor something; nobody is told before it is known whose connection this is.
     fn tell_computer(&self, fact: ConnectionFact) {
-        if let Some(identity) = self.identity() {
-            identity.port.facts.do_send(FromConnection {
-                connection: self.id,
-                fact,
-            });
-        }
-    }
-
-    /// Tells what the computer said. After many facts the next message is read only when they were taken.
-    fn pass_on(&mut self, fact: ConnectionFact, ctx: &mut Context<Self>) {
-        self.facts_told += 1;
-        if self.facts_told < FACTS_AT_ONCE {
-            return self.tell_computer(fact);
-        }
         let Some(identity) = self.identity() else {
             return;
         };
         let told = FromConnection {
             connection: self.id,
             fact,
+        };
+        match &identity.lane {
+            // A lane that has failed is started again with the next registration.
+            Some(lane) => drop(lane.deliver(told.into())),
+            None => identity.port.facts.do_send(told),
+        }
+    }
+
+    /// Tells what the computer said. After many facts the next message is read only when they were taken.
+    fn pass_on(&mut self, fact: ConnectionFact, ctx: &mut Context<Self>) {
+        let Some(identity) = self.identity() else {
+            return;
+        };
+        // On the same thread it is taken at once.
+        let is_near = identity.lane.is_some();
+        self.facts_told += 1;
+        if is_near || self.facts_told < FACTS_AT_ONCE {
+            return self.tell_computer(fact);
+        }
+        let told = FromConnection {
+            connection: self.id,
+            fact,
+        };
+        let Some(identity) = self.identity() else {
+            return;
         };
         let taken = identity.port.facts.send(told).timeout(FACT_WITHIN);
         let taken = taken.into_actor(self);
@@ -348,6 +377,9 @@ impl Actor for Connection {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         self.arm(ctx);
+        if let Some(hello) = self.first.take() {
+            self.hello(*hello, ctx);
+        }
     }
 
     fn stopped(&mut self, _ctx: &mut Self::Context) {
@@ -364,20 +396,15 @@ impl Handler<ToClient> for Connection {
     type Result = ();
 
     fn handle(&mut self, message: ToClient, ctx: &mut Self::Context) {
-        let of_task = matches!(
-            message.0,
-            ServerMessage::TaskUpdate(_)
-                | ServerMessage::TaskCompleted(_)
-                | ServerMessage::TaskFailed(_)
-        );
-        // What a task says comes after the `task_created` that names it.
-        let may_park = self.parked.len() < MAX_PARKED && self.parked_bytes < MAX_PARKED_BYTES;
-        if self.creating > 0 && of_task && may_park {
-            self.parked_bytes += message.0.encode(false).len();
-            self.parked.push(message.0);
-        } else {
-            self.send(message.0, ctx);
-        }
+        self.with(ctx, |outlet| outlet.pass(message.0));
+    }
+}
+
+impl Handler<LookAfter> for Connection {
+    type Result = ();
+
+    fn handle(&mut self, _: LookAfter, ctx: &mut Self::Context) {
+        self.look_after(ctx);
     }
 }
 

@@ -4,11 +4,13 @@
 //! Everything else goes in order; to a client with a window it is numbered, and to one that joins chunks a message
 //! that is larger than a frame goes in several. Pure: time comes from outside.
 
-use super::window::{NeverSent, SendWindow};
+pub use super::window::NeverSent;
+use super::window::SendWindow;
 use crate::domain::ids::{CallId, TaskId};
 use crate::wire::chunks;
 use crate::wire::frames::ServerMessage;
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
 use std::time::Duration;
 
 /// The most bytes that may wait for one computer. With what is encoded for the system (`ROOM` in `socket.rs` and one
@@ -301,30 +303,46 @@ impl Outbox {
         self.take_back(&Tag::Call(call_id.clone()))
     }
 
-    /// The next frame to send now. `delivered` gets the tag of one that counts as delivered by being sent.
-    pub fn next(&mut self, now: Duration, delivered: &mut Vec<Tag>) -> Option<String> {
+    /// Writes the next frame to send now into `text`; false if there is none. `delivered` gets the tag of one that counts as
+    /// delivered by being sent.
+    pub fn next(&mut self, now: Duration, delivered: &mut Vec<Tag>, text: &mut String) -> bool {
         self.release_updates(now);
-        if self.control_has_room(now)
+        text.clear();
+        let paced = !(self.urgent.is_empty() && self.control.is_empty());
+        if paced
+            && self.control_has_room(now)
             && let Some(json) = self.urgent.pop_front().or_else(|| self.control.pop_front())
         {
             self.control_full_at = self.control_full_at.max(now) + CONTROL_INTERVAL;
             self.bytes -= json.len();
-            return Some(json);
+            text.push_str(&json);
+            return true;
         }
         match &mut self.line {
             Line::Plain(queue) => {
-                let frame = queue.pop_front()?;
+                let Some(frame) = queue.pop_front() else {
+                    return false;
+                };
                 self.bytes -= frame.json.len();
+                text.push_str(&frame.json);
                 if frame.last {
                     delivered.push(frame.tag);
                 }
-                Some(frame.json)
+                true
             }
             Line::Numbered(window) => {
-                let (n, frame) = window.next(now)?;
-                Some(numbered(&frame.json, n))
+                let Some((n, frame)) = window.next(now) else {
+                    return false;
+                };
+                number(&frame.json, n, text);
+                true
             }
         }
+    }
+
+    /// Whether frames wait that could go if there were room for them.
+    pub fn has_waiting(&mut self) -> bool {
+        !(self.urgent.is_empty() && self.control.is_empty() && self.waiting().is_empty())
     }
 
     fn control_has_room(&self, now: Duration) -> bool {
@@ -341,19 +359,27 @@ impl Outbox {
         }
     }
 
-    /// Takes an acknowledgement; returns what it settles.
-    pub fn ack(&mut self, n: u64, now: Duration) -> Result<Vec<Tag>, NeverSent> {
+    /// Takes an acknowledgement, and tells what it settles.
+    pub fn ack(
+        &mut self,
+        n: u64,
+        now: Duration,
+        mut settled: impl FnMut(Tag),
+    ) -> Result<(), NeverSent> {
         let Line::Numbered(window) = &mut self.line else {
             return if n == 0 {
-                Ok(Vec::new())
+                Ok(())
             } else {
                 Err(NeverSent { got: n, sent: 0 })
             };
         };
-        let settled = window.ack(n, now)?;
-        self.bytes -= settled.iter().map(|frame| frame.json.len()).sum::<usize>();
-        let complete = settled.into_iter().filter(|frame| frame.last);
-        Ok(complete.map(|frame| frame.tag).collect())
+        for frame in window.ack(n, now)? {
+            self.bytes -= frame.json.len();
+            if frame.last {
+                settled(frame.tag);
+            }
+        }
+        Ok(())
     }
 
     /// The highest number that was acknowledged.
@@ -376,12 +402,12 @@ impl Outbox {
         }
     }
 
-    /// When there is something to do if nothing happens before.
-    pub fn due_at(&self, now: Duration) -> Option<Duration> {
+    /// When there is something to do if nothing happens before; it may have come already.
+    pub fn due_at(&self) -> Option<Duration> {
         let paced = !(self.urgent.is_empty() && self.control.is_empty());
         let control = paced.then(|| {
             let room = CONTROL_INTERVAL * (CONTROL_PER_SECOND - 1);
-            self.control_full_at.saturating_sub(room).max(now)
+            self.control_full_at.saturating_sub(room)
         });
         let window = match &self.line {
             Line::Plain(_) => None,
@@ -421,15 +447,13 @@ fn size(frames: &[String]) -> usize {
     frames.iter().map(String::len).sum()
 }
 
-/// Puts the number into an encoded object.
-fn numbered(json: &str, n: u64) -> String {
+/// Writes an encoded object with its number into `text`.
+fn number(json: &str, n: u64, text: &mut String) {
     let open = json.strip_suffix('}').unwrap_or(json);
-    let mut numbered = String::with_capacity(json.len() + NUMBER_BYTES);
-    numbered.push_str(open);
-    numbered.push_str(",\"n\":");
-    numbered.push_str(&n.to_string());
-    numbered.push('}');
-    numbered
+    text.reserve(json.len() + NUMBER_BYTES);
+    text.push_str(open);
+    // Writing into a string does not fail.
+    let _ = write!(text, ",\"n\":{n}}}");
 }
 
 #[cfg(test)]

@@ -10,8 +10,6 @@ pub(super) struct Due {
     program_ping: Duration,
     /// None once somebody said who is there.
     hello: Option<Duration>,
-    /// What can wait a little for a message that it can go with.
-    pub(super) lazy: Option<Duration>,
 }
 
 impl Due {
@@ -22,14 +20,12 @@ impl Due {
             heartbeat: spread(settings.heartbeat),
             program_ping: spread(settings.program_ping),
             hello: Some(settings.hello_deadline),
-            lazy: None,
         }
     }
 
     pub(super) fn next(&self) -> Duration {
         let beats = self.heartbeat.min(self.program_ping);
-        let more = [self.hello, self.lazy].into_iter().flatten();
-        more.fold(beats, Duration::min)
+        self.hello.map_or(beats, |hello| hello.min(beats))
     }
 }
 
@@ -49,9 +45,7 @@ impl Connection {
         if self.due.hello.take_if(|at| *at <= now).is_some() {
             self.hello_missing(ctx);
         }
-        self.due.lazy.take_if(|at| *at <= now);
-        self.outbox.tick(now);
-        self.pump(ctx);
+        self.with(ctx, Outlet::tick);
     }
 
     /// WebSocket pings tell whether the connection lives.
@@ -63,8 +57,7 @@ impl Connection {
             return;
         }
         self.lost_pings += 1;
-        self.ping_due = true;
-        self.pump(ctx);
+        self.with(ctx, Outlet::ping);
     }
 
     /// `ping` messages tell whether the computer's program lives: a paused game is silent.
@@ -82,7 +75,7 @@ impl Connection {
 
     /// Nobody has said who is there.
     fn hello_missing(&mut self, ctx: &mut Context<Self>) {
-        if self.identity().is_some() || self.closing {
+        if self.identity().is_some() || self.is_closing() {
             return;
         }
         match self.handshake.client_id.clone() {

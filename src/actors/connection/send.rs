@@ -1,6 +1,7 @@
-//! Getting frames out: from the outbox into the socket, whenever that has room.
+//! Getting frames out: what the outlet leaves to the actor, and the last words.
 
 use super::outbox::{Tag, TooLarge};
+use super::outlet::{Need, Outlet};
 use super::socket::Socket;
 use super::{Connection, Phase};
 use crate::actors::computer::lane::NotSent;
@@ -9,48 +10,59 @@ use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::outgoing::ErrorMessage;
 use actix::prelude::*;
-use actix_http::ws::{CloseCode, CloseReason, Message};
 use std::future::poll_fn;
 use std::time::Duration;
 
 /// How long the last words to a computer may take.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long `result_stored` may wait for a message that it can share a packet with.
-const CAN_WAIT: Duration = Duration::from_millis(200);
 
 impl Connection {
     /// Puts a message into the outbox and sends what can be sent.
     pub(super) fn send(&mut self, message: ServerMessage, ctx: &mut Context<Self>) {
-        if self.closing {
-            return;
+        self.with(ctx, |outlet| outlet.send(message));
+    }
+
+    /// Works with the outlet, and does what only an actor can. The answer is empty if the outlet has failed.
+    pub(super) fn with<T: Default>(
+        &mut self,
+        ctx: &mut Context<Self>,
+        work: impl FnOnce(&mut Outlet) -> T,
+    ) -> T {
+        let done = self.outlet.visit(work);
+        self.look_after(ctx);
+        done.unwrap_or_default()
+    }
+
+    /// Does what the outlet left to its actor.
+    pub(super) fn look_after(&mut self, ctx: &mut Context<Self>) {
+        let Some(needs) = self.outlet.visit(Outlet::take_needs) else {
+            // It failed in the middle of a message.
+            return ctx.stop();
+        };
+        for need in needs {
+            match need {
+                Need::TooLarge(too_large) => self.too_large(too_large, ctx),
+                Need::Withdrawn(call_id) => {
+                    let why = NotSent::Withdrawn;
+                    self.tell_computer(ConnectionFact::NotSent { call_id, why });
+                }
+                Need::Delivered(tag) => self.delivered(tag),
+                Need::Room => self.wait_for_room(ctx),
+                Need::Gone => ctx.stop(),
+                Need::Overfull => self.overfull(ctx),
+                // Below, in any case.
+                Need::Ring => {}
+            }
         }
-        if let ServerMessage::CommandCancel(call) = &message
-            && self.outbox.withdraw(&call.call_id)
-        {
-            let (call_id, why) = (call.call_id.clone(), NotSent::Withdrawn);
-            self.tell_computer(ConnectionFact::NotSent { call_id, why });
-            return;
-        }
-        let now = self.now();
-        // Nobody waits for it, and the next call is likely to come before this time is over.
-        let can_wait = matches!(message, ServerMessage::ResultStored(_));
-        if let Err(too_large) = self.outbox.push(message, now) {
-            self.too_large(too_large, ctx);
-        }
-        if self.outbox.is_overfull() {
-            tracing::warn!(connection = ?self.id, "a computer does not read what it is sent");
-            self.deps.counts.slow_readers.one();
-            let words = "the computer does not read what it is sent";
-            let error = ErrorMessage::new(ErrorCode::SlowReader, words);
-            self.close(CloseWith::TryLater, error, ctx);
-            return;
-        }
-        if can_wait {
-            self.due.lazy.get_or_insert(now + CAN_WAIT);
-            self.arm(ctx);
-        } else {
-            self.pump(ctx);
-        }
+        self.arm(ctx);
+    }
+
+    fn overfull(&mut self, ctx: &mut Context<Self>) {
+        tracing::warn!(connection = ?self.id, "a computer does not read what it is sent");
+        self.deps.counts.slow_readers.one();
+        let words = "the computer does not read what it is sent";
+        let error = ErrorMessage::new(ErrorCode::SlowReader, words);
+        self.close(CloseWith::TryLater, error, ctx);
     }
 
     fn too_large(&mut self, too_large: TooLarge, ctx: &mut Context<Self>) {
@@ -72,61 +84,19 @@ impl Connection {
         }
     }
 
-    /// Hands frames to the socket until it is full or nothing may go now.
-    pub(super) fn pump(&mut self, ctx: &mut Context<Self>) {
-        let mut delivered = Vec::new();
-        if let Some(socket) = self.socket.clone() {
-            self.due.lazy = None;
-            while socket.has_room()
-                && let Some(frame) = self.next_frame(&mut delivered)
-            {
-                if socket.put(frame).is_err() {
-                    ctx.stop();
-                    break;
-                }
-            }
-            self.flush(ctx);
-        }
-        delivered.into_iter().for_each(|tag| self.delivered(tag));
-        self.arm(ctx);
-    }
-
-    /// Gives the system what it takes now; the rest follows when it takes more.
-    pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
-        let Some(socket) = self.socket.as_ref().filter(|_| !self.flushing) else {
+    /// Waits until the socket is empty; timers and messages go on meanwhile.
+    fn wait_for_room(&mut self, ctx: &mut Context<Self>) {
+        let Some(socket) = self.outlet.visit(|outlet| outlet.socket()).flatten() else {
             return;
         };
-        match socket.flush() {
-            Ok(true) => {}
-            Ok(false) => self.wait_for_room(socket.clone(), ctx),
-            Err(_) => ctx.stop(),
-        }
-    }
-
-    fn next_frame(&mut self, delivered: &mut Vec<Tag>) -> Option<Message> {
-        if std::mem::take(&mut self.ping_due) {
-            return Some(Message::Ping(actix_web::web::Bytes::new()));
-        }
-        let binary = self.outbox.manner().binary;
-        let json = self.outbox.next(self.now(), delivered)?;
-        Some(if binary {
-            Message::Binary(json.into_bytes().into())
-        } else {
-            Message::Text(json.into())
-        })
-    }
-
-    /// Waits until the socket is empty; timers and messages go on meanwhile.
-    fn wait_for_room(&mut self, socket: Socket, ctx: &mut Context<Self>) {
-        self.flushing = true;
         let room = async move { poll_fn(|cx| socket.poll_flush(cx)).await };
-        ctx.spawn(room.into_actor(self).map(|room, connection, ctx| {
-            connection.flushing = false;
-            match room {
-                Ok(()) => connection.pump(ctx),
-                Err(_) => ctx.stop(),
-            }
-        }));
+        ctx.spawn(
+            room.into_actor(self)
+                .map(|room, connection, ctx| match room {
+                    Ok(()) => connection.with(ctx, Outlet::has_flushed),
+                    Err(_) => ctx.stop(),
+                }),
+        );
     }
 
     /// A message counts as delivered: acknowledged, or sent to a client that does not acknowledge.
@@ -137,55 +107,51 @@ impl Connection {
     }
 
     pub(super) fn arm(&mut self, ctx: &mut Context<Self>) {
-        if self.closing {
+        let beats = self.due.next();
+        let at = self.outlet.visit(|outlet| outlet.ring_at(beats));
+        let Some(at) = at.flatten() else {
             return;
-        }
-        // While the socket is full nothing can be done about what waits.
-        let has_room = self.socket.as_ref().is_some_and(Socket::has_room);
-        let waits = has_room.then(|| self.outbox.due_at(self.now())).flatten();
-        let due = self.due.next();
-        let at = waits.map_or(due, |at| at.min(due));
-        // One that is armed too early looks at the clock and arms again: cheaper than to move it with every message.
-        if self.timer.is_some_and(|(armed, _)| armed <= at) {
-            return;
-        }
-        if let Some((_, handle)) = self.timer.take() {
+        };
+        if let Some(handle) = self.timer.take() {
             ctx.cancel_future(handle);
         }
         let wait = at.saturating_sub(self.now());
-        let handle = ctx.run_later(wait, |connection, ctx| {
+        self.timer = Some(ctx.run_later(wait, |connection, ctx| {
             connection.timer = None;
             connection.pulse(ctx);
-        });
-        self.timer = Some((at, handle));
+        }));
     }
 
     /// Says why, and closes. A computer cannot read a refused handshake, so the reason goes as a message.
     pub(super) fn close(&mut self, close: CloseWith, error: ErrorMessage, ctx: &mut Context<Self>) {
-        if std::mem::replace(&mut self.closing, true) {
+        let open = self.outlet.visit(|outlet| {
+            let manner = (outlet.manner().binary, outlet.manner().ascii);
+            (!outlet.is_closing()).then(|| (outlet.close(), manner))
+        });
+        let Some((socket, (binary, ascii))) = open.flatten() else {
             return;
-        }
-        let binary = self.outbox.manner().binary;
-        let ascii = self.outbox.manner().ascii;
+        };
         let code = error.code.unwrap_or_default();
         let words = ServerMessage::Error(error).encode(ascii);
-        let words = if binary {
-            Message::Binary(words.into_bytes().into())
-        } else {
-            Message::Text(words.into())
-        };
         // One whose socket is full would not read the reason either.
-        if let Some(socket) = self.socket.take().filter(Socket::has_room) {
-            last_words(socket, words, close, code);
+        if let Some(socket) = socket.filter(Socket::has_room) {
+            socket.put(&words, binary);
+            last_words(socket, close, code);
         }
         ctx.stop();
     }
 
     /// Ends without a word: nobody reads it.
     pub(super) fn give_up(&mut self, ctx: &mut Context<Self>) {
-        self.closing = true;
-        self.socket = None;
+        drop(self.outlet.visit(Outlet::close));
         ctx.stop();
+    }
+
+    /// Whether the last words were said.
+    pub(super) fn is_closing(&self) -> bool {
+        self.outlet
+            .visit(|outlet| outlet.is_closing())
+            .unwrap_or(true)
     }
 
     pub(super) fn set_known(&mut self, identity: super::Identity) {
@@ -194,14 +160,8 @@ impl Connection {
 }
 
 /// Outlives the actor, but not for long: what is left when the time is over is dropped with the socket.
-fn last_words(socket: Socket, words: Message, close: CloseWith, code: &'static str) {
-    let reason = CloseReason {
-        code: CloseCode::from(close as u16),
-        description: Some(code.to_owned()),
-    };
-    if socket.put(words).is_err() || socket.put(Message::Close(Some(reason))).is_err() {
-        return;
-    }
+fn last_words(socket: Socket, close: CloseWith, code: &'static str) {
+    socket.put_close(close as u16, code);
     actix_rt::spawn(async move {
         let said = poll_fn(|cx| socket.poll_flush(cx));
         if let Ok(Ok(())) = tokio::time::timeout(LAST_WORDS, said).await {

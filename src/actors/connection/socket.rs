@@ -2,10 +2,13 @@
 //!
 //! The HTTP layer hands the stream over after the handshake, so a frame passes no queue between this actor and the
 //! system, and what waits for a computer that does not read is bounded here and in the outbox alone. Buffers are
-//! there only while they hold something: most computers are silent most of the time.
+//! there only while they hold something: most computers are silent most of the time. Those that are used up by what
+//! comes and goes at once belong to the thread.
 
-use actix_codec::{Decoder, Encoder};
-use actix_http::ws::{Codec, Frame, Item, Message, ProtocolError};
+use actix_codec::Decoder;
+use actix_http::ws::{
+    CloseCode, CloseReason, Codec, Frame, Item, Message, OpCode, Parser, ProtocolError,
+};
 use actix_web::rt::net::TcpStream;
 use actix_web::web::{Bytes, BytesMut};
 use futures_util::Stream;
@@ -28,14 +31,43 @@ const READ_AT_ONCE: usize = 16 * 1024;
 thread_local! {
     /// What was just read; one for all connections of a thread.
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_AT_ONCE].into());
+    /// From which connections take a buffer for what they read: its room comes back when the message is done with.
+    static READ: RefCell<BytesMut> = RefCell::default();
+    /// An empty buffer for the next connection that writes.
+    static WRITTEN: RefCell<BytesMut> = RefCell::default();
 }
 
 struct Io {
-    stream: TcpStream,
+    /// None after it went to another thread.
+    stream: Option<TcpStream>,
     codec: Codec,
+    /// What was read and not decoded yet.
+    unread: BytesMut,
+    /// It lies in the thread's buffer.
+    borrows: bool,
     outgoing: BytesMut,
     /// Told by its drop that the connection has ended.
-    _open: oneshot::Sender<()>,
+    open: Option<oneshot::Sender<()>>,
+}
+
+/// A WebSocket on its way to another thread.
+pub struct TakenOver {
+    pub stream: std::net::TcpStream,
+    /// Bytes that were read and not decoded yet.
+    pub unread: BytesMut,
+    /// Its drop tells of the end.
+    pub open: oneshot::Sender<()>,
+}
+
+impl TakenOver {
+    /// The socket, on the thread that serves it from now on.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn open(self, max_bytes: usize) -> std::io::Result<(Socket, Incoming)> {
+        let stream = TcpStream::from_std(self.stream)?;
+        Ok(open(stream, self.unread, max_bytes, self.open))
+    }
 }
 
 /// The sending half. Cheap to clone; the last one that goes closes the connection.
@@ -45,7 +77,6 @@ pub struct Socket(Rc<RefCell<Io>>);
 /// The receiving half: whole messages, whatever frames they came in.
 pub struct Incoming {
     socket: Socket,
-    buffer: BytesMut,
     max_bytes: usize,
     /// The pieces of a message that came in several frames, and whether it is a text.
     pieces: Option<(BytesMut, bool)>,
@@ -62,14 +93,15 @@ pub fn open(
     // Where the system refuses, its own bound stays.
     let _ = socket2::SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
     let socket = Socket(Rc::new(RefCell::new(Io {
-        stream,
+        stream: Some(stream),
         codec: Codec::new().max_size(max_bytes),
+        unread: read,
+        borrows: false,
         outgoing: BytesMut::new(),
-        _open: open,
+        open: Some(open),
     })));
     let incoming = Incoming {
         socket: socket.clone(),
-        buffer: read,
         max_bytes,
         pieces: None,
         ended: false,
@@ -83,13 +115,49 @@ impl Socket {
         self.0.borrow().outgoing.len() < ROOM
     }
 
-    /// Encodes a frame; it leaves with the next [`Socket::flush`].
-    ///
-    /// # Errors
-    /// A close frame went before it.
-    pub fn put(&self, message: Message) -> Result<(), ProtocolError> {
+    /// Encodes a message; it leaves with the next [`Socket::flush`].
+    pub fn put(&self, json: &str, binary: bool) {
+        let opcode = if binary { OpCode::Binary } else { OpCode::Text };
+        self.put_frame(opcode, json.as_bytes());
+    }
+
+    /// A life sign that the system answers.
+    pub fn put_ping(&self) {
+        self.put_frame(OpCode::Ping, &[]);
+    }
+
+    /// The answer to one.
+    pub fn put_pong(&self, bytes: &[u8]) {
+        self.put_frame(OpCode::Pong, bytes);
+    }
+
+    /// The last frame.
+    pub fn put_close(&self, code: u16, reason: &str) {
+        let reason = CloseReason {
+            code: CloseCode::from(code),
+            description: Some(reason.to_owned()),
+        };
         let io = &mut *self.0.borrow_mut();
-        io.codec.encode(message, &mut io.outgoing)
+        Parser::write_close(io.to_write(), Some(reason), false);
+    }
+
+    fn put_frame(&self, opcode: OpCode, bytes: &[u8]) {
+        let io = &mut *self.0.borrow_mut();
+        Parser::write_message(io.to_write(), bytes, opcode, true, false);
+    }
+
+    /// Takes the stream out, for another thread; none if something waits to be written.
+    pub fn hand_over(&self) -> Option<TakenOver> {
+        let io = &mut *self.0.borrow_mut();
+        if !io.outgoing.is_empty() {
+            return None;
+        }
+        let stream = io.stream.take()?.into_std().ok()?;
+        Some(TakenOver {
+            stream,
+            unread: BytesMut::from(&std::mem::take(&mut io.unread)[..]),
+            open: io.open.take()?,
+        })
     }
 
     /// Hands to the system what it takes now; true if nothing is left.
@@ -98,8 +166,8 @@ impl Socket {
     /// The connection is gone.
     pub fn flush(&self) -> std::io::Result<bool> {
         let io = &mut *self.0.borrow_mut();
-        while !io.outgoing.is_empty() {
-            match io.stream.try_write(&io.outgoing) {
+        while let Some(stream) = io.stream.as_ref().filter(|_| !io.outgoing.is_empty()) {
+            match stream.try_write(&io.outgoing) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => io.advance(written),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -115,8 +183,8 @@ impl Socket {
     /// The connection is gone.
     pub fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         let io = &mut *self.0.borrow_mut();
-        while !io.outgoing.is_empty() {
-            match ready!(Pin::new(&mut io.stream).poll_write(cx, &io.outgoing))? {
+        while let Some(stream) = io.stream.as_mut().filter(|_| !io.outgoing.is_empty()) {
+            match ready!(Pin::new(stream).poll_write(cx, &io.outgoing))? {
                 0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 written => io.advance(written),
             }
@@ -126,9 +194,21 @@ impl Socket {
 }
 
 impl Io {
+    /// Where frames are encoded to.
+    fn to_write(&mut self) -> &mut BytesMut {
+        if self.outgoing.capacity() == 0 {
+            self.outgoing = WRITTEN.take();
+        }
+        &mut self.outgoing
+    }
+
     fn advance(&mut self, written: usize) {
         if written == self.outgoing.len() {
-            self.outgoing = BytesMut::new();
+            let mut written = std::mem::take(&mut self.outgoing);
+            if written.capacity() <= READ_AT_ONCE {
+                written.clear();
+                WRITTEN.set(written);
+            }
         } else {
             let _ = self.outgoing.split_to(written);
         }
@@ -166,29 +246,50 @@ impl Incoming {
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut read = ReadBuf::new(scratch);
-            let stream = &mut self.socket.0.borrow_mut().stream;
+            let io = &mut *self.socket.0.borrow_mut();
+            let Some(stream) = &mut io.stream else {
+                return Poll::Ready(Ok(0));
+            };
             ready!(Pin::new(stream).poll_read(cx, &mut read))?;
-            self.buffer.extend_from_slice(read.filled());
-            Poll::Ready(Ok(read.filled().len()))
+            let filled = read.filled();
+            if io.unread.is_empty() {
+                io.unread = READ.with_borrow_mut(|room| {
+                    room.reserve(filled.len().max(READ_AT_ONCE / 4));
+                    room.extend_from_slice(filled);
+                    room.split()
+                });
+                io.borrows = true;
+            } else {
+                io.unread.extend_from_slice(filled);
+            }
+            Poll::Ready(Ok(filled.len()))
         })
     }
 
     /// The next whole message of what was read.
     fn next_message(&mut self) -> Result<Option<Message>, ProtocolError> {
-        while !self.buffer.is_empty() {
-            let frame = self.socket.0.borrow_mut().codec.decode(&mut self.buffer)?;
-            let Some(frame) = frame else {
-                return Ok(None);
-            };
-            if self.buffer.is_empty() {
-                // What was decoded keeps the old one alive just as long as it is needed.
-                self.buffer = BytesMut::new();
-            }
+        while let Some(frame) = self.next_frame()? {
             if let Some(message) = self.whole(frame)? {
                 return Ok(Some(message));
             }
         }
         Ok(None)
+    }
+
+    fn next_frame(&self) -> Result<Option<Frame>, ProtocolError> {
+        let io = &mut *self.socket.0.borrow_mut();
+        if io.unread.is_empty() {
+            return Ok(None);
+        }
+        let frame = io.codec.decode(&mut io.unread)?;
+        if frame.is_none() && std::mem::take(&mut io.borrows) {
+            // The rest may be long in coming: until then it shall not hold the thread's buffer.
+            io.unread = BytesMut::from(&io.unread[..]);
+        } else if io.unread.is_empty() {
+            // What was decoded keeps the old one alive just as long as it is needed.
+            io.unread = BytesMut::new();
+        }
+        Ok(frame)
     }
 
     /// The message that a frame is, or ends.
@@ -320,7 +421,7 @@ mod tests {
         let mut put = 0;
         loop {
             while socket.has_room() {
-                socket.put(Message::Binary(vec![7; 10_000].into())).unwrap();
+                socket.put(&"7".repeat(10_000), true);
                 put += 1;
             }
             if !socket.flush().unwrap() && !socket.has_room() {

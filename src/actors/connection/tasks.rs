@@ -1,5 +1,6 @@
 //! Tasks that a computer creates, cancels, and answers questions of.
 
+use super::outlet::Outlet;
 use super::{Connection, Identity, TaskDesk};
 use crate::actors::computer::link::ChangeTools;
 use crate::actors::supervisor::messages::{
@@ -53,7 +54,8 @@ impl Connection {
             refused.field = Some("client_id".into());
             return Err(refused);
         }
-        if self.creating >= MAX_CREATING {
+        let creating = self.outlet.visit(|outlet| outlet.creating());
+        if creating.is_some_and(|creating| creating >= MAX_CREATING) {
             let words = format!("{MAX_CREATING} requests wait for their answer");
             return Err(refuse(ErrorCode::TooManyTasks, &words));
         }
@@ -92,7 +94,7 @@ impl Connection {
             idempotency_key: Some(key),
             ..StartTask::default()
         };
-        self.creating += 1;
+        self.with(ctx, Outlet::create_begins);
         let started = async move {
             if !named.add.is_empty() {
                 tools.send(named).await?;
@@ -100,14 +102,8 @@ impl Connection {
             desk.start.send(start).timeout(ANSWER_WITHIN).await
         };
         ctx.spawn(started.into_actor(self).map(|started, connection, ctx| {
-            connection.creating -= 1;
             connection.task_started(request_id, started, ctx);
-            if connection.creating == 0 {
-                connection.parked_bytes = 0;
-                for message in std::mem::take(&mut connection.parked) {
-                    connection.send(message, ctx);
-                }
-            }
+            connection.with(ctx, Outlet::create_ends);
         }));
     }
 

@@ -74,7 +74,11 @@ impl<F> SendWindow<F> {
     /// Takes an acknowledgement of everything up to `n`; returns the frames that it settles.
     ///
     /// One that brings nothing new while frames are out tells of a gap: they go out again, once for each gap.
-    pub fn ack(&mut self, n: u64, now: Duration) -> Result<Vec<F>, NeverSent> {
+    pub fn ack(
+        &mut self,
+        n: u64,
+        now: Duration,
+    ) -> Result<impl Iterator<Item = F> + '_, NeverSent> {
         let sent = self.next_n - 1;
         if n > sent {
             return Err(NeverSent { got: n, sent });
@@ -85,16 +89,12 @@ impl<F> SendWindow<F> {
                 self.gap_answered = Some(n);
                 self.send_again(now);
             }
-            return Ok(Vec::new());
+        } else {
+            self.acked = n;
+            self.progress_at = now;
+            self.unsent_from = self.unsent_from.saturating_sub(count);
         }
-        self.acked = n;
-        self.progress_at = now;
-        self.unsent_from = self.unsent_from.saturating_sub(count);
-        Ok(self
-            .unacked
-            .drain(..count)
-            .map(|(_, frame)| frame)
-            .collect())
+        Ok(self.unacked.drain(..count).map(|(_, frame)| frame))
     }
 
     /// The highest number that was acknowledged.
@@ -147,12 +147,16 @@ mod tests {
         std::iter::from_fn(|| window.next(now).map(|(n, _)| n)).collect()
     }
 
+    fn acked(window: &mut SendWindow<u32>, n: u64, now: Duration) -> Result<Vec<u32>, NeverSent> {
+        Ok(window.ack(n, now)?.collect())
+    }
+
     #[test]
     fn at_most_a_window_of_messages_is_unacknowledged() {
         let mut window = SendWindow::new(3);
         (0..5).for_each(|i| window.push(i));
         assert_eq!(out(&mut window, T0), [1, 2, 3]);
-        assert_eq!(window.ack(2, T0), Ok(vec![0, 1]));
+        assert_eq!(acked(&mut window, 2, T0), Ok(vec![0, 1]));
         assert_eq!(out(&mut window, T0), [4, 5]);
     }
 
@@ -161,10 +165,10 @@ mod tests {
         let mut window = SendWindow::new(8);
         (0..4).for_each(|i| window.push(i));
         out(&mut window, T0);
-        window.ack(1, T0).unwrap();
-        window.ack(1, T0).unwrap();
+        acked(&mut window, 1, T0).unwrap();
+        acked(&mut window, 1, T0).unwrap();
         assert_eq!(out(&mut window, T0), [2, 3, 4]);
-        window.ack(1, T0).unwrap();
+        acked(&mut window, 1, T0).unwrap();
         assert_eq!(out(&mut window, T0), [] as [u64; 0]);
     }
 
@@ -182,7 +186,10 @@ mod tests {
     #[test]
     fn an_acknowledgement_of_the_future_is_refused() {
         let mut window = SendWindow::<u32>::new(8);
-        assert_eq!(window.ack(1, T0), Err(NeverSent { got: 1, sent: 0 }));
+        assert_eq!(
+            acked(&mut window, 1, T0),
+            Err(NeverSent { got: 1, sent: 0 })
+        );
     }
 
     #[derive(Debug, Clone)]

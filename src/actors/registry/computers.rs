@@ -1,12 +1,13 @@
 //! Starting computers, and what the journal keeps of them.
 
 use super::messages::Registration;
-use super::router::{Lane, LaneParts};
+use super::router::{Lane, LaneParts, Port};
 use super::{Entry, LOCAL_OWNER, Registry};
 use crate::actors::computer::messages::{StopLane, TaskNotice};
 use crate::actors::computer::view::ComputerCell;
-use crate::actors::computer::{Computer, ComputerLinks, now_ms};
+use crate::actors::computer::{Beginning, Computer, ComputerLinks, now_ms};
 use crate::actors::journal::messages::{SaveComputer, UndeliveredNotices};
+use crate::actors::near::NearKey;
 use crate::domain::ids::ClientId;
 use crate::store::{ComputerRecord, KnownComputer};
 use actix::prelude::*;
@@ -19,7 +20,7 @@ impl Registry {
         stored_seq: u64,
         last_boot: Option<String>,
         ctx: &mut Context<Self>,
-    ) -> Addr<Computer> {
+    ) -> (Addr<Computer>, NearKey) {
         let links = ComputerLinks {
             index: self.router.index().clone(),
             tools_changed: ctx.address().recipient(),
@@ -27,33 +28,38 @@ impl Registry {
             late: self.links.late.clone(),
             counts: self.links.counts.clone(),
         };
-        let limits = self.limits;
         let view = cell.clone();
-        let make = move || Computer::new(cell, stored_seq, last_boot, limits, links);
-        let addr = if self.arbiters.is_empty() {
-            make().start()
-        } else {
-            self.next_arbiter = (self.next_arbiter + 1) % self.arbiters.len();
-            let arbiter = &self.arbiters[self.next_arbiter];
-            Computer::start_in_arbiter(arbiter, move |_| make())
+        let key = NearKey::next();
+        let begin = Beginning {
+            cell,
+            key,
+            stored_seq,
+            last_boot,
+            limits: self.limits,
+        };
+        let addr = match self.shards.home_of(view.client_id()) {
+            Some(home) => {
+                Computer::start_in_arbiter(home, move |ctx| Computer::new(begin, links, ctx))
+            }
+            None => Computer::open(begin, links),
         };
         if self.links.stops.is_stopped(view.client_id()) {
             addr.do_send(StopLane);
         }
         self.router.insert(Lane::new(LaneParts {
             client_id: view.client_id().clone(),
-            place: addr.clone().recipient(),
-            adopt: addr.clone().recipient(),
-            dispatch: addr.clone().recipient(),
-            stored: addr.clone().recipient(),
-            cancel: addr.clone().recipient(),
+            place: Port::new(addr.clone().recipient(), key),
+            adopt: Port::new(addr.clone().recipient(), key),
+            dispatch: Port::new(addr.clone().recipient(), key),
+            stored: Port::new(addr.clone().recipient(), key),
+            cancel: Port::new(addr.clone().recipient(), key),
             notice: addr.clone().recipient(),
             question: addr.clone().recipient(),
             queue: addr.clone().recipient(),
             tools: addr.clone().recipient(),
             view,
         }));
-        addr
+        (addr, key)
     }
 
     pub(super) fn start_known(&mut self, known: KnownComputer, ctx: &mut Context<Self>) {
@@ -69,11 +75,13 @@ impl Registry {
         cell.set_last_seen(record.last_seen_ms);
         let cell = Arc::new(cell);
         let last_boot = record.boot_id;
-        let addr = self.start_computer(cell.clone(), known.lane.stored_seq, last_boot.clone(), ctx);
+        let (addr, key) =
+            self.start_computer(cell.clone(), known.lane.stored_seq, last_boot.clone(), ctx);
         self.entries.insert(
             client_id,
             Entry {
                 addr,
+                key,
                 cell,
                 secret_hash: record.secret_hash,
                 last_boot,
@@ -92,18 +100,20 @@ impl Registry {
                 let (cell, boot) = (entry.cell.clone(), entry.last_boot.clone());
                 // What the lane had shown outlives it: without it a restored computer would not be noticed.
                 let stored_seq = cell.proven_seq();
-                let addr = self.start_computer(cell, stored_seq, boot, ctx);
+                let (addr, key) = self.start_computer(cell, stored_seq, boot, ctx);
                 if let Some(entry) = self.entries.get_mut(client_id) {
                     entry.addr = addr;
+                    entry.key = key;
                 }
             }
             None => {
                 let owner = LOCAL_OWNER.to_owned();
                 let cell = ComputerCell::new(client_id.clone(), owner, Registration::default(), 0);
                 let cell = Arc::new(cell);
-                let addr = self.start_computer(cell.clone(), 0, None, ctx);
+                let (addr, key) = self.start_computer(cell.clone(), 0, None, ctx);
                 let entry = Entry {
                     addr,
+                    key,
                     cell,
                     secret_hash: None,
                     last_boot: None,

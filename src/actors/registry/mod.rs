@@ -21,6 +21,8 @@ use crate::actors::counts::FleetCounts;
 use crate::actors::journal::messages::{
     KeepSystem, NoticeDelivered, SaveComputer, UndeliveredNotices,
 };
+use crate::actors::near::NearKey;
+use crate::actors::shards::Shards;
 use crate::domain::ids::ClientId;
 use crate::store::{Epoch, KnownComputer};
 use crate::wire::codes::{CloseWith, ErrorCode};
@@ -56,6 +58,7 @@ pub struct RegistryLinks {
 
 struct Entry {
     addr: Addr<Computer>,
+    key: NearKey,
     cell: Arc<ComputerCell>,
     secret_hash: Option<String>,
     last_boot: Option<String>,
@@ -84,9 +87,8 @@ pub struct Registry {
     router: Router,
     limits: LaneLimits,
     links: RegistryLinks,
-    /// Where computers run, in turn; the registry's own thread if there are none.
-    arbiters: Vec<ArbiterHandle>,
-    next_arbiter: usize,
+    /// Where computers run; on the registry's own thread if there are none.
+    shards: Shards,
     known: Vec<KnownComputer>,
     entries: HashMap<ClientId, Entry>,
     listener: Option<Recipient<FleetChanged>>,
@@ -99,14 +101,13 @@ impl Registry {
         known: Vec<KnownComputer>,
         limits: LaneLimits,
         links: RegistryLinks,
-        arbiters: Vec<ArbiterHandle>,
+        shards: Shards,
     ) -> Self {
         Registry {
             router,
             limits,
             links,
-            arbiters,
-            next_arbiter: 0,
+            shards,
             known,
             entries: HashMap::new(),
             listener: None,
@@ -175,6 +176,7 @@ impl Registry {
             registration: register.registration,
         });
         let port = ComputerPort {
+            key: entry.key,
             facts: entry.addr.clone().recipient(),
             tools: entry.addr.clone().recipient(),
         };

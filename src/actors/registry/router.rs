@@ -9,13 +9,16 @@ use crate::actors::computer::messages::{
     TaskNotice, ToolsTold,
 };
 use crate::actors::computer::now_ms;
+use crate::actors::computer::shell::{Delivery, Shell};
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
+use crate::actors::near::{Near, NearKey};
+use crate::actors::shards::Shards;
 use crate::domain::call::{NoRoute, NoRouteReason, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::tool::{ComputerView, FleetView};
 use crate::domain::toolbox::{Tool, Toolbox};
 use crate::strategy::fleet::Wants;
-use actix::Recipient;
+use actix::prelude::{Message, Recipient, SendError};
 use dashmap::DashMap;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,14 +38,79 @@ const MAX_DIFFERENT: usize = 4;
 #[derive(Clone)]
 pub struct Lane(Arc<LaneParts>);
 
+/// A way to a lane for one kind of message: directly from its own thread, by its mailbox from others.
+#[derive(Clone)]
+pub struct Port<M>
+where
+    M: Message<Result = ()> + Send,
+{
+    mailbox: Recipient<M>,
+    key: Option<NearKey>,
+}
+
+impl<M> From<Recipient<M>> for Port<M>
+where
+    M: Message<Result = ()> + Send,
+{
+    /// By the mailbox only.
+    fn from(mailbox: Recipient<M>) -> Self {
+        Port { mailbox, key: None }
+    }
+}
+
+impl<M> Port<M>
+where
+    M: Message<Result = ()> + Send + 'static,
+    Delivery: From<M>,
+{
+    /// `key` is what the lane is found by on its thread.
+    pub fn new(mailbox: Recipient<M>, key: NearKey) -> Self {
+        let key = Some(key);
+        Port { mailbox, key }
+    }
+
+    fn near(&self) -> Option<Near<Shell>> {
+        self.key
+            .and_then(Near::find)
+            .filter(|near| !near.is_closed())
+    }
+
+    /// Sends a fact; nobody learns of it if the lane has failed.
+    pub fn do_send(&self, message: M) {
+        match self.near() {
+            Some(near) => drop(near.deliver(message.into())),
+            None => self.mailbox.do_send(message),
+        }
+    }
+
+    /// Sends if there is room.
+    ///
+    /// # Errors
+    /// The mailbox is full, or the lane has failed.
+    pub fn try_send(&self, message: M) -> Result<(), SendError<M>> {
+        match self.near() {
+            Some(near) => {
+                drop(near.deliver(message.into()));
+                Ok(())
+            }
+            None => self.mailbox.try_send(message),
+        }
+    }
+
+    /// Whether the lane lives.
+    pub fn connected(&self) -> bool {
+        self.mailbox.connected()
+    }
+}
+
 /// What can be sent to a lane.
 pub struct LaneParts {
     pub client_id: ClientId,
-    pub place: Recipient<PlaceCall>,
-    pub adopt: Recipient<AdoptCall>,
-    pub dispatch: Recipient<Dispatch>,
-    pub stored: Recipient<OutcomeStored>,
-    pub cancel: Recipient<CancelCall>,
+    pub place: Port<PlaceCall>,
+    pub adopt: Port<AdoptCall>,
+    pub dispatch: Port<Dispatch>,
+    pub stored: Port<OutcomeStored>,
+    pub cancel: Port<CancelCall>,
     pub notice: Recipient<TaskNotice>,
     pub question: Recipient<QuestionNotice>,
     pub queue: Recipient<ShowQueue>,
@@ -84,9 +152,23 @@ impl Deref for Lane {
 pub struct Router {
     lanes: Arc<DashMap<ClientId, Lane>>,
     index: ToolIndex,
+    shards: Shards,
 }
 
 impl Router {
+    /// For computers that are divided among these threads.
+    pub fn over(shards: Shards) -> Self {
+        Router {
+            shards,
+            ..Router::default()
+        }
+    }
+
+    /// The threads among which computers are divided.
+    pub fn shards(&self) -> &Shards {
+        &self.shards
+    }
+
     /// Only the registry writes.
     pub(in crate::actors) fn insert(&self, lane: Lane) {
         let view = lane.view.clone();
@@ -128,6 +210,13 @@ impl Router {
         tool: &str,
         args: Option<&Value>,
     ) -> Result<Lane, NoRoute> {
+        // Mostly a task's own computer has what it wants; `choose` would say the same.
+        if let (Target::Any, Some(home)) = (target, home)
+            && let Some(own) = self.lanes.get(home)
+            && own.view.has_active(tool)
+        {
+            return Ok(own.clone());
+        }
         let wanted = Wanted {
             target,
             home,

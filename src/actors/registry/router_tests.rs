@@ -2,6 +2,7 @@ use super::*;
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::registry::messages::Registration;
 use crate::actors::registry::{Registry, RegistryLinks};
+use crate::actors::shards::Shards;
 use crate::domain::tool::ComputerView;
 use crate::store::{ComputerRecord, KnownComputer, Lane as LaneNumbers};
 use actix::prelude::*;
@@ -37,7 +38,14 @@ async fn offline_fleet() -> Router {
     let router = Router::default();
     let links = RegistryLinks::default();
     let limits = LaneLimits::default();
-    let registry = Registry::new(router.clone(), known.to_vec(), limits, links, Vec::new()).start();
+    let registry = Registry::new(
+        router.clone(),
+        known.to_vec(),
+        limits,
+        links,
+        Shards::default(),
+    )
+    .start();
     // Answered after it started.
     let _ = registry
         .send(crate::actors::registry::messages::CloseConnections)

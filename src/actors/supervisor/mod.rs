@@ -116,7 +116,15 @@ impl Supervisor {
     ) {
         let task_id = state.task_id.clone();
         let started_at_seq = state.last_seq;
-        let addr = Task::new(self.deps.clone(), state, profile, generation).start();
+        let deps = self.deps.clone();
+        let home = state.home();
+        // Where its computer is: what they say to each other changes threads nowhere.
+        let addr = match home.and_then(|home| deps.router.shards().home_of(home).cloned()) {
+            Some(arbiter) => Task::start_in_arbiter(&arbiter, move |_| {
+                Task::new(deps, state, profile, generation)
+            }),
+            None => Task::new(deps, state, profile, generation).start(),
+        };
         self.live.insert(
             task_id,
             Live {

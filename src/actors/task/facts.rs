@@ -13,6 +13,7 @@ use crate::domain::decision::WaitReason;
 use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::ids::CallId;
 use actix::prelude::*;
+use std::sync::Arc;
 
 impl Handler<Consulted> for Task {
     type Result = ();
@@ -78,12 +79,12 @@ impl Handler<CallFact> for Task {
                     client_id,
                     seq,
                     tool: call.tool,
-                    tool_rev,
+                    tool_rev: tool_rev.into(),
                     effect,
                     args_hash: args_hash(&call.args),
                     args: call.args,
                     timeout_ms,
-                    boot_id,
+                    boot_id: boot_id.map(String::from),
                 };
                 self.dispatch(intended, ctx);
             }
@@ -96,7 +97,7 @@ impl Handler<CallFact> for Task {
             }
             CallNews::NotPlaced(_) => {}
             CallNews::Settled(report) if may_settle(&call) => {
-                self.settle(fact.call_id, report, ctx);
+                self.settle(fact.call_id, Arc::unwrap_or_clone(report), ctx);
             }
             // Told again: it is durable already.
             CallNews::Settled(_) => self.stored(&fact.call_id),

@@ -168,7 +168,7 @@ impl Task {
             generation: self.generation,
             call_id: call.call_id.clone(),
             tool: call.tool.clone(),
-            args: call.args.clone(),
+            args: call.args.clone().into(),
             timeout_ms: call.timeout_ms,
             reply_to: ctx.address().recipient(),
         };

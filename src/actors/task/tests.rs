@@ -169,11 +169,11 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
     let view = ComputerCell::new(client_id.clone(), "local".into(), registration, 0);
     Lane::new(LaneParts {
         client_id,
-        place: addr.clone().recipient(),
-        adopt: addr.clone().recipient(),
-        dispatch: addr.clone().recipient(),
-        stored: addr.clone().recipient(),
-        cancel: addr.clone().recipient(),
+        place: addr.clone().recipient().into(),
+        adopt: addr.clone().recipient().into(),
+        dispatch: addr.clone().recipient().into(),
+        stored: addr.clone().recipient().into(),
+        cancel: addr.clone().recipient().into(),
         notice: addr.clone().recipient(),
         question: addr.clone().recipient(),
         queue: addr.clone().recipient(),

@@ -1,11 +1,12 @@
 //! From a frame's text to a message: what is wrong is named with code and field path.
 
-use super::incoming::ClientMessage;
+use super::incoming::{ClientMessage, CommandResult, ReceiptState};
+use crate::domain::ids::{CallId, TaskId};
 use crate::wire::codes::ErrorCode;
 use crate::wire::lenient::{maybe_whole, whole};
 use crate::wire::text;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -120,7 +121,65 @@ fn read_head(json: &str) -> Result<Head<'_>, FrameError> {
     })
 }
 
+/// The message of which there are most, with what rides on it.
+#[derive(Deserialize)]
+struct WholeResult<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(default, deserialize_with = "maybe_whole")]
+    ack: Option<u64>,
+    #[serde(default)]
+    n: Option<IgnoredAny>,
+    #[serde(default)]
+    request_id: Option<IgnoredAny>,
+    task_id: TaskId,
+    call_id: CallId,
+    ok: bool,
+    #[serde(default)]
+    result: Option<Value>,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    receipt: Option<ReceiptState>,
+    #[serde(default)]
+    code: Option<String>,
+    #[serde(default, deserialize_with = "maybe_whole")]
+    duration_ms: Option<u64>,
+    #[serde(default)]
+    truncated: bool,
+}
+
+/// Reads an ordinary `command_result` in one go. None: it is something else, or the long way tells what is wrong.
+fn decode_result(json: &str) -> Option<Decoded> {
+    if !(json.starts_with('{') && json.contains("\"command_result\"")) {
+        return None;
+    }
+    let whole: WholeResult<'_> = serde_json::from_str(json).ok()?;
+    let plain = whole.kind == "command_result" && whole.n.is_none() && whole.request_id.is_none();
+    plain.then(|| Decoded {
+        message: ClientMessage::CommandResult(Box::new(CommandResult {
+            task_id: whole.task_id,
+            call_id: whole.call_id,
+            ok: whole.ok,
+            result: whole.result,
+            error: whole.error,
+            receipt: whole.receipt,
+            code: whole.code,
+            duration_ms: whole.duration_ms,
+            truncated: whole.truncated,
+        })),
+        ack: whole.ack,
+    })
+}
+
 fn decode_clean(json: &str) -> Result<Decoded, FrameError> {
+    match decode_result(json) {
+        Some(decoded) => Ok(decoded),
+        None => decode_any(json),
+    }
+}
+
+fn decode_any(json: &str) -> Result<Decoded, FrameError> {
     let head = read_head(json)?;
     let Some(kind) = head.kind.as_deref() else {
         return Err(FrameError {

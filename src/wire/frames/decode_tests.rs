@@ -516,3 +516,32 @@ proptest! {
         let _ = decode(&text, false);
     }
 }
+
+#[test]
+fn a_result_that_is_read_in_one_go_is_the_same_message() {
+    let texts = [
+        r#"{"type":"command_result","task_id":"tsk_1","call_id":"cal_1","ok":true}"#,
+        r#"{"ack":7,"type":"command_result","task_id":"tsk_1","call_id":"cal_1","ok":true,"result":[],"duration_ms":3}"#,
+        r#"{"ok":false,"error":"no","code":"bad_args","receipt":"not_started","ack":1e2,"truncated":true,"result":null,
+            "type":"command_result","task_id":"tsk_1","call_id":"cal_1","more":{"type":"ack"}}"#,
+    ];
+    for text in texts {
+        let quick = decode_result(text);
+        assert!(quick.is_some(), "{text}");
+        assert_eq!(quick, decode_any(text).ok(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_ordinary_result_goes_the_long_way() {
+    let texts = [
+        r#"{"type":"ack","n":7,"of":"command_result"}"#,
+        r#"{"type":"command_result","task_id":"tsk_1","call_id":"cal_1"}"#,
+        r#"{"type":"command_result","task_id":"tsk_1","call_id":"cal_1","ok":true,"request_id":"r"}"#,
+        r#"{"type":"command_result","task_id":"tsk_1","call_id":"cal_1","ok":true,"ack":-1}"#,
+        r#"["command_result"]"#,
+    ];
+    for text in texts {
+        assert_eq!(decode_result(text), None, "{text}");
+    }
+}

@@ -4,6 +4,7 @@ use crate::domain::decision::WaitReason;
 use crate::domain::directive::TaskResult;
 use crate::domain::ids::{CallId, ClientId, QuestionId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::text::Text;
 use crate::domain::tool::ToolState;
 use crate::wire::api::TaskBody;
 use crate::wire::codes::ErrorCode;
@@ -13,6 +14,7 @@ use crate::wire::text;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One message to a computer, without its number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -175,16 +177,19 @@ pub struct CommandCall {
     #[cfg_attr(test, schemars(with = "schema::CallId"))]
     pub call_id: CallId,
     /// The name of the tool.
-    pub command: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub command: Text,
     /// What the tool is called with.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, Value>"))]
-    pub args: Value,
+    #[serde(serialize_with = "shared")]
+    pub args: Arc<Value>,
     /// The number of the call in its lane; only on `effect` calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The revision of the tool that is meant; opaque, to be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_rev: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub tool_rev: Option<Text>,
     /// A hash of the arguments; opaque, to be stored and compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args_hash: Option<String>,
@@ -394,10 +399,20 @@ impl ServerMessage {
 
     /// The message as a JSON text; only ASCII characters where the receiver garbles others.
     pub fn encode(&self, ascii: bool) -> String {
-        // Every shape here has string keys and plain values, so printing cannot fail.
-        let json = serde_json::to_string(self).unwrap_or_default();
+        let mut json = Vec::with_capacity(MOSTLY);
+        // Every shape here has string keys and plain values, so printing cannot fail, and what is printed is UTF-8.
+        let printed = serde_json::to_writer(&mut json, self);
+        let json = printed.ok().and_then(|()| String::from_utf8(json).ok());
+        let json = json.unwrap_or_default();
         if ascii { text::ascii_json(json) } else { json }
     }
+}
+
+/// What one message seldom exceeds, in bytes.
+const MOSTLY: usize = 384;
+
+fn shared<S: serde::Serializer>(value: &Arc<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.serialize(serializer)
 }
 
 pub(super) fn cut(text: &str, chars: usize) -> String {
@@ -422,7 +437,7 @@ mod tests {
             call_id: CallId::derive(&task_id, Default::default(), 3, 0),
             task_id,
             command: "fs_read".into(),
-            args: json!({"path": "é"}),
+            args: json!({"path": "é"}).into(),
             seq: None,
             tool_rev: None,
             args_hash: None,

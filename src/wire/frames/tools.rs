@@ -6,7 +6,8 @@ use crate::domain::tool::{EffectClass, ToolSpec, ToolState, is_tool_name};
 use crate::domain::toolbox::{Tool, Toolbox};
 use crate::wire::codes::ErrorCode;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 /// The most tools that one computer may have.
 pub const MAX_TOOLS: usize = 256;
@@ -35,7 +36,7 @@ impl ToolShelf {
             let name = command.get("name").and_then(Value::as_str);
             let name: String = name.unwrap_or("?").chars().take(64).collect();
             let (code, field, why) = match self.take(command) {
-                Ok(tool) => match good.insert(tool.name.clone(), tool.into()) {
+                Ok(tool) => match good.insert(tool.name.clone(), tool) {
                     None => continue,
                     Some(_) => (
                         ErrorCode::DuplicateTool,
@@ -70,13 +71,14 @@ impl ToolShelf {
         (good.into_values().collect(), refused)
     }
 
-    fn take(&mut self, command: Value) -> Result<ToolSpec, Refusal> {
-        let bytes = command.to_string().len();
+    fn take(&mut self, command: Value) -> Result<Tool, Refusal> {
+        let text = command.to_string();
+        let bytes = text.len();
         if bytes > MAX_TOOL_BYTES {
             let why = format!("it has {bytes} bytes");
             return Err((ErrorCode::ToolTooLarge, None, why));
         }
-        let tool = read_tool(command)?;
+        let tool = read_once(&text, command)?;
         if self.keep(&tool.name, bytes) {
             return Ok(tool);
         }
@@ -106,6 +108,30 @@ impl ToolShelf {
         }
         fits
     }
+}
+
+thread_local! {
+    /// Good tools by the hash of their text: most computers of a fleet register the same ones.
+    static READ: RefCell<HashMap<[u8; 32], Tool>> = RefCell::default();
+}
+
+/// How many tools a thread remembers to have read; beyond it, it begins anew.
+const REMEMBERED: usize = 256;
+
+/// As [`read_tool`], once for each text.
+fn read_once(text: &str, command: Value) -> Result<Tool, Refusal> {
+    let hash = *blake3::hash(text.as_bytes()).as_bytes();
+    if let Some(tool) = READ.with_borrow(|read| read.get(&hash).cloned()) {
+        return Ok(tool);
+    }
+    let tool = Tool::of(read_tool(command)?);
+    READ.with_borrow_mut(|read| {
+        if read.len() >= REMEMBERED {
+            read.clear();
+        }
+        read.insert(hash, tool.clone());
+    });
+    Ok(tool)
 }
 
 /// Code, field and words.
@@ -200,7 +226,7 @@ pub fn registered<'a>(
 ) -> CommandsRegistered {
     let (mut accepted, mut states) = (BTreeMap::new(), BTreeMap::new());
     for tool in tools {
-        accepted.insert(tool.name.clone(), tool.rev().to_owned());
+        accepted.insert(tool.name.clone(), tool.rev().to_string());
         if tool.state != ToolState::Active {
             states.insert(tool.name.clone(), tool.state);
         }

@@ -56,6 +56,7 @@ impl<R: Reply> Lane<R> {
 
     /// A late answer: an `unknown` call may once become done or failed, everything else is a repetition.
     pub(super) fn resolve(&mut self, call_id: &CallId, report: CallReport, acts: &mut Vec<Act<R>>) {
+        let report = Arc::new(report);
         let settles = matches!(report.outcome, Outcome::Done | Outcome::Failed);
         let (known, reply, generation) = if let Some(call) = self.calls.get_mut(call_id) {
             let Stage::Settled {
@@ -85,7 +86,7 @@ impl<R: Reply> Lane<R> {
         if settles && !reply.is_alive() {
             acts.push(Act::Late {
                 call_id: call_id.clone(),
-                report,
+                report: Arc::unwrap_or_clone(report),
             });
         } else if known {
             acts.push(Act::Note(Note::Stray(call_id.clone())));
@@ -203,9 +204,9 @@ impl<R: Reply> Lane<R> {
         let seq = intended.seq;
         let unresolved = Unresolved {
             task_id,
-            tool: intended.tool,
-            args: intended.args,
-            boot_id: intended.boot_id,
+            tool: intended.tool.into(),
+            args: intended.args.into(),
+            boot_id: intended.boot_id.map(Text::from),
             verify: Verify::default(),
             generation,
             effect: intended.effect,

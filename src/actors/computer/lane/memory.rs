@@ -10,17 +10,17 @@ const MAX_UNCLAIMED: usize = 8;
 #[derive(Debug)]
 pub(super) struct Unresolved<R> {
     pub task_id: TaskId,
-    pub tool: String,
-    pub args: Value,
+    pub tool: Text,
+    pub args: Arc<Value>,
     /// The program start that it was sent to.
-    pub boot_id: Option<String>,
+    pub boot_id: Option<Text>,
     pub verify: Verify,
     pub generation: Generation,
     pub effect: EffectClass,
     pub seq: Option<u64>,
     pub reply: R,
     /// Set by the late answer.
-    pub report: Option<CallReport>,
+    pub report: Option<Arc<CallReport>>,
 }
 
 /// What was asked of the tool's `verify`.

@@ -15,6 +15,7 @@ mod open;
 mod queue;
 mod reconnect;
 mod stop;
+mod turns;
 mod verify;
 
 pub use stop::Resumed;
@@ -22,14 +23,17 @@ pub use stop::Resumed;
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
+use crate::domain::text::Text;
 use crate::domain::tool::EffectClass;
 use crate::domain::toolbox::{Tool, Toolbox};
 use crate::wire::codes::ErrorCode;
 use crate::wire::frames::ServerMessage;
 use memory::Memory;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
+use turns::Turns;
 
 use super::messages::{CallFact, CallNews, WaitingCall};
 
@@ -110,7 +114,7 @@ pub struct Reservation<R> {
     pub generation: Generation,
     pub call_id: CallId,
     pub tool: String,
-    pub args: Value,
+    pub args: Arc<Value>,
     pub timeout_ms: Option<u64>,
     pub reply: R,
     /// Set by [`Lane::place`].
@@ -122,11 +126,11 @@ pub struct Reservation<R> {
 struct Call<R> {
     task_id: TaskId,
     generation: Generation,
-    tool: String,
-    args: Value,
+    tool: Text,
+    args: Arc<Value>,
     effect: EffectClass,
     seq: Option<u64>,
-    tool_rev: String,
+    tool_rev: Text,
     timeout: Duration,
     reply: R,
     stage: Stage,
@@ -138,16 +142,16 @@ enum Stage {
     Granted {
         lapses_at: Duration,
         /// The program start that the turn was granted for.
-        boot_id: String,
+        boot_id: Text,
     },
     Open(Open),
     /// The task journals the outcome. `tellings` were made and not confirmed.
     Settled {
-        report: CallReport,
+        report: Arc<CallReport>,
         tellings: u32,
         abandoned_at: Option<Duration>,
         /// The program start that it was sent to.
-        boot_id: Option<String>,
+        boot_id: Option<Text>,
     },
 }
 
@@ -158,7 +162,7 @@ struct Open {
     /// How often it was sent.
     delivery: u32,
     /// The one program start that an `effect` call may be sent to.
-    boot_id: Option<String>,
+    boot_id: Option<Text>,
     place: Place,
     stopping: Option<Stopping>,
 }
@@ -186,7 +190,7 @@ struct Stopping {
 /// The present connection.
 #[derive(Debug, Clone)]
 pub struct Link {
-    pub boot_id: String,
+    pub boot_id: Text,
     /// The client speaks only document 001: no receipts, nothing is ever sent twice.
     pub legacy: bool,
     /// The highest lane number that the computer has seen from this server.
@@ -225,13 +229,13 @@ pub struct Lane<R> {
     /// The present connection's computer has forgotten what it had certainly done.
     restored: bool,
     responsive: bool,
-    last_boot: Option<String>,
+    last_boot: Option<Text>,
     /// People stopped it: no call is dispatched.
     stopped: bool,
     /// The journal is older than the computer, which came to this number: no effects here before a resume.
     ahead: Option<u64>,
     queue: VecDeque<Reservation<R>>,
-    calls: BTreeMap<CallId, Call<R>>,
+    calls: Turns<R>,
     memory: Memory<R>,
 }
 
@@ -251,14 +255,14 @@ impl<R: Reply> Lane<R> {
             stopped: false,
             ahead: None,
             queue: VecDeque::new(),
-            calls: BTreeMap::new(),
+            calls: Turns::default(),
             memory: Memory::default(),
         }
     }
 
     /// The program start that the journal saw last, for calls that are adopted after a restart.
     pub fn set_last_boot(&mut self, boot_id: Option<String>) {
-        self.last_boot = boot_id;
+        self.last_boot = boot_id.map(Text::from);
     }
 
     /// The computer's tools as they are now.

@@ -15,7 +15,7 @@ impl<R: Reply> Lane<R> {
             return;
         };
         let bound = call.effect == EffectClass::Effect && !self.is_legacy();
-        if self.link.is_some() && bound && open.boot_id.as_deref() != self.boot_id() {
+        if self.link.is_some() && bound && open.boot_id.as_ref() != self.boot_id() {
             let report = ended(Outcome::NotStarted, ErrorCode::ComputerRestarted);
             self.settle(call_id, report, now, acts);
         } else {
@@ -135,6 +135,7 @@ impl<R: Reply> Lane<R> {
         let Some(call) = self.calls.get_mut(call_id) else {
             return;
         };
+        let report = Arc::new(report);
         let what = CallNews::Settled(report.clone());
         tell(&call.reply, call_id, call.generation, what, acts);
         let boot_id = match &mut call.stage {

@@ -2,6 +2,24 @@
 
 use super::*;
 
+/// What a turn depends on of a tool. Taken out of it: all computers share one tool, and so they would share the count of
+/// who holds it.
+struct Terms {
+    effect: EffectClass,
+    timeout_ms: Option<u64>,
+    rev: Text,
+}
+
+impl Terms {
+    fn of(tool: &Tool) -> Self {
+        Terms {
+            effect: tool.effect,
+            timeout_ms: tool.timeout_ms,
+            rev: tool.rev().into(),
+        }
+    }
+}
+
 impl<R: Reply> Lane<R> {
     /// Reserves a turn. Refused when the tool is not there or the queue is full.
     ///
@@ -107,9 +125,9 @@ impl<R: Reply> Lane<R> {
         }
         let mut index = 0;
         while index < self.queue.len() {
-            let checked = self.check_tool(&self.queue[index].tool).cloned();
+            let checked = self.check_tool(&self.queue[index].tool).map(Terms::of);
             let room = match &checked {
-                Ok(spec) => self.has_room(spec.effect),
+                Ok(terms) => self.has_room(terms.effect),
                 Err(_) => true,
             };
             if !room {
@@ -120,7 +138,7 @@ impl<R: Reply> Lane<R> {
                 return;
             };
             match checked {
-                Ok(spec) => self.grant(waiting, &spec, now, acts),
+                Ok(terms) => self.grant(waiting, terms, now, acts),
                 Err(reason) => {
                     let what = CallNews::NotPlaced(reason);
                     tell(
@@ -139,7 +157,7 @@ impl<R: Reply> Lane<R> {
     fn grant(
         &mut self,
         waiting: Reservation<R>,
-        spec: &Tool,
+        spec: Terms,
         now: Duration,
         acts: &mut Vec<Act<R>>,
     ) {
@@ -153,16 +171,16 @@ impl<R: Reply> Lane<R> {
         let call = Call {
             task_id: waiting.task_id,
             generation: waiting.generation,
-            tool: waiting.tool,
+            tool: waiting.tool.into(),
             args: waiting.args,
             effect: spec.effect,
             seq,
-            tool_rev: spec.rev().to_owned(),
+            tool_rev: spec.rev,
             timeout,
             reply: waiting.reply,
             stage: Stage::Granted {
                 lapses_at: now + TURN_LAPSES,
-                boot_id: self.boot_id().unwrap_or_default().to_owned(),
+                boot_id: self.boot_id().cloned().unwrap_or_default(),
             },
         };
         self.calls.insert(waiting.call_id.clone(), call);
@@ -210,7 +228,7 @@ impl<R: Reply> Lane<R> {
         if let Some(at) = self.queue.iter().position(|r| &r.call_id == call_id)
             && let Some(gone) = self.queue.remove(at)
         {
-            let what = CallNews::Settled(ended(Outcome::NotStarted, ErrorCode::Cancelled));
+            let what = CallNews::Settled(ended(Outcome::NotStarted, ErrorCode::Cancelled).into());
             tell(&gone.reply, call_id, gone.generation, what, acts);
             return;
         }
@@ -234,7 +252,7 @@ impl<R: Reply> Lane<R> {
         acts: &mut Vec<Act<R>>,
     ) {
         if let Some(call) = self.calls.remove(call_id) {
-            let what = CallNews::Settled(ended(Outcome::NotStarted, why));
+            let what = CallNews::Settled(ended(Outcome::NotStarted, why).into());
             tell(&call.reply, call_id, call.generation, what, acts);
             self.advance(now, acts);
         }

@@ -57,7 +57,7 @@ impl<R: Reply> Lane<R> {
 
     /// Tells everybody whose call is open that the computer went or came.
     fn tell_away(&self, away: bool, acts: &mut Vec<Act<R>>) {
-        for (call_id, call) in &self.calls {
+        for (call_id, call) in self.calls.iter() {
             if let Stage::Open(_) = call.stage {
                 tell(
                     &call.reply,
@@ -77,8 +77,8 @@ impl<R: Reply> Lane<R> {
     }
 
     /// The start of the program that is connected.
-    pub(super) fn boot_id(&self) -> Option<&str> {
-        self.link.as_ref().map(|link| link.boot_id.as_str())
+    pub(super) fn boot_id(&self) -> Option<&Text> {
+        self.link.as_ref().map(|link| &link.boot_id)
     }
 
     fn lose_link(&mut self, now: Duration, acts: &mut Vec<Act<R>>) {
@@ -88,7 +88,7 @@ impl<R: Reply> Lane<R> {
         self.forget_verifications();
         self.tell_away(true, acts);
         let mut gone = Vec::new();
-        for (call_id, call) in &mut self.calls {
+        for (call_id, call) in self.calls.iter_mut() {
             if let Stage::Open(open) = &mut call.stage
                 && open.place != Place::Here
             {
@@ -120,7 +120,7 @@ impl<R: Reply> Lane<R> {
             let report = ended(Outcome::Unknown, ErrorCode::ConnectionLost);
             self.settle(call_id, report, now, acts);
         } else if call.effect == EffectClass::Effect {
-            if self.restored && open.boot_id.as_deref() != self.boot_id() {
+            if self.restored && open.boot_id.as_ref() != self.boot_id() {
                 let report = ended(Outcome::Unknown, ErrorCode::Restored);
                 self.settle(call_id, report, now, acts);
             } else {
@@ -168,7 +168,7 @@ impl<R: Reply> Lane<R> {
             self.answered(call_id, report, now, acts);
             return;
         }
-        let boot_id = self.boot_id().map(str::to_owned);
+        let boot_id = self.boot_id().cloned();
         let Some(call) = self.calls.get_mut(call_id) else {
             self.receipt_of_unknown(call_id, &receipt, now, acts);
             return;
@@ -236,7 +236,8 @@ impl<R: Reply> Lane<R> {
             unknown.reply = reply;
             unknown.generation = generation;
             let report = unknown.report.clone();
-            let report = report.unwrap_or_else(|| ended(Outcome::Unknown, ErrorCode::Timeout));
+            let report =
+                report.unwrap_or_else(|| ended(Outcome::Unknown, ErrorCode::Timeout).into());
             let what = CallNews::Settled(report);
             tell(&unknown.reply, &call_id, generation, what, acts);
             return;
@@ -277,18 +278,21 @@ impl<R: Reply> Lane<R> {
         let call = Call {
             task_id,
             generation,
-            tool: intended.tool,
-            args: intended.args,
+            tool: intended.tool.into(),
+            args: intended.args.into(),
             effect: intended.effect,
             seq: intended.seq,
-            tool_rev: intended.tool_rev,
+            tool_rev: intended.tool_rev.into(),
             timeout,
             reply,
             stage: Stage::Open(Open {
                 deadline: now + timeout,
                 // It may have been sent once; the journal does not tell.
                 delivery: 1,
-                boot_id: intended.boot_id.or_else(|| self.last_boot.clone()),
+                boot_id: intended
+                    .boot_id
+                    .map(Text::from)
+                    .or_else(|| self.last_boot.clone()),
                 place: Place::Lost,
                 stopping: None,
             }),

@@ -40,17 +40,17 @@ impl<R: Reply> Lane<R> {
             let within = verifier
                 .timeout_ms
                 .map_or(VERIFY_WITHIN, Duration::from_millis);
-            let args = json!({"call_id": id, "command": call.tool, "args": call.args});
+            let args = json!({"call_id": id, "command": call.tool, "args": *call.args});
             let question = CommandCall {
                 task_id: call.task_id.clone(),
                 call_id: id.verification(call.verify.tries + 1),
-                command: verifier.name.clone(),
+                command: verifier.name.as_str().into(),
                 seq: None,
-                tool_rev: Some(verifier.rev().to_owned()),
+                tool_rev: Some(verifier.rev().into()),
                 args_hash: Some(args_hash(&args)),
                 deadline_ms: u64::try_from(within.as_millis()).ok(),
                 delivery: Some(1),
-                args,
+                args: args.into(),
             };
             Some((
                 id.clone(),
@@ -123,7 +123,7 @@ impl<R: Reply> Lane<R> {
         now: Duration,
         acts: &mut Vec<Act<R>>,
     ) {
-        let boot_id = self.boot_id().map(str::to_owned);
+        let boot_id = self.boot_id().cloned();
         if let Some(call) = self.memory.unknown(call_id) {
             let died = call.boot_id != boot_id;
             call.verify.is_safe |= died || *receipt == Receipt::Unknown;

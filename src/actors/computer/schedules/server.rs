@@ -175,7 +175,7 @@ impl Server {
             task_id: task_of(&call_id),
             generation: self.generation,
             tool: tool.to_owned(),
-            args: json!({"of": call_id}),
+            args: json!({"of": call_id}).into(),
             timeout_ms: None,
             reply: self.ear(&call_id),
             since: Duration::ZERO,
@@ -213,15 +213,16 @@ impl Server {
                 client_id,
                 seq,
                 tool: self.journal.decided[&call_id].clone(),
-                tool_rev,
+                tool_rev: tool_rev.into(),
                 effect,
                 args: json!({"of": call_id}),
                 args_hash: String::new(),
                 timeout_ms,
-                boot_id,
+                boot_id: boot_id.map(String::from),
                 call_id,
             })),
             CallNews::Settled(report) if is_open || known == Some(Outcome::Unknown) => {
+                let report = (*report).clone();
                 self.writes.push_back(Write::Outcome(call_id, report));
             }
             CallNews::Settled(_) => {

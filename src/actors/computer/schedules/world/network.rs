@@ -196,7 +196,7 @@ impl World {
         });
         self.push_down(at, welcome, true);
         let link = Link {
-            boot_id,
+            boot_id: boot_id.into(),
             legacy: false,
             high_seq: hello.high_seq.filter(|_| ours),
             later_epoch: ours && hello.journal_epoch.is_some_and(|known| known > epoch),
