@@ -1,0 +1,3 @@
+//! Source document 004.
+pub mod check;
+pub mod decomposition;
