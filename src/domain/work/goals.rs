@@ -1,6 +1,7 @@
 //! Goal, objectives, subtasks, actions (source document 004): what strategy `goals` keeps in the task's state. The one
 //! way to complete a subtask is a mark; how marks change the books is decided here and nowhere else.
 
+use super::Advance;
 use crate::domain::ids::ClientId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -273,6 +274,25 @@ impl GoalWork {
             self.append(objectives);
         }
         self.begin(step);
+    }
+
+    /// Takes in what was decided about the goal.
+    pub fn advance(&mut self, advance: &Advance) {
+        match advance {
+            Advance::GoalsReplanned {
+                objectives,
+                by,
+                step,
+            } => self.replanned(objectives.clone(), *by, *step),
+            Advance::SubtaskClaimed { reason, step } => self.claimed(reason, *step),
+            Advance::SubtaskRefused { why } => self.refused(why),
+            Advance::SubtaskMarked {
+                success,
+                reason,
+                step,
+            } => self.marked(*success, reason, *step),
+            _ => {}
+        }
     }
 
     /// Takes in how the calls of a step ended. While a claim is open they are looks at its files.
