@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn known(strategy: &str) -> Option<u32> {
-        matches!(strategy, "directive" | "call").then_some(1)
+        matches!(strategy, "directive" | "numbered" | "goals" | "call").then_some(1)
     }
 
     fn settings() -> Settings {
@@ -238,6 +238,31 @@ mod tests {
         assert_eq!(kinds.resolve(Some("inspect")).0.budgets.steps, 20);
         let (profile, known) = kinds.resolve(Some("gardening"));
         assert_eq!((profile.kind.as_str(), known), ("code_job", false));
+    }
+
+    #[test]
+    fn a_kind_may_have_its_own_figures_for_its_strategy() {
+        let settings = settings();
+        // Profiles that were pinned before the strategies were there get what is the default now.
+        assert_eq!(settings.numbered, NumberedRules::default());
+        assert_eq!(settings.goals, GoalRules::default());
+        let own: KindFile = toml::from_str(
+            "kind = \"x\"\ndescription = \"\"\nstrategy = \"goals\"\nallowed_tools = []\ndemand_proof = false\n\
+             instructions = \"\"\n[goals]\nrounds = 7\nreplans = 0\n[numbered]\nmax_items = 4\n",
+        )
+        .unwrap();
+        let prompts = PromptLibrary::embedded().unwrap();
+        let profile = resolve(own, &settings, &prompts, known).unwrap();
+        let figures = (
+            profile.goals.rounds,
+            profile.goals.replans,
+            profile.goals.history_keep,
+        );
+        assert_eq!(figures, (7, 0, 5));
+        assert_eq!(
+            (profile.numbered.max_items, profile.numbered.rewrites),
+            (4, 5)
+        );
     }
 
     #[test]

@@ -130,4 +130,6 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
 }
 
 #[cfg(test)]
+pub(crate) mod drive;
+#[cfg(test)]
 pub(crate) mod tests;

@@ -56,6 +56,7 @@ pub fn gather(state: &TaskState, wanted: &[(Option<ClientId>, String)]) -> Facts
             facts.take(call, step.number, wanted);
         }
     }
+    facts.errors.dedup();
     let (commands, errors) = (facts.commands.len(), facts.errors.len());
     facts
         .commands

@@ -76,7 +76,7 @@ pub fn focused_prompt(
         json!({
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
-            "native": !turn.state.no_native_tools,
+            "native": native::is_native(turn),
             "tools": tools(turn, true),
         }),
     )?;
@@ -209,7 +209,7 @@ fn exchange(
         results.push(result(shown.clone(), None, true)?);
     }
     let most = max_bytes.max(4096) * 4;
-    let native = !turn.state.no_native_tools;
+    let native = native::is_native(turn);
     Ok(native::exchange(said, &results, native, |text| {
         head_and_tail(text, most)
     }))

@@ -1,15 +1,21 @@
 //! Calls as messages: over the server's own channel where the model takes tools, as JSON in the text where it does not.
 
 use super::MARK_TOOL;
-use crate::domain::chat::{Message, Speaker, ToolCall, ToolCallRef, ToolDef};
+use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::directive::ASK_USER_TOOL;
 use crate::domain::read::TurnRead;
 use crate::strategy::act::Turn;
 use serde_json::json;
 
-/// The tools of a consult; none if the model's server refused native tools.
+/// Whether the model is told of tools over the server's own channel.
+pub fn is_native(turn: &Turn<'_>) -> bool {
+    let limits = turn.inputs.roles.get(&Role::Planner);
+    limits.is_some_and(|limits| limits.native_tools) && !turn.state.no_native_tools
+}
+
+/// The tools of a consult; none where they are told in the prompt.
 pub fn tools(turn: &Turn<'_>) -> Vec<ToolDef> {
-    if turn.state.no_native_tools {
+    if !is_native(turn) {
         return Vec::new();
     }
     let usable = turn.tools(None).usable(turn.profile);
@@ -76,10 +82,15 @@ pub fn exchange(
             .unwrap_or_default()
     };
     if !(native && said.native) {
-        let calls = said
-            .calls
-            .iter()
-            .map(|call| json!({"tool": call.name, "args": call.arguments}).to_string());
+        // Written by hand: the name comes first, as models write it.
+        let calls = said.calls.iter();
+        let calls = calls.map(|call| {
+            format!(
+                "{{\"tool\": {}, \"args\": {}}}",
+                json!(call.name),
+                call.arguments
+            )
+        });
         let text = Some(said.text.clone()).filter(|text| !text.is_empty());
         let words: Vec<String> = text
             .into_iter()
