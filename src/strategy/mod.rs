@@ -15,6 +15,7 @@ pub mod numbered;
 pub mod render;
 pub mod step_log;
 pub mod text;
+pub mod told;
 pub mod turn_reader;
 pub mod validate;
 

@@ -10,12 +10,11 @@ use crate::domain::task::Step;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
 use crate::strategy::act::Turn;
-use crate::strategy::directive::memory::brief_schema;
 use crate::strategy::fit::{Cut, fitted};
-use crate::strategy::numbered::memory::{answers, notes_after, question};
 use crate::strategy::render as show;
-use crate::strategy::text::{fenced, head_and_tail};
-use serde_json::{Value, json};
+use crate::strategy::text::head_and_tail;
+use crate::strategy::told;
+use serde_json::json;
 
 /// Blocked calls that are shown.
 const RECENT_BLOCKS: usize = 3;
@@ -37,7 +36,7 @@ pub fn decompose_prompt(
             "max_objectives": rules.max_objectives,
             "max_subtasks": rules.max_subtasks,
             "computers": computers,
-            "tools": tools(turn, true),
+            "tools": told::tools(turn, true),
         }),
     )?;
     let mut prompt = vec![Message::system(system), Message::user(goal_text(turn)?)];
@@ -77,7 +76,7 @@ pub fn focused_prompt(
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
             "native": native::is_native(turn),
-            "tools": tools(turn, true),
+            "tools": told::tools(turn, true),
         }),
     )?;
     let head = vec![Message::system(system), Message::user(goal_text(turn)?)];
@@ -105,31 +104,15 @@ pub fn focused_prompt(
     })
 }
 
-fn tools(turn: &Turn<'_>, with_args: bool) -> Vec<Value> {
-    let usable = turn.tools(None).usable(turn.profile);
-    let told = usable.into_iter().map(|tool| {
-        let schema = tool.args_schema.as_deref().map(brief_schema);
-        let args = schema.or_else(|| tool.args.clone()).filter(|_| with_args);
-        json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
-    });
-    told.collect()
-}
-
 fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let created = turn.state.created.as_ref();
-    let context = created.map(|c| &c.context).filter(|c| !c.is_null());
-    let context = context.map(|c| {
-        let text = serde_json::to_string_pretty(c).unwrap_or_default();
-        let most = turn.profile.memory.result_bytes * 4;
-        fenced(&head_and_tail(&text, most), "json")
-    });
     render(
         &turn.profile.prompts,
         "goals/goal",
         json!({
             "prompt": created.map(|c| c.prompt.as_str()).unwrap_or_default(),
             "computer": turn.state.home().map_or("any", |id| id.as_str()),
-            "context": context,
+            "context": told::context(turn),
         }),
     )
 }
@@ -183,8 +166,8 @@ fn exchange(
                 "blocked": blocked.map(|b| json!({"guard": b.guard.as_str(), "evidence": b.evidence})),
                 "calls": calls,
                 "told": told,
-                "question": question(step).filter(|_| rest),
-                "notes": if rest { notes_after(turn.state, step) } else { Vec::new() },
+                "question": told::question(step).filter(|_| rest),
+                "notes": if rest { told::notes_after(turn.state, step) } else { Vec::new() },
             }),
         )
     };
@@ -273,7 +256,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "rounds": turn.profile.goals.rounds,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
             "questions_left": if interactive { "no limit".to_owned() } else { questions.to_string() },
-            "answers": answers(state),
+            "answers": told::answers(state),
         }),
     )
 }

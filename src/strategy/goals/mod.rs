@@ -24,6 +24,7 @@ use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
 use facts::FileState;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
@@ -287,6 +288,12 @@ pub fn named_computers(state: &TaskState) -> Vec<Address> {
             .current()
             .and_then(|(_, subtask)| subtask.plan.on.clone());
         named.extend(open.map(whole));
+        if work.claim.is_some() {
+            // Its files are looked for where they were written.
+            let intended = state.calls().filter_map(|call| call.intended.as_ref());
+            let places: BTreeSet<&ClientId> = intended.map(|call| &call.client_id).collect();
+            named.extend(places.into_iter().cloned().map(whole));
+        }
     }
     match state.current_step().and_then(|step| step.read.as_ref()) {
         Some(Read::Goals(goals)) => {

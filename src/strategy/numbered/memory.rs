@@ -4,16 +4,16 @@
 use super::printer;
 use crate::domain::chat::Message;
 use crate::domain::read::Read;
-use crate::domain::task::{Step, TaskState};
+use crate::domain::task::Step;
 use crate::domain::work::{ItemState, ListWork};
 use crate::prompts::{PromptError, render};
 use crate::strategy::act::Turn;
 use crate::strategy::directive::call_title;
-use crate::strategy::directive::memory::brief_schema;
 use crate::strategy::fit::{Cut, fitted, window_start};
 use crate::strategy::guards::failure_text;
 use crate::strategy::render as show;
-use crate::strategy::text::{fenced, head_and_tail};
+use crate::strategy::text::head_and_tail;
+use crate::strategy::told;
 use serde_json::{Value, json};
 
 /// As many failed actions without a success make an item look stuck.
@@ -29,7 +29,7 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
             "max_items": max_items,
-            "tools": tools(turn, false),
+            "tools": told::tools(turn, false),
         }),
     )?;
     let mut prompt = vec![Message::system(system), Message::user(task_text(turn)?)];
@@ -59,7 +59,7 @@ pub fn turn_prompt(turn: &Turn<'_>, work: &ListWork) -> Result<Vec<Message>, Pro
         json!({
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
-            "tools": tools(turn, true),
+            "tools": told::tools(turn, true),
         }),
     )?;
     let head = vec![Message::system(system), Message::user(task_text(turn)?)];
@@ -80,24 +80,8 @@ fn is_turn(step: &Step) -> bool {
     step.closed && matches!(step.read, Some(Read::React(_)))
 }
 
-fn tools(turn: &Turn<'_>, with_args: bool) -> Vec<Value> {
-    let usable = turn.tools(None).usable(turn.profile);
-    let told = usable.into_iter().map(|tool| {
-        let schema = tool.args_schema.as_deref().map(brief_schema);
-        let args = schema.or_else(|| tool.args.clone()).filter(|_| with_args);
-        json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
-    });
-    told.collect()
-}
-
 fn task_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let created = turn.state.created.as_ref();
-    let context = created.map(|c| &c.context).filter(|c| !c.is_null());
-    let context = context.map(|c| {
-        let text = serde_json::to_string_pretty(c).unwrap_or_default();
-        let most = turn.profile.memory.result_bytes * 4;
-        fenced(&head_and_tail(&text, most), "json")
-    });
     render(
         &turn.profile.prompts,
         "numbered/task",
@@ -106,7 +90,7 @@ fn task_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "computer": turn.state.home().map_or("any", |id| id.as_str()),
             "task_id": turn.state.task_id,
             "kind": turn.profile.kind,
-            "context": context,
+            "context": told::context(turn),
         }),
     )
 }
@@ -161,44 +145,11 @@ fn observation(turn: &Turn<'_>, step: &Step, max_bytes: usize) -> Result<String,
         json!({
             "blocked": blocked.map(|b| json!({"guard": b.guard.as_str(), "evidence": b.evidence})),
             "calls": calls,
-            "question": question(step),
+            "question": told::question(step),
             "ignored": ignored,
-            "notes": notes_after(turn.state, step),
+            "notes": told::notes_after(turn.state, step),
         }),
     )
-}
-
-/// What became known while a step was the last one.
-pub fn notes_after<'a>(state: &'a TaskState, step: &Step) -> Vec<&'a str> {
-    let notes = state.notes.iter();
-    let mine = notes.filter(|note| note.after_step == step.number && note.code != "model_failed");
-    mine.map(|note| note.message.as_str()).collect()
-}
-
-/// A question of a step and its answer.
-pub fn question(step: &Step) -> Option<Value> {
-    let asked = step.question.as_ref()?;
-    let answer = asked.answer.as_ref();
-    Some(json!({
-        "question": asked.question.question,
-        "answer": answer.map(|a| &a.answer),
-        "by": answer.map(|a| shown_by(&a.by, a.authenticated)),
-    }))
-}
-
-/// An answer typed at a computer is from somebody who proved nothing.
-fn shown_by(by: &str, authenticated: bool) -> String {
-    if authenticated {
-        by.to_owned()
-    } else {
-        format!("somebody at {by} (not authenticated)")
-    }
-}
-
-/// What people answered so far.
-pub fn answers(state: &TaskState) -> Vec<Value> {
-    let asked = state.steps.iter().filter_map(question);
-    asked.filter(|asked| !asked["answer"].is_null()).collect()
 }
 
 /// One turn in one line.
@@ -283,7 +234,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "files": files,
             "tests": &state.tests[state.tests_before_change.min(state.tests.len())..],
             "last_failure": failed.map(|call| head_and_tail(&failure_text(call), 600)),
-            "answers": answers(state),
+            "answers": told::answers(state),
         }),
     )
 }

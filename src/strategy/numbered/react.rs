@@ -5,6 +5,7 @@ use super::input::{self, unquoted};
 use super::labels::{Label, compact, label_of, without_thinking};
 use super::list;
 use crate::domain::work::{ReactMove, ReactRead, SaidDone};
+use crate::strategy::content_calls::calls_in_content;
 use serde_json::{Map, Value};
 
 /// Reads a planner's answer as one turn.
@@ -231,11 +232,28 @@ impl<'a> Reader<'a> {
             }
         }
         if self.read.next.is_none() && self.read.plan.is_empty() && self.read.problems.is_empty() {
+            self.call_in_json();
+        }
+        if self.read.next.is_none() && self.read.plan.is_empty() && self.read.problems.is_empty() {
             let problem =
                 "the turn has neither \"Action:\" nor \"Final Answer:\" at the start of a line";
             self.read.problems.push(problem.to_owned());
         }
         self.read
+    }
+
+    /// Without any label: models that were trained to call tools write the call as JSON all the same.
+    fn call_in_json(&mut self) {
+        let mut calls = calls_in_content(self.text).into_iter();
+        let Some(call) = calls.next() else { return };
+        if calls.next().is_some() {
+            self.note("only your first call was taken: a turn has exactly one action");
+        }
+        self.read.thought.clear();
+        self.read.next = Some(ReactMove::Act {
+            tool: call.name,
+            args: call.arguments,
+        });
     }
 
     fn next(&mut self) -> Result<Option<ReactMove>, String> {
@@ -359,6 +377,7 @@ mod tests {
             "Action: fs_read({\"path\": \"/a\"})",
             "Action:\n```json\n{\"action\": \"fs_read\", \"action_input\": {\"path\": \"/a\"}}\n```",
             "Action: {\"name\": \"fs_read\", \"arguments\": {\"path\": \"/a\"}}",
+            "I look.\n```json\n{\"name\": \"fs_read\", \"arguments\": {\"path\": \"/a\"}}\n```",
             "<think>Action: no</think>\r\nAction: fs_read.\r\nAction Input: {'path': '/a'}\r\n",
         ] {
             assert_eq!(
