@@ -96,12 +96,12 @@ impl Facts {
         for path in written(call, report) {
             self.note(&on, &path, FileState::Written, Some(step));
         }
-        if report.outcome == Outcome::Done {
-            if let Some(path) = gone(call) {
-                let inside = format!("{}/", path.trim_end_matches('/'));
-                let stays = |file: &FileFact| file.path != path && !file.path.starts_with(&inside);
-                self.files.retain(|file| stays(file) || file.on != on);
-            }
+        if report.outcome == Outcome::Done
+            && let Some(path) = gone(call)
+        {
+            let inside = format!("{}/", path.trim_end_matches('/'));
+            let stays = |file: &FileFact| file.path != path && !file.path.starts_with(&inside);
+            self.files.retain(|file| stays(file) || file.on != on);
         }
         self.looked(call, report, &on, wanted);
     }
