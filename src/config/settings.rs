@@ -25,6 +25,7 @@ pub struct Settings {
     pub memory: MemorySettings,
     pub numbered: NumberedRules,
     pub goals: GoalRules,
+    pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
     pub log: LogSettings,
@@ -156,6 +157,13 @@ pub struct MemorySettings {
     pub rules: MemoryRules,
     /// Bytes of one value in the step log.
     pub step_log_bytes: usize,
+}
+
+/// `[tools]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// 0 = all.
+    pub max_shown: usize,
 }
 
 /// `[calls]`

@@ -166,6 +166,8 @@ pub enum Contract {
     Goals,
     /// Calls, native or as JSON; a mark of the subtask is one of them.
     Subtask,
+    /// The facts of the steps up to `upto_step`, before they leave the prompt.
+    Summary { upto_step: u32 },
 }
 
 /// A prompt as the former prompt of the same role plus what was appended.

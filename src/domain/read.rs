@@ -16,6 +16,8 @@ pub enum Read {
     React(ReactRead),
     /// A goal broken down.
     Goals(GoalsRead),
+    /// Facts, one a line; none if there was no list.
+    Summary { facts: Vec<String> },
 }
 
 impl Read {
@@ -26,6 +28,7 @@ impl Read {
             Read::List(list) => plan_title(list.items.len(), "items", &list.problems),
             Read::React(turn) => turn.title(),
             Read::Goals(goals) => plan_title(goals.objectives.len(), "objectives", &goals.problems),
+            Read::Summary { facts } => format!("sums up in {} facts", facts.len()),
         }
     }
 }

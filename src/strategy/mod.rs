@@ -6,14 +6,18 @@ pub mod act;
 pub mod call;
 pub mod coerce;
 pub mod content_calls;
+pub mod direct;
 pub mod directive;
 pub mod fit;
 pub mod fleet;
 pub mod goals;
 pub mod guards;
+pub mod memory;
 pub mod numbered;
 pub mod render;
+pub mod shown_tools;
 pub mod step_log;
+pub mod templates;
 pub mod text;
 pub mod told;
 pub mod turn_reader;
@@ -36,6 +40,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
         numbered::NAME => Some(numbered::VERSION),
         goals::NAME => Some(goals::VERSION),
         call::NAME => Some(call::VERSION),
+        direct::NAME => Some(direct::VERSION),
         _ => None,
     }
 }
@@ -49,6 +54,9 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
         return Some(Move::main(decision));
     }
+    if let Some(decision) = memory::drift_ends(state, profile) {
+        return Some(Move::main(decision));
+    }
     let on_main = |decide: fn(&TaskState, &Profile, &Inputs) -> Option<Decision>| {
         let free = state.is_idle();
         free.then(|| decide(state, profile, inputs))?
@@ -59,6 +67,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
         (numbered::NAME, numbered::VERSION) => on_main(numbered::decide),
         (goals::NAME, goals::VERSION) => on_main(goals::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
+        (direct::NAME, direct::VERSION) => on_main(direct::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
             Some(Decision::Wait {
@@ -92,6 +101,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             read: Read::Goals(goals::decomposition::read(&answer.content)),
         },
+        Contract::Summary { .. } => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Summary {
+                facts: memory::facts::read(&answer.content).unwrap_or_default(),
+            },
+        },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {
                 Ok(request) => (Some(request), Vec::new()),
@@ -119,6 +134,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         Some(StrictRequest::Tool { tool, on, .. }) => (Address::parse(tool).ok(), on.clone()),
         Some(StrictRequest::Final { .. } | StrictRequest::Unclear { .. }) | None => (None, None),
     };
+    let called_there = turn_reader::named(step.and_then(|step| step.read.as_ref()));
     let computers = [on, asked_on].into_iter().flatten().map(|id| Address {
         target: Target::Computer(id),
         tool: String::new(),
@@ -126,7 +142,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
     let acted = step.and_then(|step| numbered::named_tool(step.read.as_ref()?));
     let of_goal = goals::named_computers(state);
     let named = [direct, called, asked_tool, acted].into_iter().flatten();
-    let named = named.chain(computers).chain(of_goal);
+    let named = named.chain(computers).chain(called_there).chain(of_goal);
     Wants::of(state, profile, named.collect())
 }
 

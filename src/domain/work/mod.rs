@@ -16,7 +16,7 @@ pub use rules::{GoalRules, NumberedRules};
 
 use super::directive::TranslatedBy;
 use super::read::Read;
-use super::task::{CallRecord, Step};
+use super::task::{CallRecord, Recalled, Step};
 use super::tool::EffectClass;
 use serde::{Deserialize, Serialize};
 
@@ -65,18 +65,38 @@ pub enum Advance {
         reason: String,
         step: u32,
     },
+    /// A piece of a former result is shown again; it stands in the journal, so no computer is asked.
+    Recalled { piece: Recalled },
 }
 
 impl Advance {
     /// Whether the open step of its track is over with it.
-    pub fn closes_step(&self) -> bool {
+    pub fn closes(&self, step: &Step) -> bool {
         match self {
-            Advance::Compacted { .. } | Advance::SubtaskRefused { .. } => false,
+            // Facts may have to be made while a planner is asked again in the same step.
+            Advance::Compacted { .. } => step.summary_upto.is_some(),
+            Advance::SubtaskRefused { .. } => false,
             Advance::ListRewritten { closes, .. } => *closes,
-            Advance::ListAdopted { .. }
+            Advance::Recalled { .. }
+            | Advance::ListAdopted { .. }
             | Advance::GoalsAdopted { .. }
             | Advance::GoalsReplanned { .. }
             | Advance::SubtaskClaimed { .. }
+            | Advance::SubtaskMarked { .. } => true,
+        }
+    }
+
+    /// Whether it brings the task on, so that earlier answers that led to nothing are forgiven.
+    pub fn is_progress(&self) -> bool {
+        match self {
+            Advance::Compacted { .. }
+            | Advance::Recalled { .. }
+            | Advance::ListRewritten { .. }
+            | Advance::SubtaskClaimed { .. }
+            | Advance::SubtaskRefused { .. } => false,
+            Advance::ListAdopted { .. }
+            | Advance::GoalsAdopted { .. }
+            | Advance::GoalsReplanned { .. }
             | Advance::SubtaskMarked { .. } => true,
         }
     }
