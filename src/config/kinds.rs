@@ -366,7 +366,7 @@ mod tests {
         )
         .unwrap();
         let prompts = PromptLibrary::embedded().unwrap();
-        let profile = resolve(own, &settings, &prompts, known, &Toolsets::new()).unwrap();
+        let profile = resolve(own, &settings, &prompts, &Toolsets::new(), known).unwrap();
         let figures = (
             profile.goals.rounds,
             profile.goals.replans,

@@ -25,9 +25,7 @@ pub(crate) fn profile_of(strategy: &str) -> Profile {
     profile.budgets.steps = 60;
     profile.budgets.calls = 60;
     profile.guards.bounces = 6;
-    profile.prompts = PromptLibrary::embedded()
-        .unwrap()
-        .texts(&format!("{strategy}/"));
+    profile.prompts = PromptLibrary::embedded().unwrap().texts(strategy);
     profile
 }
 

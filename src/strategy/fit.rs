@@ -54,13 +54,3 @@ fn room(turn: &Turn<'_>) -> usize {
     let ceiling = turn.state.prompt_ceiling;
     ceiling.map_or(whole, |bytes| whole.min(bytes.div_ceil(BYTES_PER_TOKEN)))
 }
-
-/// The first exchange that is shown: the window grows to `most` and is then cut to `keep`, so that the prompt's
-/// beginning stays the same for several turns.
-pub fn window_start(exchanges: usize, most: usize, keep: usize) -> usize {
-    if exchanges <= most {
-        return 0;
-    }
-    let block = most.saturating_sub(keep).saturating_add(1);
-    ((exchanges - most - 1) / block + 1) * block
-}

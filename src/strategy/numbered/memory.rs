@@ -8,9 +8,8 @@ use crate::domain::task::Step;
 use crate::domain::work::{ItemState, ListWork};
 use crate::prompts::{PromptError, render};
 use crate::strategy::act::Turn;
-use crate::strategy::directive::call_title;
-use crate::strategy::fit::{Cut, fitted, window_start};
-use crate::strategy::guards::failure_text;
+use crate::strategy::memory::pins::Pins;
+use crate::strategy::memory::{Frame, Memory, Next, View};
 use crate::strategy::render as show;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::told;
@@ -51,8 +50,8 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
     Ok(prompt)
 }
 
-/// The prompt of a turn.
-pub fn turn_prompt(turn: &Turn<'_>, work: &ListWork) -> Result<Vec<Message>, PromptError> {
+/// The prompt of a turn, or the compaction that has to come before it.
+pub fn next(turn: &Turn<'_>, memory: &Memory<'_>, work: &ListWork) -> Result<Next, PromptError> {
     let system = render(
         &turn.profile.prompts,
         "numbered/act",
@@ -62,22 +61,23 @@ pub fn turn_prompt(turn: &Turn<'_>, work: &ListWork) -> Result<Vec<Message>, Pro
             "tools": told::tools(turn, true),
         }),
     )?;
-    let head = vec![Message::system(system), Message::user(task_text(turn)?)];
-    let tail = Message::user(now_text(turn, work)?);
-    let turns: Vec<&Step> = turn.state.steps.iter().filter(|s| is_turn(s)).collect();
-    let memory = turn.profile.memory;
-    let start = Cut {
-        from: window_start(turns.len(), memory.verbatim_results, memory.cut_to),
-        result_bytes: memory.result_bytes,
+    let frame = Frame {
+        head: vec![Message::system(system), Message::user(task_text(turn)?)],
+        tail: Message::user(now_text(turn, work)?),
+        tools: Vec::new(),
     };
-    fitted(turn, head, turns.len(), start, tail, |cut| {
-        history(turn, &turns, cut)
-    })
+    memory.next(&frame, &|step, view| tell(turn, step, view))
 }
 
-/// A closed step in which the model took its turn.
-fn is_turn(step: &Step) -> bool {
-    step.closed && matches!(step.read, Some(Read::React(_)))
+/// One turn and what came of it; planning is no part of the conversation.
+fn tell(turn: &Turn<'_>, step: &Step, view: View) -> Result<Vec<Message>, PromptError> {
+    if !matches!(step.read, Some(Read::React(_))) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        Message::assistant(said(step, view.max_bytes)),
+        Message::user(observation(turn, step, view.max_bytes)?),
+    ])
 }
 
 fn task_text(turn: &Turn<'_>) -> Result<String, PromptError> {
@@ -93,26 +93,6 @@ fn task_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "context": told::context(turn),
         }),
     )
-}
-
-fn history(turn: &Turn<'_>, turns: &[&Step], cut: Cut) -> Result<Vec<Message>, PromptError> {
-    let (older, shown) = turns.split_at(cut.from.min(turns.len()));
-    let mut messages = Vec::new();
-    if !older.is_empty() {
-        let facts: Vec<String> = older.iter().map(|step| fact(step)).collect();
-        let facts = json!({"facts": facts});
-        messages.push(Message::user(render(
-            &turn.profile.prompts,
-            "numbered/summary",
-            facts,
-        )?));
-    }
-    for step in shown {
-        messages.push(Message::assistant(said(step, cut.result_bytes)));
-        let told = observation(turn, step, cut.result_bytes)?;
-        messages.push(Message::user(told));
-    }
-    Ok(messages)
 }
 
 /// The turn as it was taken: without what the model invented after its action, so that it does not learn to.
@@ -152,44 +132,6 @@ fn observation(turn: &Turn<'_>, step: &Step, max_bytes: usize) -> Result<String,
     )
 }
 
-/// One turn in one line.
-fn fact(step: &Step) -> String {
-    let first_line = |text: &str| -> String {
-        let line = text.lines().next().unwrap_or_default();
-        line.chars().take(160).collect()
-    };
-    let came = if let Some(blocked) = &step.blocked {
-        let guard = blocked.guard.as_str();
-        format!(
-            "not carried out ({guard}): {}",
-            first_line(&blocked.evidence)
-        )
-    } else if let Some(asked) = &step.question {
-        let answer = asked
-            .answer
-            .as_ref()
-            .map_or("no answer", |a| a.answer.as_str());
-        format!(
-            "asked: {} → {}",
-            asked.question.question,
-            first_line(answer)
-        )
-    } else if step.calls.is_empty() {
-        "wrote the plan anew".to_owned()
-    } else {
-        let ends = step.calls.iter().map(|call| match call.succeeded() {
-            true => format!("{} ok", call_title(call)),
-            false => format!(
-                "{} failed: {}",
-                call_title(call),
-                first_line(&failure_text(call))
-            ),
-        });
-        ends.collect::<Vec<_>>().join("; ")
-    };
-    format!("{}. {came}", step.number)
-}
-
 fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
     let state = turn.state;
     let budgets = turn.budgets();
@@ -211,13 +153,11 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
         .collect();
     let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
     let questions = budgets.questions.saturating_sub(state.usage.questions);
-    let files: Vec<Value> = state
-        .files
-        .iter()
-        .map(|(path, f)| json!({"path": path, "bytes": f.bytes, "hash": f.hash, "step": f.step}))
-        .collect();
-    let failed = state.calls().next_back();
-    let failed = failed.filter(|call| !call.is_open() && !call.succeeded());
+    // The plan stands above them in a form of its own.
+    let pins = Pins {
+        plan: Vec::new(),
+        ..Pins::of(state)
+    };
     let item = current.map(|(_, item)| item);
     render(
         &turn.profile.prompts,
@@ -231,10 +171,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
             "questions_left": if interactive { "no limit".to_owned() } else { questions.to_string() },
-            "files": files,
-            "tests": &state.tests[state.tests_before_change.min(state.tests.len())..],
-            "last_failure": failed.map(|call| head_and_tail(&failure_text(call), 600)),
-            "answers": told::answers(state),
+            "pins": pins,
         }),
     )
 }

@@ -10,6 +10,7 @@ pub mod react;
 
 use super::act::Turn;
 use super::fleet::ToolLookup;
+use super::memory::{Memory, Next};
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
@@ -35,9 +36,17 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
         track: Track::MAIN,
         again: "Give the turn again: Thought, Action and Action Input, or a Final Answer, each at the start of a line.",
     };
-    let course = Course { turn };
-    let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
-    stands_in_the_way.or_else(|| match &state.work {
+    let memory = Memory {
+        state,
+        profile,
+        inputs,
+    };
+    let course = Course { turn, memory };
+    let first = memory
+        .after_summary()
+        .or_else(|| turn.after_model_failure())
+        .or_else(|| turn.no_progress());
+    first.or_else(|| match &state.work {
         Work::List(list) => course.take_turn(list),
         _ => Some(course.plan()),
     })
@@ -46,6 +55,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
 /// A task's course under this strategy.
 struct Course<'a> {
     turn: Turn<'a>,
+    memory: Memory<'a>,
 }
 
 impl<'a> Course<'a> {
@@ -132,10 +142,15 @@ impl<'a> Course<'a> {
     }
 
     fn consult_for_turn(&self, list: &ListWork) -> Decision {
-        let prompt = memory::turn_prompt(&self.turn, list);
-        let (role, format) = (Role::Planner, OutputFormat::Text);
-        self.turn
-            .consult(role, Contract::React, prompt, format, Vec::new())
+        match memory::next(&self.turn, &self.memory, list) {
+            Ok(Next::Ask(prompt)) => {
+                let (role, format) = (Role::Planner, OutputFormat::Text);
+                self.turn
+                    .consult(role, Contract::React, Ok(prompt), format, Vec::new())
+            }
+            Ok(Next::Instead(decision)) => *decision,
+            Err(error) => self.turn.fail("prompt_broken", error.to_string()),
+        }
     }
 
     fn carry_out(&self, step: &Step, list: &ListWork) -> Decision {
