@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::guard_keys::{GuardKeys, PolicyKeys, WakeKeys};
+use super::strategy_keys::{GoalKeys, NumberedKeys};
 use crate::domain::chat::Role;
 use crate::domain::profile::{
     Budgets, DriftRule, ExecutorMode, MemoryRules, ModelChoice, Profile, Summarizer, Template,
@@ -69,6 +70,11 @@ struct KindFile {
     guards: GuardKeys,
     #[serde(default)]
     policy: PolicyKeys,
+    #[serde(default)]
+    numbered: NumberedKeys,
+    #[serde(default)]
+    goals: GoalKeys,
+    #[serde(default)]
     memory: MemoryKeys,
     #[serde(default)]
     tools: ToolKeys,
@@ -256,6 +262,8 @@ fn resolve(
         },
         guards,
         policy,
+        numbered: kind.numbered.over(settings.numbered),
+        goals: kind.goals.over(settings.goals),
         memory,
         tools: ToolRules {
             max_shown: kind.tools.max_shown.unwrap_or(settings.tools.max_shown),
@@ -348,9 +356,10 @@ fn wrong(kind: &KindFile, key: &str, reason: &str) -> KindError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::work::{GoalRules, NumberedRules};
 
     fn known(strategy: &str) -> Option<u32> {
-        matches!(strategy, "directive" | "call").then_some(1)
+        matches!(strategy, "directive" | "numbered" | "goals" | "call").then_some(1)
     }
 
     fn settings() -> Settings {
@@ -365,6 +374,31 @@ mod tests {
         assert_eq!(kinds.resolve(Some("inspect")).0.budgets.steps, 20);
         let (profile, known) = kinds.resolve(Some("gardening"));
         assert_eq!((profile.kind.as_str(), known), ("code_job", false));
+    }
+
+    #[test]
+    fn a_kind_may_have_its_own_figures_for_its_strategy() {
+        let settings = settings();
+        // Profiles that were pinned before the strategies were there get what is the default now.
+        assert_eq!(settings.numbered, NumberedRules::default());
+        assert_eq!(settings.goals, GoalRules::default());
+        let own: KindFile = toml::from_str(
+            "kind = \"x\"\ndescription = \"\"\nstrategy = \"goals\"\nallowed_tools = []\ndemand_proof = false\n\
+             instructions = \"\"\n[goals]\nrounds = 7\nreplans = 0\n[numbered]\nmax_items = 4\n",
+        )
+        .unwrap();
+        let prompts = PromptLibrary::embedded().unwrap();
+        let profile = resolve(own, &settings, &prompts, &Toolsets::new(), known).unwrap();
+        let figures = (
+            profile.goals.rounds,
+            profile.goals.replans,
+            profile.goals.history_keep,
+        );
+        assert_eq!(figures, (7, 0, 5));
+        assert_eq!(
+            (profile.numbered.max_items, profile.numbered.rewrites),
+            (4, 5)
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod raw;
 pub mod reference;
 mod roles;
 mod settings;
+mod strategy_keys;
 #[cfg(test)]
 mod tests;
 mod validate;

@@ -5,6 +5,7 @@
 
 use crate::domain::guard_rules::{Confine, PolicyRule};
 use crate::domain::profile::WakeBudgets;
+use crate::domain::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -18,6 +19,8 @@ pub(super) struct Raw {
     pub guards: RawGuards,
     pub policy: RawPolicy,
     pub memory: RawMemory,
+    pub numbered: NumberedRules,
+    pub goals: GoalRules,
     pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,

@@ -12,6 +12,7 @@ use crate::domain::chat::Role;
 use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::work::{GoalRules, NumberedRules};
 
 /// Everything that can be set, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Settings {
     pub guards: Guards,
     pub policy: PolicyRules,
     pub memory: MemorySettings,
+    pub numbered: NumberedRules,
+    pub goals: GoalRules,
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,

@@ -3,6 +3,7 @@
 
 use super::chat::Role;
 use super::guard_rules::{ArgLimits, LoopRules, PolicyRules};
+use super::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,6 +28,10 @@ pub struct Profile {
     #[serde(default)]
     pub policy: PolicyRules,
     pub memory: MemoryRules,
+    #[serde(default)]
+    pub numbered: NumberedRules,
+    #[serde(default)]
+    pub goals: GoalRules,
     #[serde(default)]
     pub tools: ToolRules,
     /// What differs for this kind from the settings of a role's model.

@@ -60,6 +60,8 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             args: Default::default(),
         },
         policy: Default::default(),
+        numbered: Default::default(),
+        goals: Default::default(),
         memory: MEMORY,
         tools: ToolRules::default(),
         models: BTreeMap::new(),

@@ -6,6 +6,7 @@ mod demo;
 mod document_001;
 mod fleet_commands;
 mod ingame;
+mod planned;
 mod real_model;
 mod recovery;
 mod serving;

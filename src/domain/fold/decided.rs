@@ -99,6 +99,7 @@ impl TaskState {
                     step.recalled = Some(*piece);
                 }
             }
+            _ => {}
         }
         self.work.advance(advance, at_ms);
         if let Some(step) = self.open_step_on(track)

@@ -1,0 +1,353 @@
+//! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
+
+use super::tests::{Bench, answer, inputs, profile};
+use super::{decide, read_answer};
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::chat::{ChatAnswer, Role, ToolCall};
+use crate::domain::decision::{Decision, Inputs, InputsRef, Move};
+use crate::domain::event::{CallIntended, TaskEvent};
+use crate::domain::ids::{BlobHash, ClientId};
+use crate::domain::profile::{ExecutorMode, Profile};
+use crate::domain::task::{CallRecord, Open, TaskState};
+use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
+use crate::domain::track::Track;
+use crate::prompts::PromptLibrary;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The profile of a task under `strategy`, with room for whole tasks.
+pub(crate) fn profile_of(strategy: &str) -> Profile {
+    let mut profile = profile(ExecutorMode::Auto);
+    profile.strategy = strategy.to_owned();
+    profile.kind = strategy.to_owned();
+    profile.demand_proof = false;
+    profile.budgets.steps = 60;
+    profile.budgets.calls = 60;
+    profile.guards.bounces = 6;
+    profile.prompts = PromptLibrary::embedded().unwrap().texts(strategy);
+    profile
+}
+
+fn tool(name: &str, effect: EffectClass, args: &[&str]) -> ToolSpec {
+    let text = json!({"type": "string"});
+    let kind = |name: &str| match name {
+        "args" => json!({"type": "array", "items": text}),
+        _ => text.clone(),
+    };
+    let properties: serde_json::Map<String, Value> = args
+        .iter()
+        .map(|name| {
+            (
+                name.trim_end_matches('?').to_owned(),
+                kind(name.trim_end_matches('?')),
+            )
+        })
+        .collect();
+    let required: Vec<&&str> = args.iter().filter(|name| !name.ends_with('?')).collect();
+    serde_json::from_value(json!({
+        "name": name,
+        "description": format!("{name} on a computer"),
+        "effect": effect,
+        "args_schema": {"type": "object", "properties": properties, "required": required, "additionalProperties": false},
+    }))
+    .unwrap()
+}
+
+/// One computer, `base`, with files and programs.
+pub(crate) fn fleet() -> FleetView {
+    use EffectClass::{Effect, Idempotent, Read};
+    let tools = vec![
+        tool("fs_delete", Idempotent, &["path"]),
+        tool("fs_list", Read, &["path?"]),
+        tool("fs_read", Read, &["path"]),
+        tool("fs_write", Idempotent, &["path", "content"]),
+        tool("run_program", Effect, &["path", "args?"]),
+    ];
+    FleetView {
+        computers: vec![ComputerView {
+            client_id: ClientId::parse("base").unwrap(),
+            label: None,
+            kind: None,
+            groups: vec![],
+            online: true,
+            once_owned: vec![],
+            tools: tools.into(),
+        }],
+        has_tools: true,
+    }
+}
+
+/// A task under way, and its computer's files.
+pub(crate) struct Drive {
+    pub bench: Bench,
+    pub files: BTreeMap<String, String>,
+    /// What was decided, in order.
+    pub decisions: Vec<Decision>,
+}
+
+impl Drive {
+    pub fn new(profile: Profile, prompt: &str) -> Self {
+        let mut bench = Bench::new(profile);
+        if let Some(created) = &mut bench.state.created {
+            created.prompt = prompt.to_owned();
+        }
+        Drive {
+            bench,
+            files: BTreeMap::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    pub fn state(&self) -> &TaskState {
+        &self.bench.state
+    }
+
+    fn inputs(&self) -> Inputs {
+        Inputs {
+            fleet: fleet(),
+            ..inputs(self.bench.now_ms)
+        }
+    }
+
+    /// Decides once and journals it; none if there is nothing to decide.
+    pub fn decide(&mut self) -> Option<Decision> {
+        let inputs = self.inputs();
+        let bench = &mut self.bench;
+        let Move { track, decision } = decide(&bench.state, &bench.profile, &inputs)?;
+        // The same state leads to the same decision.
+        assert_eq!(
+            decide(&bench.state, &bench.profile, &inputs).map(|again| again.decision),
+            Some(decision.clone())
+        );
+        // What is journalled reads back.
+        let text = serde_json::to_string(&decision).unwrap();
+        assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
+        bench.push(TaskEvent::Decided {
+            decision: Box::new(decision.clone()),
+            inputs: InputsRef {
+                now_ms: bench.now_ms,
+                fleet: BlobHash::of(""),
+                roles: inputs.roles,
+            },
+            track,
+        });
+        match &decision {
+            Decision::Finish { result, .. } => bench.push(TaskEvent::TaskCompleted {
+                result: result.clone(),
+            }),
+            Decision::Fail {
+                code,
+                error,
+                details,
+            } => bench.push(TaskEvent::TaskFailed {
+                code: code.clone(),
+                error: error.clone(),
+                details: details.clone(),
+            }),
+            _ => {}
+        }
+        self.decisions.push(decision.clone());
+        Some(decision)
+    }
+
+    /// Decides until a model is asked or the task is over; calls are carried out by the computer.
+    pub fn to_consult(&mut self) -> bool {
+        self.to_consult_with(|files, call| carry_out(files, call))
+    }
+
+    pub fn to_consult_with(
+        &mut self,
+        mut computer: impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport,
+    ) -> bool {
+        for _ in 0..64 {
+            match self.decide() {
+                Some(Decision::Consult(_)) => return true,
+                Some(Decision::Finish { .. } | Decision::Fail { .. }) => return false,
+                Some(Decision::Call { .. }) => self.settle(&mut computer),
+                Some(Decision::Ask { question, .. }) => {
+                    self.bench.push(TaskEvent::QuestionExpired {
+                        question_id: question.question_id,
+                    });
+                }
+                Some(Decision::Wait { reason, .. }) => {
+                    self.bench.now_ms += 400_000;
+                    self.bench.push(TaskEvent::WaitEnded { reason });
+                }
+                Some(Decision::Block { .. } | Decision::Advance { .. }) => {}
+                None => panic!("nothing to decide: {:?}", self.bench.state.steps.last()),
+            }
+        }
+        panic!("deciding spins: {:?}", self.bench.state.steps.last());
+    }
+
+    fn settle(
+        &mut self,
+        computer: &mut impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport,
+    ) {
+        let open: Vec<CallRecord> = self
+            .bench
+            .state
+            .calls()
+            .filter(|c| c.is_open())
+            .cloned()
+            .collect();
+        for call in open {
+            let effect = fleet().computers[0]
+                .tool(&call.tool)
+                .map_or(EffectClass::Effect, |t| t.effect);
+            self.bench.push(TaskEvent::CallIntended(CallIntended {
+                call_id: call.call_id.clone(),
+                client_id: ClientId::parse("base").unwrap(),
+                seq: None,
+                tool: call.tool.clone(),
+                tool_rev: "rev_1".into(),
+                effect,
+                args: call.args.clone(),
+                args_hash: String::new(),
+                timeout_ms: 1000,
+                boot_id: None,
+            }));
+            let report = computer(&mut self.files, &call);
+            self.bench.push(TaskEvent::CallFinished {
+                call_id: call.call_id,
+                report,
+            });
+        }
+    }
+
+    /// Answers the open consult.
+    pub fn answer(&mut self, said: ChatAnswer) {
+        let Open::Consult {
+            seq,
+            role,
+            contract,
+            ..
+        } = self.bench.state.open_on(Track::MAIN).clone()
+        else {
+            panic!("no consult is open: {:?}", self.bench.state.open)
+        };
+        let read = read_answer(seq, contract, &said);
+        let text = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<TaskEvent>(&text).unwrap(), read);
+        self.bench.push(TaskEvent::ModelAnswered {
+            consult: seq,
+            role,
+            answer: said,
+        });
+        self.bench.push(read);
+    }
+
+    /// Says each text in turn; the task must want them all. False if it is over afterwards.
+    pub fn say(&mut self, texts: &[&str]) -> bool {
+        let mut asked = matches!(self.bench.state.open_on(Track::MAIN), Open::Consult { .. });
+        for text in texts {
+            if !asked {
+                asked = self.to_consult();
+            }
+            assert!(
+                asked,
+                "the task ended before {text:?}: {:?}",
+                self.decisions.last()
+            );
+            self.answer(answer(text));
+            asked = self.to_consult();
+        }
+        asked
+    }
+
+    /// The planner's prompt as one text.
+    pub fn shown(&self) -> String {
+        let mut text = String::new();
+        for message in self.bench.state.prompt(Role::Planner) {
+            let _ = writeln!(text, "=== {:?}", message.speaker);
+            text.push_str(message.content.trim_end());
+            for call in &message.tool_calls {
+                let _ = write!(text, "\n[calls {} {}]", call.name, call.arguments);
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A native answer.
+pub(crate) fn calls(made: &[(&str, Value)]) -> ChatAnswer {
+    let tool_calls = made
+        .iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| ToolCall {
+            id: Some(format!("c{at}")),
+            name: (*name).to_owned(),
+            arguments: arguments.clone(),
+        });
+    ChatAnswer {
+        tool_calls: tool_calls.collect(),
+        ..answer("")
+    }
+}
+
+pub(crate) fn done(result: Value) -> CallReport {
+    CallReport {
+        outcome: Outcome::Done,
+        result: Some(result),
+        error: None,
+        code: None,
+        duration_ms: Some(3),
+        truncated: false,
+    }
+}
+
+/// What the computer does: files are files; a program prints its own text and fails if it holds `error`.
+pub(crate) fn carry_out(files: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+    let text = |key: &str| {
+        call.args
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let path = crate::strategy::goals::check::rooted(text("path"));
+    let no_such = || {
+        CallReport::without_answer(
+            Outcome::Failed,
+            "failed",
+            format!("{path}: no such file or folder"),
+        )
+    };
+    match call.tool.as_str() {
+        "fs_write" => {
+            let created = files
+                .insert(path.clone(), text("content").to_owned())
+                .is_none();
+            done(json!({"path": path, "bytes": text("content").len(), "created": created}))
+        }
+        "fs_delete" => done(json!({"path": path, "deleted": files.remove(&path).is_some()})),
+        "fs_read" => match files.get(&path) {
+            Some(content) => done(
+                json!({"path": path, "content": content, "bytes": content.len(), "truncated": false}),
+            ),
+            None => no_such(),
+        },
+        "fs_list" => {
+            let folder = format!("{}/", path.trim_end_matches('/'));
+            let names = files.keys().filter_map(|file| file.strip_prefix(&folder));
+            let entries: Vec<Value> = names
+                .map(|name| json!({"name": name, "is_dir": false, "size": 1}))
+                .collect();
+            if entries.is_empty() && folder != "/" {
+                return no_such();
+            }
+            done(json!({"path": path, "entries": entries}))
+        }
+        "run_program" => match files.get(&path) {
+            Some(content) if content.contains("error") => {
+                done(json!({"success": false, "output": "", "error": format!("{path}:1: oops")}))
+            }
+            Some(content) => done(json!({"success": true, "output": content})),
+            None => done(
+                json!({"success": false, "output": "", "error": format!("{path}: no such program")}),
+            ),
+        },
+        _ => CallReport::without_answer(Outcome::NotStarted, "unknown_tool", "no such tool"),
+    }
+}

@@ -1,0 +1,107 @@
+//! Breaking a goal down, and planning again what remains of it: the model's JSON is checked, sent back with reasons, and
+//! after the tries a rule takes its place.
+
+use super::known::FleetKnown;
+use super::{Course, check, memory};
+use crate::domain::chat::{OutputFormat, Role, StopReason};
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::read::Read;
+use crate::domain::task::Step;
+use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan};
+
+impl<'a> Course<'a> {
+    /// The goal is not broken down yet.
+    pub(super) fn break_down(&self) -> Decision {
+        match self.turn.state.current_step() {
+            None => {
+                let before = self.turn.before_step();
+                before.unwrap_or_else(|| self.consult_for_goals(None))
+            }
+            Some(step) if step.planner.is_none() => self.consult_for_goals(None),
+            Some(step) => self.adopt(step, None),
+        }
+    }
+
+    pub(super) fn consult_for_goals(&self, work: Option<&GoalWork>) -> Decision {
+        let known = FleetKnown::new(&self.turn);
+        let prompt = memory::decompose_prompt(&self.turn, work);
+        let format = OutputFormat::Schema(known.schema(self.limits()));
+        self.turn
+            .consult(Role::Planner, Contract::Goals, prompt, format, Vec::new())
+    }
+
+    fn limits(&self) -> check::Limits {
+        let rules = self.turn.profile.goals;
+        check::Limits {
+            objectives: rules.max_objectives as usize,
+            subtasks: rules.max_subtasks as usize,
+        }
+    }
+
+    /// Takes a decomposition, sends it back with reasons, or, after the tries, makes one by rule.
+    pub(super) fn adopt(&self, step: &Step, work: Option<&GoalWork>) -> Decision {
+        let known = FleetKnown::new(&self.turn);
+        let checked = match &step.read {
+            Some(Read::Goals(goals)) if goals.problems.is_empty() => {
+                check::check(&goals.objectives, &known, self.limits())
+            }
+            Some(Read::Goals(goals)) => Err(goals.problems.clone()),
+            _ => Err(vec!["the answer could not be read".to_owned()]),
+        };
+        let problems = match checked {
+            Ok(objectives) => return self.adopted(objectives, MadeBy::Model, work),
+            Err(problems) => problems,
+        };
+        let steps = self.turn.state.steps.iter().rev();
+        let tries = steps
+            .take_while(|s| matches!(s.read, Some(Read::Goals(_))))
+            .count();
+        if tries < self.turn.profile.goals.plan_tries as usize {
+            let cut = cut_off(step);
+            let evidence = format!("{}{cut}", problems.join("; "));
+            return self.turn.block(Guard::Unclear, evidence);
+        }
+        let objectives = match work {
+            None => check::fallback(self.prompt(), &known),
+            // Nobody can plan what remains, so what failed has failed.
+            Some(_) => Vec::new(),
+        };
+        self.adopted(objectives, MadeBy::Rules, work)
+    }
+
+    fn adopted(
+        &self,
+        objectives: Vec<ObjectivePlan>,
+        by: MadeBy,
+        work: Option<&GoalWork>,
+    ) -> Decision {
+        let step = self.turn.state.usage.steps;
+        let advance = match work {
+            None => Advance::GoalsAdopted {
+                objectives,
+                by,
+                step,
+            },
+            Some(_) => Advance::GoalsReplanned {
+                objectives,
+                by,
+                step,
+            },
+        };
+        Decision::Advance { advance }
+    }
+
+    fn prompt(&self) -> &'a str {
+        let created = self.turn.state.created.as_ref();
+        created.map(|c| c.prompt.as_str()).unwrap_or_default()
+    }
+}
+
+/// What is added to the evidence if an answer ended at its length limit.
+fn cut_off(step: &Step) -> &'static str {
+    let answer = step.planner.as_ref().map(|planner| &planner.answer);
+    match answer.map(|answer| answer.stop) {
+        Some(StopReason::Length) => " Your answer was cut off at its length limit: write less.",
+        _ => "",
+    }
+}

@@ -1,0 +1,424 @@
+//! Whole tasks under the strategy, with the model as a function.
+
+use super::*;
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::chat::ChatAnswer;
+use crate::domain::task::TaskStatus;
+use crate::domain::work::{MadeBy, SubtaskState};
+use crate::strategy::drive::{Drive, calls, carry_out, profile_of};
+use crate::strategy::tests::answer;
+use proptest::prelude::*;
+
+const HELLO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [
+    {"description": "Write /hello.lua, which prints hello", "tool": "fs_write", "targets": ["/hello.lua"]}]}]}"#;
+const TWO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [
+    {"description": "Write /hello.lua, which prints hello", "tool": "fs_write", "targets": ["/hello.lua"]},
+    {"description": "Run /hello.lua", "tool": "run_program", "targets": ["/hello.lua"]}]}]}"#;
+
+fn drive() -> Drive {
+    Drive::new(profile_of(NAME), "Write a program that says hello")
+}
+
+fn work(drive: &Drive) -> &GoalWork {
+    match &drive.state().work {
+        Work::Goals(work) => work,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn call(tool: &str, args: Value) -> String {
+    json!({"tool": tool, "args": args}).to_string()
+}
+
+fn write(path: &str, content: &str) -> String {
+    call("fs_write", json!({"path": path, "content": content}))
+}
+
+fn run(path: &str) -> String {
+    call("run_program", json!({"path": path}))
+}
+
+fn mark(success: bool) -> String {
+    call(MARK_TOOL, json!({"success": success, "reason": "so it is"}))
+}
+
+fn say(drive: &mut Drive, said: &[String]) -> bool {
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    drive.say(&said)
+}
+
+fn last_guard(drive: &Drive) -> Guard {
+    let blocked = drive
+        .state()
+        .steps
+        .iter()
+        .rev()
+        .find_map(|step| step.blocked.as_ref());
+    blocked.unwrap().guard
+}
+
+fn rounds(drive: &Drive) -> u64 {
+    drive.state().result.as_ref().unwrap().details["rounds"]
+        .as_u64()
+        .unwrap()
+}
+
+#[test]
+fn hello_world_is_achieved_in_two_rounds() {
+    let mut drive = drive();
+    let over = !say(
+        &mut drive,
+        &[
+            HELLO.into(),
+            write("/hello.lua", "print('hello')"),
+            mark(true),
+        ],
+    );
+    assert!(over);
+    let result = drive.state().result.clone().unwrap();
+    assert_eq!(
+        (result.success, result.message.as_str()),
+        (true, "goal achieved")
+    );
+    assert_eq!(rounds(&drive), 2);
+    // The computer was looked at before the word was taken.
+    assert_eq!(result.details["files_exist"], json!(["/hello.lua"]));
+    assert!(drive.state().calls().any(|call| call.tool == "fs_list"));
+}
+
+#[test]
+fn rock_paper_scissors_and_a_module_with_tests_stay_within_their_rounds() {
+    let game = r#"[{"description": "Create the game", "subtasks": ["fs_write /rps.lua with the game", "run_program /rps.lua rock"]},
+                   {"description": "Make it tell the score", "subtasks": ["fs_write /rps.lua with the score"]}]"#;
+    let mut drive = drive();
+    let said = [
+        game.into(),
+        write("/rps.lua", "print('rock beats scissors')"),
+        mark(true),
+        run("/rps.lua"),
+        mark(true),
+        write("/rps.lua", "print('1:0')"),
+        mark(true),
+    ];
+    assert!(!say(&mut drive, &said));
+    assert!(rounds(&drive) <= 8);
+
+    let module = r#"{"objectives": [
+        {"description": "The module", "subtasks": [{"description": "Write /mathx.lua", "tool": "fs_write", "targets": ["/mathx.lua"]}]},
+        {"description": "Its tests", "subtasks": [
+            {"description": "Write /mathx_test.lua", "tool": "fs_write", "targets": ["/mathx_test.lua"]},
+            {"description": "Run /mathx_test.lua", "tool": "run_program", "targets": ["/mathx_test.lua"]}]}]}"#;
+    let mut drive = self::drive();
+    drive.bench.profile.demand_proof = true;
+    let said = [
+        module.into(),
+        write("/mathx.lua", "return {}"),
+        mark(true),
+        write("/mathx_test.lua", "error('add')"),
+        mark(true),
+        run("/mathx_test.lua"),
+        write("/mathx.lua", "return {add = 1}"),
+        write("/mathx_test.lua", "print('ok')"),
+        run("/mathx_test.lua"),
+        mark(true),
+    ];
+    assert!(!say(&mut drive, &said), "{:?}", drive.decisions.last());
+    assert!(drive.state().result.is_some(), "{:?}", drive.state().error);
+    assert!(rounds(&drive) <= 12);
+}
+
+#[test]
+fn an_abstract_decomposition_is_sent_back_with_reasons_and_then_made_by_rule() {
+    let abstracts = r#"[{"description": "Choose", "subtasks": ["Decide on the language", "Think about the design"]}]"#;
+    let mut drive = drive();
+    drive.say(&[abstracts]);
+    let shown = drive.shown();
+    assert!(
+        shown.contains("subtask 1.1") && shown.contains("names no tool"),
+        "{shown}"
+    );
+    drive.say(&["no JSON", "{\"objectives\": ["]);
+    assert_eq!(work(&drive).made_by, MadeBy::Rules);
+    let (place, subtask) = work(&drive).current().unwrap();
+    assert_eq!(
+        (place.to_string().as_str(), subtask.plan.tool.as_str()),
+        ("1.1", "fs_write")
+    );
+    assert!(!say(&mut drive, &[write("/hello.lua", "x"), mark(true)]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
+    let mut drive = drive();
+    assert!(say(&mut drive, &[HELLO.into(), mark(true)]));
+    assert_eq!(last_guard(&drive), Guard::Unfinished);
+    let look = call("fs_list", json!({}));
+    assert!(say(&mut drive, &[look, mark(true)]));
+    assert!(
+        drive.shown().contains("only read something"),
+        "{}",
+        drive.shown()
+    );
+    // It writes another file than the one that the subtask names.
+    assert!(say(&mut drive, &[write("/helo.lua", "x"), mark(true)]));
+    assert!(
+        drive.shown().contains("is not there: /hello.lua"),
+        "{}",
+        drive.shown()
+    );
+    assert!(!say(&mut drive, &[write("/hello.lua", "x"), mark(true)]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn a_file_that_was_written_and_is_gone_is_noticed_before_the_word_is_taken() {
+    let mut drive = drive();
+    assert!(say(&mut drive, &[HELLO.into(), write("/hello.lua", "x")]));
+    drive.files.clear();
+    assert!(say(&mut drive, &[mark(true)]));
+    let shown = drive.shown();
+    assert!(
+        shown.contains("MISSING on the computer: /hello.lua"),
+        "{shown}"
+    );
+    assert!(shown.contains("NOT accepted"), "{shown}");
+}
+
+#[test]
+fn a_mark_beside_calls_does_not_count() {
+    let mut drive = drive();
+    drive.say(&[HELLO]);
+    let both = calls(&[
+        ("fs_write", json!({"path": "/hello.lua", "content": "x"})),
+        (MARK_TOOL, json!({"success": true, "reason": "written"})),
+    ]);
+    drive.answer(both);
+    assert!(drive.to_consult());
+    assert!(work(&drive).current().is_some());
+    let shown = drive.shown();
+    assert!(shown.contains("after you saw what came of them"), "{shown}");
+    assert!(shown.contains("[calls fs_write"), "{shown}");
+}
+
+#[test]
+fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_again_once() {
+    let mut drive = drive();
+    assert!(drive.say(&[TWO, "I wrote the file."]));
+    assert_eq!(last_guard(&drive), Guard::Reminder);
+    assert!(drive.shown().contains("subtask 1.1 is still open"));
+    // A call in between makes the next words the first ones again.
+    assert!(say(
+        &mut drive,
+        &[write("/hello.lua", "x"), "All done.".into()]
+    ));
+    assert!(work(&drive).current().is_some());
+    assert!(drive.say(&["Really."]));
+    let shown = drive.shown();
+    assert!(
+        shown.contains("FAILED: 1.1") && shown.contains("not begun: 1.2"),
+        "{shown}"
+    );
+    assert!(say(
+        &mut drive,
+        &[HELLO.into(), write("/hello.lua", "y"), "hm".into()]
+    ));
+    assert!(!drive.say(&["hm"]));
+    let error = drive.state().error.clone().unwrap();
+    assert_eq!(error.code, "goal_not_achieved");
+    assert!(
+        error.error.contains("failed: 2.1 Write /hello.lua"),
+        "{}",
+        error.error
+    );
+    assert_eq!(error.details["goal"]["replans"], 1);
+}
+
+#[test]
+fn a_failed_subtask_that_is_planned_around_still_achieves_the_goal() {
+    let mut drive = drive();
+    let said = [
+        TWO.into(),
+        mark(false),
+        HELLO.into(),
+        write("/hello.lua", "print('hello')"),
+        mark(true),
+    ];
+    assert!(!say(&mut drive, &said));
+    assert_eq!(drive.state().result.as_ref().unwrap().message, ACHIEVED);
+    let states: Vec<SubtaskState> = work(&drive).subtasks().map(|(_, s)| s.state).collect();
+    assert_eq!(
+        states,
+        [
+            SubtaskState::Replaced,
+            SubtaskState::Replaced,
+            SubtaskState::Done
+        ]
+    );
+}
+
+#[test]
+fn used_up_rounds_end_with_what_is_done_and_what_is_open() {
+    let mut drive = drive();
+    drive.bench.profile.goals.rounds = 4;
+    let said = [
+        TWO.into(),
+        write("/hello.lua", "error()"),
+        mark(true),
+        run("/hello.lua"),
+        call("fs_read", json!({"path": "/hello.lua"})),
+    ];
+    assert!(!say(&mut drive, &said));
+    let error = drive.state().error.clone().unwrap();
+    assert_eq!(error.code, "budget_exceeded");
+    assert!(
+        error
+            .error
+            .contains("1 of 2 subtasks are done; open: 1.2 Run /hello.lua"),
+        "{}",
+        error.error
+    );
+    assert_eq!(
+        error.details["goal"]["objectives"][0]["subtasks"][0]["state"],
+        "done"
+    );
+}
+
+#[test]
+fn the_last_mark_needs_a_test_where_the_kind_demands_proof() {
+    let mut drive = drive();
+    drive.bench.profile.demand_proof = true;
+    assert!(say(
+        &mut drive,
+        &[HELLO.into(), write("/hello.lua", "print(1)"), mark(true)]
+    ));
+    assert_eq!(last_guard(&drive), Guard::Proof);
+    assert!(!say(&mut drive, &[run("/hello.lua"), mark(true)]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn only_the_last_exchanges_are_shown_but_facts_stay() {
+    let mut drive = drive();
+    drive.say(&[TWO]);
+    for n in 0..7 {
+        say(&mut drive, &[write(&format!("/f{n}.lua"), "x")]);
+    }
+    let shown = drive.shown();
+    assert!(
+        !shown.contains("\"path\":\"/f1.lua\"") && shown.contains("\"path\":\"/f2.lua\""),
+        "{shown}"
+    );
+    assert!(shown.contains("files written: /f0.lua, /f1.lua"), "{shown}");
+}
+
+#[test]
+fn a_model_without_native_tools_reads_them_in_its_prompt() {
+    let mut drive = drive();
+    drive.bench.state.no_native_tools = true;
+    drive.say(&[HELLO]);
+    let Some(Decision::Consult(consult)) = drive.decisions.last() else {
+        panic!()
+    };
+    assert_eq!(consult.tools, crate::domain::decision::ToolsDelta::Same);
+    assert!(
+        drive.shown().contains("- fs_write (idempotent)"),
+        "{}",
+        drive.shown()
+    );
+    assert!(drive.shown().contains("- mark_subtask_complete:"));
+}
+
+#[test]
+fn the_prompts_with_a_realistic_state() {
+    let mut drive = drive();
+    drive.bench.profile.demand_proof = true;
+    drive.bench.profile.instructions = "Programs run on CraftOS.".into();
+    drive.say(&[r#"[{"description": "Choose", "subtasks": ["Decide on the language"]}]"#]);
+    insta::assert_snapshot!("goals_decompose_prompt", drive.shown());
+    let said = [
+        TWO.into(),
+        write("/hello.lua", "error('no')"),
+        mark(true),
+        run("/hello.lua"),
+        "It does not work.".into(),
+        call("fs_raed", json!({"path": "/hello.lua"})),
+    ];
+    say(&mut drive, &said);
+    insta::assert_snapshot!("goals_focused_prompt", drive.shown());
+    drive.answer(calls(&[(
+        "run_program",
+        json!({"path": "/hello.lua", "args": ["x"]}),
+    )]));
+    drive.to_consult();
+    drive.bench.state.no_native_tools = true;
+    say(&mut drive, &[mark(false)]);
+    insta::assert_snapshot!("goals_replan_prompt", drive.shown());
+}
+
+fn any_said() -> impl Strategy<Value = ChatAnswer> {
+    let said = prop_oneof![
+        3 => Just(HELLO.to_owned()),
+        2 => Just(TWO.to_owned()),
+        4 => Just(write("/hello.lua", "print('hello')")),
+        2 => Just(write("/other.lua", "error()")),
+        3 => Just(run("/hello.lua")),
+        4 => Just(mark(true)),
+        1 => Just(mark(false)),
+        1 => Just(call(MARK_TOOL, json!({}))),
+        1 => Just(call("fs_list", json!({}))),
+        1 => Just(call("fs_raed", json!({"path": "/x"}))),
+        1 => Just(call("ask_user", json!({"question": "a?", "why": "b"}))),
+        1 => Just("{\"tool\": \"fs_read\", \"args\": {\"pa".to_owned()),
+        2 => "[a-zA-Z :{}\"\n]{0,60}",
+    ];
+    let native = prop::collection::vec(
+        prop_oneof![
+            Just(("fs_write", json!({"path": "/a/hello.lua", "content": "x"}))),
+            Just((MARK_TOOL, json!({"success": "true"}))),
+            Just(("fs_read", json!(["x"]))),
+        ],
+        1..12,
+    );
+    prop_oneof![
+        4 => said.prop_map(|text| answer(&text)),
+        1 => native.prop_map(|made| calls(&made)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_model_and_any_computer_lead_to_an_end_within_the_budgets(
+        said in prop::collection::vec(any_said(), 1..40),
+        ends in prop::collection::vec(0u8..6, 1..20),
+        (proof, verify) in any::<(bool, bool)>(),
+        rounds in 1u32..16,
+    ) {
+        let mut profile = profile_of(NAME);
+        profile.demand_proof = proof;
+        profile.goals.verify_files = verify;
+        profile.goals.rounds = rounds;
+        profile.budgets.steps = 24;
+        let mut drive = Drive::new(profile, "Write a program that says hello");
+        let (mut said, mut ends) = (said.into_iter().cycle(), ends.into_iter().cycle());
+        let mut computer = |files: &mut _, call: &_| match ends.next() {
+            Some(0) => CallReport::without_answer(Outcome::Unknown, "timeout", "late"),
+            Some(1) => CallReport::without_answer(Outcome::NotStarted, "busy", "busy"),
+            Some(2) => CallReport::without_answer(Outcome::Failed, "failed", "broken"),
+            _ => carry_out(files, call),
+        };
+        while drive.to_consult_with(&mut computer) {
+            drive.answer(said.next().unwrap());
+        }
+        prop_assert!(drive.state().status.is_final());
+        prop_assert!(drive.state().usage.steps <= 24 + 16);
+        let asked = drive.state().steps.iter().filter(|s| matches!(s.read, Some(Read::Turn(_))));
+        prop_assert!(asked.count() as u32 <= rounds);
+        // Nothing is called achieved of which a subtask is open or failed.
+        if drive.state().status == TaskStatus::Completed {
+            prop_assert_eq!(work(&drive).standing(), Standing::Achieved);
+        }
+    }
+}

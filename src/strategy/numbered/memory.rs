@@ -1,0 +1,177 @@
+//! What the model sees: for planning the task alone; afterwards an append-only conversation of turns and observations,
+//! and the plan with its cursor in a tail that changes each turn.
+
+use super::printer;
+use crate::domain::chat::Message;
+use crate::domain::read::Read;
+use crate::domain::task::Step;
+use crate::domain::work::{ItemState, ListWork};
+use crate::prompts::{PromptError, render};
+use crate::strategy::act::Turn;
+use crate::strategy::memory::pins::Pins;
+use crate::strategy::memory::{Frame, Memory, Next, View};
+use crate::strategy::render as show;
+use crate::strategy::text::head_and_tail;
+use crate::strategy::told;
+use serde_json::{Value, json};
+
+/// As many failed actions without a success make an item look stuck.
+const STUCK: u32 = 3;
+
+/// The prompt of the planning call, with its former tries.
+pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
+    let max_items = turn.profile.numbered.max_items;
+    let system = render(
+        &turn.profile.prompts,
+        "numbered/plan",
+        json!({
+            "instructions": turn.profile.instructions.trim(),
+            "proof": turn.profile.demand_proof,
+            "max_items": max_items,
+            "tools": told::tools(turn, false),
+        }),
+    )?;
+    let mut prompt = vec![Message::system(system), Message::user(task_text(turn)?)];
+    // One former try is enough to learn from.
+    let tried = turn.state.steps.iter().rev().find_map(|step| {
+        let said = step.planner.as_ref()?;
+        Some((said, step.blocked.as_ref()?))
+    });
+    if let Some((said, blocked)) = tried {
+        let problem = json!({"problem": blocked.evidence, "max_items": max_items});
+        let told = render(&turn.profile.prompts, "numbered/replan", problem)?;
+        let most = turn.profile.memory.result_bytes;
+        prompt.push(Message::assistant(head_and_tail(
+            &said.answer.content,
+            most,
+        )));
+        prompt.push(Message::user(told));
+    }
+    Ok(prompt)
+}
+
+/// The prompt of a turn, or the compaction that has to come before it.
+pub fn next(turn: &Turn<'_>, memory: &Memory<'_>, work: &ListWork) -> Result<Next, PromptError> {
+    let system = render(
+        &turn.profile.prompts,
+        "numbered/act",
+        json!({
+            "instructions": turn.profile.instructions.trim(),
+            "proof": turn.profile.demand_proof,
+            "tools": told::tools(turn, true),
+        }),
+    )?;
+    let frame = Frame {
+        head: vec![Message::system(system), Message::user(task_text(turn)?)],
+        tail: Message::user(now_text(turn, work)?),
+        tools: Vec::new(),
+    };
+    memory.next(&frame, &|step, view| tell(turn, step, view))
+}
+
+/// One turn and what came of it; planning is no part of the conversation.
+fn tell(turn: &Turn<'_>, step: &Step, view: View) -> Result<Vec<Message>, PromptError> {
+    if !matches!(step.read, Some(Read::React(_))) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![
+        Message::assistant(said(step, view.max_bytes)),
+        Message::user(observation(turn, step, view.max_bytes)?),
+    ])
+}
+
+fn task_text(turn: &Turn<'_>) -> Result<String, PromptError> {
+    let created = turn.state.created.as_ref();
+    render(
+        &turn.profile.prompts,
+        "numbered/task",
+        json!({
+            "prompt": created.map(|c| c.prompt.as_str()).unwrap_or_default(),
+            "computer": turn.state.home().map_or("any", |id| id.as_str()),
+            "task_id": turn.state.task_id,
+            "kind": turn.profile.kind,
+            "context": told::context(turn),
+        }),
+    )
+}
+
+/// The turn as it was taken: without what the model invented after its action, so that it does not learn to.
+fn said(step: &Step, max_bytes: usize) -> String {
+    let most = max_bytes.max(4096) * 4;
+    match &step.read {
+        Some(Read::React(turn)) if turn.problems.is_empty() => {
+            head_and_tail(&printer::print(turn), most)
+        }
+        _ => {
+            let said = step.planner.as_ref().map(|p| p.answer.content.trim());
+            head_and_tail(said.unwrap_or_default(), max_bytes)
+        }
+    }
+}
+
+fn observation(turn: &Turn<'_>, step: &Step, max_bytes: usize) -> Result<String, PromptError> {
+    let calls = step.calls.iter();
+    let calls: Vec<String> = calls
+        .map(|call| show::call(call, None, max_bytes))
+        .collect();
+    let blocked = step.blocked.as_ref();
+    let ignored = match &step.read {
+        Some(Read::React(read)) => read.notes.as_slice(),
+        _ => &[],
+    };
+    render(
+        &turn.profile.prompts,
+        "numbered/observation",
+        json!({
+            "blocked": blocked.map(|b| json!({"guard": b.guard.as_str(), "evidence": b.evidence})),
+            "calls": calls,
+            "question": told::question(step),
+            "ignored": ignored,
+            "notes": told::notes_after(turn.state, step),
+        }),
+    )
+}
+
+fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
+    let state = turn.state;
+    let budgets = turn.budgets();
+    let current = work.current();
+    let items: Vec<Value> = work
+        .items
+        .iter()
+        .zip(1u32..)
+        .map(|(item, number)| {
+            let now = current.is_some_and(|(current, _)| current == number);
+            let mark = match item.state {
+                ItemState::Open if now => "now",
+                ItemState::Open => "open",
+                ItemState::Done => "done",
+                ItemState::Skipped => "skipped",
+            };
+            json!({"number": number, "mark": mark, "text": item.text})
+        })
+        .collect();
+    let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
+    let questions = budgets.questions.saturating_sub(state.usage.questions);
+    // The plan stands above them in a form of its own.
+    let pins = Pins {
+        plan: Vec::new(),
+        ..Pins::of(state)
+    };
+    let item = current.map(|(_, item)| item);
+    render(
+        &turn.profile.prompts,
+        "numbered/now",
+        json!({
+            "items": items,
+            "current": current.map(|(number, item)| json!({"number": number, "text": item.text})),
+            "done_word": item.is_some_and(|item| item.succeeded > 0),
+            "stuck": item.filter(|item| item.succeeded == 0 && item.failed >= STUCK).map(|item| item.failed),
+            "step": state.usage.steps.saturating_add(1),
+            "steps": budgets.steps,
+            "calls_left": budgets.calls.saturating_sub(state.usage.calls),
+            "questions_left": if interactive { "no limit".to_owned() } else { questions.to_string() },
+            "pins": pins,
+        }),
+    )
+}

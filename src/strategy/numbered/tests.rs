@@ -1,0 +1,288 @@
+//! Whole tasks under the strategy, with the model as a function.
+
+use super::*;
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::task::TaskStatus;
+use crate::domain::work::ItemState;
+use crate::strategy::drive::{Drive, carry_out, profile_of};
+use crate::strategy::tests::answer;
+use proptest::prelude::*;
+
+const PLAN: &str = "1. read /a.lua with fs_read\n2. write /a.lua anew\n3. run /a.lua";
+
+fn drive() -> Drive {
+    let mut drive = Drive::new(profile_of(NAME), "Mend /a.lua");
+    drive.files.insert("/a.lua".into(), "error()\n".into());
+    drive
+}
+
+fn list(drive: &Drive) -> &ListWork {
+    match &drive.state().work {
+        Work::List(list) => list,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn last_guard(drive: &Drive) -> Guard {
+    let blocked = drive
+        .state()
+        .steps
+        .iter()
+        .rev()
+        .find_map(|step| step.blocked.as_ref());
+    blocked.unwrap().guard
+}
+
+const READ: &str = "Thought: I look.\nAction: fs_read\nAction Input: {\"path\": \"/a.lua\"}";
+const WRITE: &str = "Thought: mend it\nItem done\nAction: fs_write\nAction Input:\npath=/a.lua\ncontent=\n```lua\nprint(1)\n```";
+const RUN: &str = "Item done\nAction: run_program\nAction Input: /a.lua";
+
+#[test]
+fn a_task_goes_from_its_plan_through_every_item_to_the_final_answer() {
+    let mut drive = drive();
+    let over = !drive.say(&[
+        PLAN,
+        READ,
+        WRITE,
+        RUN,
+        "Thought: it ran\nFinal Answer: mended, it prints 1",
+    ]);
+    assert!(over);
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+    assert_eq!(drive.files["/a.lua"], "print(1)\n");
+    let result = drive.state().result.as_ref().unwrap();
+    assert_eq!(
+        (result.success, result.message.as_str()),
+        (true, "mended, it prints 1")
+    );
+    let states: Vec<ItemState> = list(&drive).items.iter().map(|item| item.state).collect();
+    assert_eq!(states, [ItemState::Done, ItemState::Done, ItemState::Open]);
+    // One call for the plan and one for each turn.
+    assert_eq!(drive.state().usage.model_calls, 5);
+}
+
+#[test]
+fn the_planning_boundary_is_crossed_once_and_never_again() {
+    let mut drive = drive();
+    drive.say(&[
+        PLAN,
+        READ,
+        "no turn at all",
+        "Plan:\n1. write /a.lua\n2. run /a.lua",
+        WRITE,
+    ]);
+    let contracts: Vec<Contract> = drive
+        .decisions
+        .iter()
+        .filter_map(|decision| match decision {
+            Decision::Consult(consult) => Some(consult.contract),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(contracts[0], Contract::List);
+    assert!(
+        contracts[1..]
+            .iter()
+            .all(|contract| *contract == Contract::React)
+    );
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_is_asked_for_again_and_then_made_by_rule() {
+    let mut drive = drive();
+    let long: String = (1..20).map(|n| format!("{n}. step {n}\n")).collect();
+    drive.say(&["I will mend it.", &long]);
+    assert!(
+        drive
+            .shown()
+            .contains("19 items, and at most 12 are allowed"),
+        "{}",
+        drive.shown()
+    );
+    drive.say(&["sure"]);
+    assert_eq!(list(&drive).by, TranslatedBy::Rules);
+    assert_eq!(list(&drive).items[0].text, "Mend /a.lua");
+    assert!(!drive.say(&[READ, "Final Answer: it is broken"]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn a_final_answer_over_open_items_is_sent_back_twice_and_then_taken() {
+    let mut drive = drive();
+    let answer = "Final Answer: all is well";
+    assert!(drive.say(&[PLAN, answer]));
+    assert_eq!(last_guard(&drive), Guard::Unfinished);
+    assert!(
+        drive
+            .shown()
+            .contains("still open: 2. write /a.lua anew; 3. run /a.lua")
+    );
+    assert!(drive.say(&[answer]));
+    // Something happened in between, so the count begins anew.
+    assert!(drive.say(&[READ, answer, answer]));
+    assert!(!drive.say(&[answer]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn where_proof_is_demanded_a_final_answer_needs_a_program_that_ran() {
+    let mut drive = drive();
+    drive.bench.profile.demand_proof = true;
+    assert!(drive.say(&["1. write /a.lua", WRITE, "Final Answer: written"]));
+    assert_eq!(last_guard(&drive), Guard::Proof);
+    assert!(!drive.say(&[RUN, "Final Answer: written, it runs"]));
+}
+
+#[test]
+fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
+    let mut drive = drive();
+    for (said, guard, evidence) in [
+        (
+            "I would read the file.",
+            Guard::Unreadable,
+            "neither \"Action:\" nor \"Final Answer:\"",
+        ),
+        (
+            "Action: fs_raed\nAction Input: {}",
+            Guard::Tool,
+            "fs_list, fs_read",
+        ),
+        (
+            "Action: fs_read\nAction Input: {\"file\": \"/a\"}",
+            Guard::Arguments,
+            "path",
+        ),
+        (
+            "Action: ask_user\nAction Input: {\"question\": \"which?\"}",
+            Guard::Question,
+            "WHY",
+        ),
+    ] {
+        drive.say(if drive.decisions.is_empty() {
+            &[PLAN]
+        } else {
+            &[]
+        });
+        assert!(drive.say(&[said]), "{said}");
+        assert_eq!(last_guard(&drive), guard, "{said}");
+        assert!(
+            drive.shown().contains(evidence),
+            "{said}\n{}",
+            drive.shown()
+        );
+    }
+    assert!(!drive.say(&["hm", "hm", "hm"]));
+    assert_eq!(drive.state().error.as_ref().unwrap().code, "no_progress");
+}
+
+#[test]
+fn a_rewritten_plan_is_taken_before_the_action_and_only_so_often() {
+    let mut drive = drive();
+    drive.bench.profile.numbered.rewrites = 1;
+    drive.say(&[PLAN, READ]);
+    let both = "Item done\nPlan:\n1. run /a.lua\nAction: run_program\nAction Input: path=/a.lua";
+    drive.say(&[both]);
+    let texts: Vec<&str> = list(&drive)
+        .items
+        .iter()
+        .map(|item| item.text.as_str())
+        .collect();
+    assert_eq!(texts, ["read /a.lua with fs_read", "run /a.lua"]);
+    assert_eq!(drive.state().calls().count(), 2);
+    drive.say(&["Plan:\n1. delete /a.lua"]);
+    assert!(drive.shown().contains("written anew 1 times already"));
+    drive.say(&["Plan:\n1. run /a.lua"]);
+    assert!(drive.shown().contains("says this already"));
+}
+
+#[test]
+fn a_turn_is_shown_to_the_model_without_what_it_invented() {
+    let mut drive = drive();
+    let invented = format!("{READ}\nObservation: the file says 42\nFinal Answer: 42");
+    drive.say(&[PLAN, &invented]);
+    let shown = drive.shown();
+    assert!(!shown.contains("42"), "{shown}");
+    assert!(shown.contains("observations come from the computer"));
+    assert!(shown.contains("error()"), "the real one is there: {shown}");
+}
+
+#[test]
+fn each_prompt_but_its_tail_is_a_prefix_of_the_next() {
+    let mut drive = drive();
+    drive.say(&[PLAN, READ]);
+    let mut former = drive.state().prompt(Role::Planner).to_vec();
+    for said in [WRITE, "hm", RUN, READ] {
+        drive.say(&[said]);
+        let now = drive.state().prompt(Role::Planner);
+        assert_eq!(
+            now[..former.len() - 1],
+            former[..former.len() - 1],
+            "{said}"
+        );
+        former = now.to_vec();
+    }
+}
+
+#[test]
+fn the_prompts_with_a_realistic_state() {
+    let mut drive = drive();
+    drive.bench.profile.demand_proof = true;
+    drive.bench.profile.instructions = "Programs run on CraftOS.".into();
+    if let Some(created) = &mut drive.bench.state.created {
+        created.context = json!({"hint": "the file is /a.lua"});
+    }
+    drive.say(&["I will first look at it."]);
+    insta::assert_snapshot!("numbered_plan_prompt", drive.shown());
+    drive.say(&[
+        PLAN,
+        READ,
+        "Item done\nAction: run_program\nAction Input: {\"path\": \"/a.lua\"}\nObservation: fine",
+        "Action: fs_write\nAction Input: {\"path\": \"/a.lua\"}",
+    ]);
+    insta::assert_snapshot!("numbered_turn_prompt", drive.shown());
+}
+
+fn any_said() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => Just(READ.to_owned()),
+        3 => Just(WRITE.to_owned()),
+        3 => Just(RUN.to_owned()),
+        2 => Just(PLAN.to_owned()),
+        2 => Just("Final Answer: done".to_owned()),
+        1 => Just("Item: 3\nAction: fs_list".to_owned()),
+        1 => Just("Plan:\n1. read /b\n2. run /b\nAction: nothing".to_owned()),
+        1 => Just("Plan:\n1. other".to_owned()),
+        1 => Just("Action: ask_user\nAction Input: {\"question\": \"a?\", \"why\": \"b\"}".to_owned()),
+        1 => Just("Action: fs_read\nAction Input: {\"path\": \"/a".to_owned()),
+        1 => "[a-zA-Z :{}\"\n]{0,60}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_model_and_any_computer_lead_to_an_end_within_the_budgets(
+        said in prop::collection::vec(any_said(), 1..40),
+        ends in prop::collection::vec(0u8..6, 1..20),
+        proof in any::<bool>(),
+    ) {
+        let mut profile = profile_of(NAME);
+        profile.demand_proof = proof;
+        profile.budgets.steps = 24;
+        let mut drive = Drive::new(profile, "Mend /a.lua");
+        let (mut said, mut ends) = (said.iter().cycle(), ends.into_iter().cycle());
+        let mut computer = |files: &mut _, call: &_| match ends.next() {
+            Some(0) => CallReport::without_answer(Outcome::Unknown, "timeout", "late"),
+            Some(1) => CallReport::without_answer(Outcome::NotStarted, "busy", "busy"),
+            Some(2) => CallReport::without_answer(Outcome::Failed, "failed", "broken"),
+            _ => carry_out(files, call),
+        };
+        while drive.to_consult_with(&mut computer) {
+            drive.answer(answer(said.next().unwrap()));
+        }
+        prop_assert!(drive.state().status.is_final());
+        prop_assert!(drive.state().usage.steps <= 24);
+        prop_assert!(drive.state().usage.calls <= 60);
+    }
+}
