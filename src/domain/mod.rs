@@ -20,3 +20,4 @@ pub mod task;
 pub mod task_summary;
 pub mod tool;
 pub mod toolbox;
+pub mod work;

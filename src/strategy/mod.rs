@@ -7,6 +7,7 @@ pub mod coerce;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
+pub mod plan;
 pub mod render;
 pub mod step_log;
 pub mod text;

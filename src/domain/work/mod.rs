@@ -1,0 +1,3 @@
+//! A task's own books of what is still to do.
+
+pub mod plan;

@@ -1,0 +1,5 @@
+//! Source document 002: a planner makes a plan of steps with dependencies; rules or an executor turn each step into
+//! calls; what came of them goes to the steps after it.
+
+pub mod json_text;
+pub mod parse;
