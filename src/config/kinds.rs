@@ -158,6 +158,7 @@ fn resolve(
         },
         guards: settings.guards,
         memory: settings.memory.rules,
+        plan: settings.plan,
     })
 }
 

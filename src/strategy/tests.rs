@@ -49,6 +49,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             cut_to: 5,
             result_bytes: 2000,
         },
+        plan: Default::default(),
         prompts: PROMPTS.clone(),
     }
 }
