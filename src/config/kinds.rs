@@ -1,6 +1,7 @@
 //! Kinds: named task profiles in `config/kinds/*.toml`, embedded, and overridable by the user file by file.
 
 use super::Settings;
+use super::plan::PlanKeys;
 use crate::domain::profile::{Budgets, ExecutorMode, Profile};
 use crate::prompts::PromptLibrary;
 use rust_embed::RustEmbed;
@@ -39,6 +40,8 @@ struct KindFile {
     executor_mode: Option<ExecutorMode>,
     #[serde(default)]
     budgets: BudgetKeys,
+    #[serde(default)]
+    plan: PlanKeys,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -136,6 +139,11 @@ fn resolve(
             strategy: kind.strategy,
         });
     };
+    let plan_rules = kind.plan.over(settings.plan).map_err(|(key, reason)| {
+        let reason = format!("plan.{key} {reason}");
+        let file = kind.kind.clone();
+        KindError::File { file, reason }
+    })?;
     let common = settings.budgets;
     let own = kind.budgets;
     Ok(Profile {
@@ -158,7 +166,7 @@ fn resolve(
         },
         guards: settings.guards,
         memory: settings.memory.rules,
-        plan: settings.plan,
+        plan: plan_rules,
     })
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::domain::chat::Role;
 use crate::domain::model_call::ModelParams;
+use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
 
 /// Everything that can be set, checked.
@@ -22,6 +23,7 @@ pub struct Settings {
     pub budgets: Budgets,
     pub guards: Guards,
     pub memory: MemorySettings,
+    pub plan: PlanRules,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
     pub log: LogSettings,

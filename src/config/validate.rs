@@ -7,6 +7,7 @@ use super::layers::Merged;
 use super::raw::Raw;
 use super::roles;
 use super::settings::*;
+use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
@@ -51,6 +52,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             repair_attempts: raw.guards.repair_attempts,
         },
         memory: check.memory(&raw)?,
+        plan: check.plan(&raw)?,
         calls: CallSettings {
             timeout: check.millis("calls.timeout_ms", raw.calls.timeout_ms)?,
             cancel_grace: Duration::from_millis(raw.calls.cancel_grace_ms),
@@ -163,6 +165,11 @@ impl Check<'_> {
             },
             step_log_bytes: memory.step_log_bytes as usize,
         })
+    }
+
+    fn plan(&self, raw: &Raw) -> Result<PlanRules, ConfigError> {
+        let rules = raw.plan.over(PlanRules::default());
+        rules.map_err(|(key, reason)| self.invalid(&format!("plan.{key}"), reason))
     }
 
     /// Once is no repetition, so 1 would block every call.

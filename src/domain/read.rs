@@ -23,6 +23,9 @@ impl Read {
     pub fn title(&self) -> String {
         match self {
             Read::Turn(turn) => turn.title(),
+            Read::Plan(read) => read.title(),
+            Read::Step(read) => read.title(),
+            Read::Review(read) => read.title(),
         }
     }
 }

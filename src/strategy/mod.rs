@@ -31,6 +31,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
     match strategy {
         directive::NAME => Some(directive::VERSION),
         call::NAME => Some(call::VERSION),
+        plan::NAME => Some(plan::VERSION),
         _ => None,
     }
 }
@@ -52,6 +53,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     match (profile.strategy.as_str(), profile.strategy_version) {
         (directive::NAME, directive::VERSION) => on_main(directive::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
+        (plan::NAME, plan::VERSION) => plan::decide(state, profile, inputs),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
             Some(Decision::Wait {
@@ -73,6 +75,10 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             read: Read::Turn(turn_reader::read(answer)),
         },
+        Contract::Plan | Contract::StepCalls | Contract::StepWords | Contract::Review => {
+            let read = plan::read(contract, answer);
+            TaskEvent::AnswerRead { consult, read }
+        }
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {
                 Ok(request) => (Some(request), Vec::new()),
@@ -105,6 +111,11 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         tool: String::new(),
     });
     let named = [direct, called, asked_tool].into_iter().flatten();
+    let planned = match profile.strategy.as_str() {
+        plan::NAME => plan::wants(state),
+        _ => Vec::new(),
+    };
+    let named = named.chain(planned);
     Wants::of(state, profile, named.chain(computers).collect())
 }
 

@@ -469,6 +469,11 @@ impl Step {
         }
     }
 
+    /// A step that stands in no state yet, for what is decided before anything has happened on its track.
+    pub fn begin(track: Track) -> Self {
+        Step::new(0, track)
+    }
+
     /// How many THEN items have been begun. The first one may have been fused with the write.
     pub fn then_done(&self) -> usize {
         let fused = self

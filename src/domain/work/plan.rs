@@ -201,6 +201,15 @@ pub struct PlanRead {
     pub problems: Vec<String>,
 }
 
+impl PlanRead {
+    pub fn title(&self) -> String {
+        match &self.plan {
+            Some(plan) => format!("plan of {} steps: {}", plan.steps.len(), plan.goal),
+            None => format!("no plan: {}", self.problems.join("; ")),
+        }
+    }
+}
+
 /// What was read out of an executor's answer for one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
@@ -212,6 +221,20 @@ pub enum StepRead {
     /// The executor declines: this is what it would have to guess.
     Unclear { missing: Vec<String> },
     Invalid { problems: Vec<String> },
+}
+
+impl StepRead {
+    pub fn title(&self) -> String {
+        match self {
+            StepRead::Calls { calls } => {
+                let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
+                tools.join(", ")
+            }
+            StepRead::Words { text } => text.lines().next().unwrap_or_default().to_owned(),
+            StepRead::Unclear { missing } => format!("unclear: {}", missing.join("; ")),
+            StepRead::Invalid { problems } => format!("no call: {}", problems.join("; ")),
+        }
+    }
 }
 
 /// One call as an executor says it.
@@ -243,14 +266,26 @@ pub struct ReviewRead {
     pub problems: Vec<String>,
 }
 
+impl ReviewRead {
+    pub fn title(&self) -> String {
+        match &self.review {
+            Some(review) if review.achieved => format!("achieved: {}", review.message),
+            Some(review) => format!("not achieved: {}", review.message),
+            None => format!("no review: {}", self.problems.join("; ")),
+        }
+    }
+}
+
 /// A move of the plan's books.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "plan_move", rename_all = "snake_case")]
 pub enum PlanAdvance {
+    /// An answer is no plan that can be carried out.
+    Refused { problems: Vec<String> },
     /// A plan is sound but for its targets, which are looked up first.
     Drafted { plan: TaskPlan },
-    /// The plan is followed from now on.
-    Adopted { plan: TaskPlan },
+    /// The plan is followed from now on. `after_step` is the number of the task's last step by then.
+    Adopted { plan: TaskPlan, after_step: u32 },
     /// A step is under way, on the track of its number.
     StepBegun { step: u32 },
     /// A step has ended; those in `skips` will not be begun because of it.
@@ -354,14 +389,25 @@ pub struct PlanWork {
     pub first: u32,
     /// The planner's word on the current plan.
     pub review: Option<Review>,
+    /// What was wrong with each answer since the last plan was adopted.
+    pub refused: Vec<Vec<String>>,
+    /// The number of the task's last step when the last plan was adopted.
+    pub adopted_after: u32,
 }
 
 impl PlanWork {
     /// Takes an advance into the books; `at_ms` is when it was committed. What makes no sense changes nothing.
     pub fn advance(&mut self, advance: &PlanAdvance, at_ms: i64) {
         match advance {
+            PlanAdvance::Refused { problems } => {
+                self.draft = None;
+                self.refused.push(problems.clone());
+            }
             PlanAdvance::Drafted { plan } => self.draft = Some(plan.clone()),
-            PlanAdvance::Adopted { plan } => self.adopt(plan),
+            PlanAdvance::Adopted { plan, after_step } => {
+                self.adopt(plan);
+                self.adopted_after = *after_step;
+            }
             PlanAdvance::StepBegun { step } => {
                 if let Some(work) = self.step_mut(*step)
                     && work.state == StepState::Waiting
@@ -401,6 +447,7 @@ impl PlanWork {
         }
         self.draft = None;
         self.review = None;
+        self.refused.clear();
         self.first = plan.steps.first().map_or(self.first, |step| step.id);
         self.steps.extend(plan.steps.iter().map(|step| StepWork {
             step: step.clone(),
@@ -487,7 +534,7 @@ mod tests {
     fn a_failed_step_takes_its_dependents_along_and_leaves_the_others() {
         let mut work = PlanWork::default();
         let plan = plan(json!([step(1, &[]), step(2, &[1]), step(3, &[]), step(4, &[2, 3])]));
-        work.advance(&PlanAdvance::Adopted { plan }, 10);
+        work.advance(&PlanAdvance::Adopted { plan, after_step: 1 }, 10);
         assert_eq!(work.dependents(1), [2, 4]);
         let settled = Settled::Failed { error: "gone".into() };
         work.advance(&PlanAdvance::StepBegun { step: 1 }, 20);
@@ -503,11 +550,11 @@ mod tests {
     fn a_new_plan_goes_on_behind_the_old_one() {
         let mut work = PlanWork::default();
         let first = plan(json!([step(1, &[]), step(2, &[])]));
-        work.advance(&PlanAdvance::Adopted { plan: first }, 0);
+        work.advance(&PlanAdvance::Adopted { plan: first, after_step: 1 }, 0);
         let settled = Settled::Done;
         work.advance(&PlanAdvance::StepSettled { step: 1, settled, skips: vec![] }, 1);
         assert_eq!(work.next_number(), 3);
-        work.advance(&PlanAdvance::Adopted { plan: plan(json!([step(3, &[])])) }, 2);
+        work.advance(&PlanAdvance::Adopted { plan: plan(json!([step(3, &[])])), after_step: 2 }, 2);
         let current: Vec<u32> = work.current().map(|w| w.step.id).collect();
         assert_eq!(current, [3]);
         assert_eq!(work.steps[1].state, StepState::Skipped { because: 0 });

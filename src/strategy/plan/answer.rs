@@ -2,8 +2,9 @@
 
 use super::json_text;
 use super::parse::nothing_found;
-use crate::domain::chat::{ChatAnswer, ToolCall};
+use crate::domain::chat::{ChatAnswer, StopReason, ToolCall};
 use crate::domain::work::plan::{StepCall, StepRead};
+use crate::strategy::directive::block::without_thinking;
 use serde_json::{Map, Value, json};
 
 /// Reads an answer. Calls made natively count before anything that stands in the text.
@@ -30,6 +31,23 @@ pub fn read(answer: &ChatAnswer) -> StepRead {
         _ => StepRead::Invalid {
             problems: vec!["the answer says several different things: give one JSON answer".to_owned()],
         },
+    }
+}
+
+/// Reads the answer of a step that is done by thinking: its words, whatever they are.
+pub fn words(answer: &ChatAnswer) -> StepRead {
+    let text = without_thinking(&answer.content).trim();
+    if !text.is_empty() {
+        let text = text.to_owned();
+        return StepRead::Words { text };
+    }
+    let why = if answer.stop == StopReason::Length {
+        "the answer was cut off at its length limit before it began: think less"
+    } else {
+        "the answer is empty"
+    };
+    StepRead::Invalid {
+        problems: vec![why.to_owned()],
     }
 }
 
@@ -100,8 +118,8 @@ const TOOL: [&str; 3] = ["tool", "name", "tool_name"];
 const ARGS: [&str; 4] = ["args", "arguments", "parameters", "params"];
 
 fn is_call(value: &Value) -> bool {
-    let named = |name: &&str| value.get(**name).is_some_and(Value::is_string);
-    TOOL.iter().any(|name| named(&name)) || value.get("function").is_some_and(Value::is_object)
+    let named = |name: &str| value.get(name).is_some_and(Value::is_string);
+    TOOL.into_iter().any(named) || value.get("function").is_some_and(Value::is_object)
 }
 
 fn call(at: usize, value: &Value) -> Result<StepCall, String> {
@@ -146,7 +164,6 @@ fn texts(value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::chat::StopReason;
     use crate::strategy::tests::answer;
     use proptest::prelude::*;
 
@@ -201,6 +218,12 @@ mod tests {
         let mut cut = answer("{\"tool\": \"x\", \"args\": {");
         cut.stop = StopReason::Length;
         assert!(matches!(read(&cut), StepRead::Invalid { problems } if problems[0].contains("length limit")));
+    }
+
+    #[test]
+    fn the_words_of_a_thinking_step_are_its_result() {
+        assert_eq!(words(&answer("<think>hm</think>\nLine 3 is wrong.")), StepRead::Words { text: "Line 3 is wrong.".into() });
+        assert!(matches!(words(&answer("<think>hm</think> ")), StepRead::Invalid { .. }));
     }
 
     proptest! {

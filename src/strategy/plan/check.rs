@@ -3,6 +3,7 @@
 
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
+use crate::strategy::fleet::Found;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     for step in &mut plan.steps {
         action(step, place, &mut problems);
     }
+    tools_exist(&plan, place, &mut problems);
     if problems.is_empty() && place.profile.demand_proof {
         proof(&plan, &mut problems);
     }
@@ -226,6 +228,28 @@ fn missing_target(step: &PlanStep) -> Option<&'static str> {
     (step.target.is_none() && !has(stands_in)).then_some(what)
 }
 
+/// A tool that a step calls by its name is there, unless an earlier step may bring it.
+fn tools_exist(plan: &TaskPlan, place: &Place<'_>, problems: &mut Vec<String>) {
+    for (at, step) in plan.steps.iter().enumerate() {
+        let (PlanAction::CallTool, Some(tool)) = (&step.action, step.target.as_deref()) else {
+            continue;
+        };
+        let is_address = tool.contains('/');
+        let brought = plan.steps[..at].iter().any(|earlier| earlier.action.may_change());
+        let tools = place.tools(step.on.as_ref());
+        let missing = matches!(tools.find(tool), Found::Unknown { .. });
+        if missing && !is_address && !brought {
+            let usable = tools.usable(place.profile);
+            let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
+            problems.push(format!(
+                "step {}: there is no tool \"{tool}\". Tools: {}",
+                step.id,
+                names.join(", ")
+            ));
+        }
+    }
+}
+
 /// A kind that demands proof gets no plan whose last change is never tested.
 fn proof(plan: &TaskPlan, problems: &mut Vec<String>) {
     use PlanAction::*;
@@ -273,6 +297,7 @@ mod tests {
             (with(json!({"action": "dance"})), "no such action and no such tool. Actions: read_file, write_file"),
             (with(json!({"target": null})), "read_file needs a target"),
             (with(json!({"on": "nowhere"})), "no computer \"nowhere\" is known; there are: base, farm"),
+            (with(json!({"action": "call_tool", "target": "fly"})), "there is no tool \"fly\". Tools: fs_find"),
             (with(json!({"action": "write_file"})), "runs no test after it"),
         ] {
             let told = problems(steps.clone());
@@ -311,7 +336,7 @@ mod tests {
     fn a_later_plan_counts_on_whether_it_begins_with_one_or_not() {
         let setting = Setting::new();
         let mut work = PlanWork::default();
-        work.advance(&PlanAdvance::Adopted { plan: plan_of(json!([step(1, &[]), step(2, &[])])) }, 0);
+        work.advance(&PlanAdvance::Adopted { plan: plan_of(json!([step(1, &[]), step(2, &[])])), after_step: 1 }, 0);
         work.advance(&PlanAdvance::StepSettled { step: 1, settled: Settled::Done, skips: vec![] }, 1);
         let failed = Settled::Failed { error: "no".into() };
         work.advance(&PlanAdvance::StepSettled { step: 2, settled: failed, skips: vec![] }, 1);

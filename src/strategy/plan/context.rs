@@ -20,7 +20,9 @@ pub fn compress(
         return whole;
     }
     let stays_whole = |at: usize| match compression {
-        Compression::KeepEnds { first, last } => at < first || at + last >= sections.len(),
+        Compression::KeepEnds { first, last } => {
+            at < first || at + last >= sections.len() || sections[at].is_needed
+        }
         Compression::SummaryOnly => false,
         Compression::None => true,
     };
@@ -76,6 +78,7 @@ mod tests {
             heading: format!("Step {number}: read_file /a{number}.lua — {}", if failed { "FAILED" } else { "done" }),
             failure: failed.then(|| format!("error {number}")),
             lines: vec![Line::Words("fs_read: ok".into()), Line::Data { label: "content".into(), text: text.into() }],
+            is_needed: false,
         }
     }
 
@@ -101,6 +104,10 @@ mod tests {
         let text = compress(&sections, Compression::SummaryOnly, 2000, 2000);
         assert_eq!((text.matches("### Step").count(), text.matches(&long).count()), (9, 0));
         assert!(text.contains("Failed: error 5"));
+        let mut needed = sections.clone();
+        needed[6 - 3].is_needed = true;
+        let text = compress(&needed, KEEP, 2000, 2200);
+        assert_eq!(text.matches(&long).count(), 6);
         // Without a rule all are cut alike.
         let text = compress(&sections, Compression::None, 2000, 2000);
         assert_eq!((text.matches("content:").count(), text.matches("left out").count()), (9, 9));

@@ -18,6 +18,8 @@ pub struct Section {
     pub heading: String,
     pub failure: Option<String>,
     pub lines: Vec<Line>,
+    /// Whoever reads this builds on it: it is shortened last.
+    pub is_needed: bool,
 }
 
 /// A piece of a result.
@@ -96,6 +98,7 @@ pub fn section(work: &StepWork, happened: &Happened<'_>) -> Section {
         heading: format!("Step {}: {} — {outcome}", step.id, title(step)),
         failure: work.error().map(str::to_owned),
         lines,
+        is_needed: false,
     }
 }
 
