@@ -9,7 +9,7 @@ use crate::domain::chat::Role;
 use crate::domain::decision::{Contract, Decision};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::profile::ExecutorMode;
-use crate::domain::task::Step;
+use crate::domain::step::Step;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanAdvance, Settled, StepCall, StepRead, StepState, StepWork};
 use crate::strategy::fleet::ToolLookup;
@@ -138,7 +138,7 @@ impl Course<'_> {
         {
             return Ok(decision);
         }
-        let fresh = Step::begin(track);
+        let fresh = Step::new(0, track);
         turn.try_act(open.unwrap_or(&fresh), request, by)
     }
 

@@ -3,7 +3,7 @@
 use super::Course;
 use super::summary::{Happened, Section, section};
 use crate::domain::read::Read;
-use crate::domain::task::{CallRecord, ExecutorTry, QuestionRecord, Step};
+use crate::domain::step::{CallRecord, ExecutorTry, QuestionRecord, Step};
 use crate::domain::track::Track;
 use crate::domain::work::plan::{Settled, StepRead, StepState, StepWork};
 

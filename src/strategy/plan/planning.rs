@@ -9,7 +9,7 @@ use crate::domain::chat::Role;
 use crate::domain::decision::{Contract, Decision};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::read::Read;
-use crate::domain::task::{QuestionRecord, Step};
+use crate::domain::step::{QuestionRecord, Step};
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAdvance, PlanRead, Review, ReviewRead, TaskPlan};
 use serde_json::json;
@@ -166,7 +166,7 @@ impl Course<'_> {
             })
             .collect();
         let turn = self.turn(Track::MAIN);
-        let fresh = Step::begin(Track::MAIN);
+        let fresh = Step::new(0, Track::MAIN);
         let step = self.state.current_step().unwrap_or(&fresh);
         match turn.try_calls(step, requests, TranslatedBy::Rules) {
             Ok(call @ Decision::Call { .. }) => call,

@@ -6,7 +6,7 @@ use super::planning::{Wanted, Wording};
 use super::rules::title;
 use crate::domain::chat::{Message, OutputFormat, Role};
 use crate::domain::fold::PROMPT_TOO_LONG;
-use crate::domain::task::{QuestionRecord, Step};
+use crate::domain::step::{QuestionRecord, Step};
 use crate::domain::track::Track;
 use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, StepWork, TaskPlan};

@@ -3,7 +3,7 @@
 
 use super::rules::title;
 use crate::domain::call::{CallReport, Outcome};
-use crate::domain::task::{CallEnd, CallRecord, QuestionRecord};
+use crate::domain::step::{CallEnd, CallRecord, QuestionRecord};
 use crate::domain::work::plan::{Settled, StepState, StepWork};
 use crate::strategy::directive::call_title;
 use crate::strategy::guards::failure_text;

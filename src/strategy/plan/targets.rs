@@ -4,7 +4,7 @@
 use super::place::Place;
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
-use crate::domain::task::{CallEnd, CallRecord};
+use crate::domain::step::{CallEnd, CallRecord};
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
 use serde_json::{Value, json};
 
