@@ -39,9 +39,14 @@ impl Course<'_> {
             other.state == StepState::Settled(Settled::Done) && repeats && same(other)
         })?;
         let since = former.started_at_ms?;
+        let place = self.place();
+        let here = place.computer_of(&work.step);
         let changed = self.work.steps.iter().any(|other| {
             let begun_since = other.started_at_ms.is_some_and(|at| at >= since);
-            other.step.id != former.step.id && other.step.action.may_change() && begun_since
+            let there = place.computer_of(&other.step);
+            let elsewhere = there.is_some() && here.is_some() && there != here;
+            let changes = other.step.action.may_change() && !elsewhere;
+            other.step.id != former.step.id && changes && begun_since
         });
         (!changed).then_some(former.step.id)
     }
@@ -139,7 +144,12 @@ impl Course<'_> {
             return Ok(decision);
         }
         let fresh = Step::new(0, track);
-        turn.try_act(open.unwrap_or(&fresh), request, by)
+        let decision = turn.try_act(open.unwrap_or(&fresh), request, by)?;
+        Ok(match decision {
+            // Nothing has happened on the track yet that could be refused: the plan's books say why.
+            Decision::Block { evidence, .. } if open.is_none() => self.failed(work, evidence),
+            other => other,
+        })
     }
 
     /// What is wrong with the calls of an answer; all of them are checked before the first is made.

@@ -297,7 +297,7 @@ mod tests {
             (with(json!({"action": "dance"})), "no such action and no such tool. Actions: read_file, write_file"),
             (with(json!({"target": null})), "read_file needs a target"),
             (with(json!({"on": "nowhere"})), "no computer \"nowhere\" is known; there are: base, farm"),
-            (with(json!({"action": "call_tool", "target": "fly"})), "there is no tool \"fly\". Tools: fs_find"),
+            (with(json!({"action": "call_tool", "target": "fly"})), "there is no tool \"fly\". Tools: dig, fs_find"),
             (with(json!({"action": "write_file"})), "runs no test after it"),
         ] {
             let told = problems(steps.clone());

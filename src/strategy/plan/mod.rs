@@ -220,4 +220,6 @@ impl<'a> Course<'a> {
 }
 
 #[cfg(test)]
+mod rig;
+#[cfg(test)]
 mod tests;

@@ -52,12 +52,17 @@ impl<'a> Place<'a> {
 
     /// The computer of a step: the one that it names, or the task's own.
     pub fn computer_of<'b>(&'b self, step: &'b PlanStep) -> Option<&'b ClientId> {
-        let in_group = step.action == PlanAction::CallTool
-            && step.target.as_deref().is_some_and(|target| target.contains('/'));
-        if in_group {
+        let home = self.state.home();
+        let tool = step.target.as_deref().filter(|_| step.action == PlanAction::CallTool);
+        let stays = |tool: &str| {
+            let own = home.and_then(|home| self.fleet.computer(home));
+            own.is_none_or(|own| own.ever_owned(tool))
+        };
+        // A tool that the task's own computer never had is called wherever it is.
+        if step.on.is_none() && tool.is_some_and(|tool| !stays(tool)) {
             return None;
         }
-        step.on.as_ref().or(self.state.home())
+        step.on.as_ref().or(home)
     }
 
     /// The tools that an executor may choose from for a step: those of its action, or, if the computer has none of

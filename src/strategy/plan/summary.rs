@@ -276,7 +276,7 @@ pub mod tests {
 
     pub fn call(tool: &str, args: Value, outcome: Outcome, result: Value, error: Option<&str>) -> CallRecord {
         CallRecord {
-            call_id: CallId::parse("call_x").unwrap(),
+            call_id: CallId::parse("cal_x").unwrap(),
             target: Target::Any,
             tool: tool.into(),
             args,

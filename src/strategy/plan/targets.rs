@@ -256,7 +256,7 @@ mod tests {
 
     fn answered(lookup: &Lookup, result: Value) -> CallRecord {
         CallRecord {
-            call_id: CallId::parse("call_x").unwrap(),
+            call_id: CallId::parse("cal_x").unwrap(),
             target: lookup.on.clone().map_or(Target::Any, Target::Computer),
             tool: lookup.tool.into(),
             args: lookup.args.clone(),
