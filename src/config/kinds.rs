@@ -18,7 +18,7 @@ struct Embedded;
 pub enum KindError {
     #[error("kind file {file}: {reason}")]
     File { file: String, reason: String },
-    #[error("kind {kind}: there is no strategy \"{strategy}\" (there are: directive, call)")]
+    #[error("kind {kind}: there is no strategy \"{strategy}\" (there are: directive, plan, call)")]
     Strategy { kind: String, strategy: String },
     #[error("tasks.default_kind is \"{0}\", but there is no such kind; there are: {1}")]
     Default(String, String),
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn known(strategy: &str) -> Option<u32> {
-        matches!(strategy, "directive" | "call").then_some(1)
+        matches!(strategy, "directive" | "plan" | "call").then_some(1)
     }
 
     fn settings() -> Settings {

@@ -5,6 +5,7 @@ mod demo;
 mod document_001;
 mod fleet_commands;
 mod ingame;
+mod plans;
 mod real_model;
 mod recovery;
 mod serving;

@@ -22,6 +22,9 @@ type Prompt = Result<Vec<Message>, PromptError>;
 /// The least that earlier results may have, in tokens: less tells nothing.
 const LEAST_CONTEXT: usize = 200;
 
+/// Steps that a plan may have by the simple prompt.
+const SIMPLE_STEPS: u32 = 4;
+
 /// Bytes of one text when texts are not to be cut: more than any tool gives.
 const UNCUT: usize = 1 << 20;
 
@@ -100,16 +103,17 @@ impl Course<'_> {
         let id = if wording == Wording::Simple { "plan/simple" } else { "plan/planner" };
         let rules = &self.profile.plan;
         let place = self.place();
-        let tools = self.turn(Track::MAIN).tools(None).usable(self.profile);
-        let tools: Vec<Value> = tools.into_iter().map(listed).collect();
-        let home = self.state.home().map(|id| id.as_str());
+        let home = self.state.home();
+        let own = self.turn(Track::MAIN).tools(home).usable(self.profile);
+        let tools: Vec<Value> = own.iter().map(|tool| listed(tool)).collect();
         let fleet = &self.inputs.fleet.computers;
         let computers: Vec<Value> = fleet
             .iter()
             .map(|c| {
-                let known = |name: &str| tools.iter().any(|tool| tool["name"] == name);
-                let more: Vec<Value> = c.tools.iter().filter(|t| !known(&t.name)).map(listed).collect();
-                json!({"name": c.client_id, "own": home == Some(c.client_id.as_str()), "kind": c.kind, "label": c.label,
+                let known = |tool: &&Tool| own.iter().any(|own| own.name == tool.name);
+                let usable = place.tools(Some(&c.client_id)).usable(self.profile);
+                let more: Vec<Value> = usable.into_iter().filter(|tool| !known(tool)).map(listed).collect();
+                json!({"name": c.client_id, "own": home == Some(&c.client_id), "kind": c.kind, "label": c.label,
                     "online": c.online, "more": more})
             })
             .collect();
@@ -136,7 +140,7 @@ impl Course<'_> {
             "plan/task",
             json!({
                 "prompt": created.map_or("", |c| c.prompt.as_str()),
-                "computer": home.unwrap_or("any"),
+                "computer": home.map_or("any", |id| id.as_str()),
                 "context": context,
                 "answers": answers,
             }),
@@ -154,11 +158,16 @@ impl Course<'_> {
         let mut value = json!(plan);
         // Contents of files would fill the window a second time.
         for step in value["steps"].as_array_mut().into_iter().flatten() {
-            for text in step["params"].as_object_mut().into_iter().flat_map(|p| p.values_mut()) {
+            let params = step.get_mut("params").and_then(Value::as_object_mut);
+            for text in params.into_iter().flat_map(|params| params.values_mut()) {
                 if let Value::String(long) = text {
                     *long = head_and_tail(long, 200);
                 }
             }
+        }
+        // The task itself stands above.
+        if let Some(fields) = value.as_object_mut() {
+            fields.remove("query");
         }
         Message::assistant(value.to_string())
     }
@@ -173,7 +182,8 @@ impl Course<'_> {
             let text = without_thinking(&said.answer.content).trim();
             messages.push(Message::assistant(head_and_tail(text, 6000)));
         }
-        let words = self.render("plan/invalid", json!({"problems": problems, "max_steps": self.profile.plan.max_steps}))?;
+        let most = if with_answer { self.profile.plan.max_steps } else { SIMPLE_STEPS };
+        let words = self.render("plan/invalid", json!({"problems": problems, "max_steps": most}))?;
         messages.push(Message::user(words));
         Ok(messages)
     }

@@ -11,13 +11,17 @@ use crate::domain::profile::{Budgets, ExecutorMode, Profile};
 use crate::domain::step::CallRecord;
 use crate::domain::task::{Open, TaskState};
 use crate::domain::tool::{EffectClass, FleetView};
-use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanWork, StepWork};
 use crate::domain::work::{Advance, Work};
 use crate::prompts::PromptLibrary;
 use crate::strategy::tests::{answer, profile};
 use crate::strategy::{decide, read_answer};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+static PROMPTS: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("plan/"));
 
 pub struct Rig {
     pub state: TaskState,
@@ -41,7 +45,7 @@ pub fn plan_profile() -> Profile {
             tokens: 0,
             model_failures: 3,
         },
-        prompts: PromptLibrary::embedded().unwrap().texts("plan/"),
+        prompts: PROMPTS.clone(),
         ..profile(ExecutorMode::Auto)
     }
 }
@@ -96,6 +100,7 @@ impl Rig {
         let limits = RoleLimits {
             num_ctx: 8192,
             max_tokens: 1024,
+            native_tools: false,
         };
         Inputs {
             now_ms: self.now_ms,
@@ -289,10 +294,6 @@ impl Rig {
                 _ => None,
             })
             .collect()
-    }
-
-    pub fn track_is_open(&self, number: u32) -> bool {
-        *self.state.open_on(Track(number)) != Open::Nothing
     }
 }
 

@@ -341,15 +341,22 @@ fn what_a_plan_and_its_task_name_is_wanted_of_the_fleet() {
 
 #[test]
 fn the_prompts_of_a_real_course() {
+    let because = |why: &str, mut step: Value| {
+        step["reason"] = json!(why);
+        step
+    };
     let mut rig = rig_with(|profile| profile.instructions = "Keep what already works.".into());
     insta::assert_snapshot!("planner", rig.prompt(Role::Planner));
     rig.say("First I would look at the file.");
     insta::assert_snapshot!("planner_again", rig.prompt(Role::Planner));
-    let mut test = step(2, "run_test", "/TODO.lua list", &[1]);
+    let mut test = because("see how it fails", step(2, "run_test", "/TODO.lua list", &[1]));
     test["expected_outcome"] = json!("a line with \"1. [ ]\"");
     rig.plan(json!([
-        step(1, "read_file", "/TODO.lua", &[]), test, step(3, "analyse_error", "the output of the test", &[1, 2]),
-        step(4, "edit_file", "/TODO.lua", &[3]), on("farm", step(5, "gather", "/notes.txt", &[])),
+        because("see how tasks are kept", step(1, "read_file", "/TODO.lua", &[])),
+        test,
+        because("find the cause of the failure", step(3, "analyse_error", "the output of the test", &[1, 2])),
+        because("mend what the analysis names", step(4, "edit_file", "/TODO.lua", &[3])),
+        because("its notes are wanted here", on("farm", step(5, "gather", "/notes.txt", &[]))),
     ]));
     rig.ok("fs_read", json!({"path": "/TODO.lua", "content": "local f = fs.open('/todo.txt', 'r')\nprint(f.readAll())\n", "bytes": 57}));
     rig.fails("fs_read", "/notes.txt: no such file");
@@ -422,7 +429,7 @@ fn calls_text(which: usize) -> &'static str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn any_plan_and_any_computer_lead_to_an_end_and_no_step_is_done_twice(
