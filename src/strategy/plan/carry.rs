@@ -3,7 +3,7 @@
 
 use super::Course;
 use super::history::Past;
-use super::rules::{request_of, title};
+use super::rules::{explanation, request_of};
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Contract, Decision};
@@ -249,7 +249,7 @@ impl Course<'_> {
 
 fn request_from(work: &StepWork, call: &StepCall) -> StrictRequest {
     StrictRequest::Tool {
-        explanation: title(&work.step),
+        explanation: explanation(&work.step),
         tool: call.tool.clone(),
         parameters: call.args.clone(),
         on: work.step.on.clone(),

@@ -29,6 +29,7 @@ use crate::domain::track::Track;
 use crate::domain::work::Work;
 use crate::domain::work::plan::{PlanAdvance, PlanWork, StepState, StepWork, TaskPlan};
 use place::Place;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The strategy's name in kinds and journals.
@@ -99,19 +100,28 @@ pub fn wants(state: &TaskState) -> Vec<Address> {
             want(Target::Computer(id), "");
         }
     }
-    let text = state.created.as_ref().map_or("", |created| created.prompt.as_str());
-    let is_apart = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!');
-    let names = text.split(is_apart).map(|word| word.trim_end_matches(['.', ':']));
-    // Most words are no computers; those are left out of the view.
-    for name in names.filter(|word| word.len() <= 64).take(400) {
-        if let Ok(id) = ClientId::parse(name) {
-            want(Target::Computer(id), "");
-        }
-    }
+    wanted.extend(named_in_task(state));
     wanted
 }
 
-/// Words that may be computers.
+/// The computers that the task's text may name. Most words are none; those are left out of the view.
+fn named_in_task(state: &TaskState) -> impl Iterator<Item = Address> {
+    let text = state.created.as_ref().map_or("", |created| created.prompt.as_str());
+    let is_apart =
+        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!');
+    let words = text.split(is_apart).map(|word| word.trim_end_matches(['.', ':']));
+    let words: BTreeSet<&str> = words.filter(|word| word.len() <= 64).take(MOST_WORDS).collect();
+    let names = words.into_iter().filter_map(|word| ClientId::parse(word).ok());
+    let address = |id| Address {
+        target: Target::Computer(id),
+        tool: String::new(),
+    };
+    names.map(address).collect::<Vec<_>>().into_iter()
+}
+
+/// Words of a task's text that may be computers.
+const MOST_WORDS: usize = 500;
+/// Computers and groups that plans may name.
 const MOST_NAMED: usize = 64;
 
 /// A task's course under this strategy.

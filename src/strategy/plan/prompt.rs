@@ -22,6 +22,9 @@ type Prompt = Result<Vec<Message>, PromptError>;
 /// The least that earlier results may have, in tokens: less tells nothing.
 const LEAST_CONTEXT: usize = 200;
 
+/// Notes that a planner is told.
+const MOST_NOTES: usize = 5;
+
 /// Steps that a plan may have by the simple prompt.
 const SIMPLE_STEPS: u32 = 4;
 
@@ -105,6 +108,15 @@ impl Course<'_> {
         let place = self.place();
         let home = self.state.home();
         let own = self.turn(Track::MAIN).tools(home).usable(self.profile);
+        // A prompt that did not fit once is told in fewer words.
+        let is_brief = self.state.prompt_ceiling.is_some();
+        let listed = |tool: &Tool| match (listed(tool), is_brief) {
+            (Value::Object(mut tool), true) => {
+                tool.insert("description".to_owned(), json!(""));
+                Value::Object(tool)
+            }
+            (tool, _) => tool,
+        };
         let tools: Vec<Value> = own.iter().map(|tool| listed(tool)).collect();
         let fleet = &self.inputs.fleet.computers;
         let computers: Vec<Value> = fleet
@@ -188,9 +200,12 @@ impl Course<'_> {
         Ok(messages)
     }
 
+    /// The last of what became known beside the steps.
     fn notes(&self) -> Vec<&str> {
-        let told = self.state.notes.iter().filter(|note| note.code != "model_failed");
-        told.map(|note| note.message.as_str()).collect()
+        let told = self.state.notes.iter().rev().filter(|note| note.code != "model_failed");
+        let mut last: Vec<&str> = told.take(MOST_NOTES).map(|note| note.message.as_str()).collect();
+        last.reverse();
+        last
     }
 
     // Executor -----------------------------------------------------------------------------------------------------

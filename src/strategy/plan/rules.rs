@@ -27,11 +27,19 @@ pub fn request_of(step: &PlanStep, place: &Place<'_>) -> Option<StrictRequest> {
         PlanAction::AnalyseError | PlanAction::Other(_) => return None,
     };
     Some(StrictRequest::Tool {
-        explanation: title(step),
+        explanation: explanation(step),
         tool,
         parameters: Value::Object(args),
         on: step.on.clone(),
     })
+}
+
+/// What people are told of a step that is under way.
+pub fn explanation(step: &PlanStep) -> String {
+    let why = step.reason.lines().next().unwrap_or_default();
+    let why: String = why.chars().take(160).collect();
+    let dash = if why.is_empty() { "" } else { " — " };
+    format!("Step {}: {}{dash}{why}", step.id, title(step))
 }
 
 /// What a step does, in a few words.

@@ -73,6 +73,7 @@ fn a_plan_whose_steps_have_one_meaning_is_carried_out_without_an_executor() {
     assert_eq!(told, [(1, "done", true), (2, "done", true), (3, "done", true)]);
     assert!(result.details["results"].as_str().unwrap().contains("exit: well"));
     assert_eq!((rig.state.usage.executor_model_calls, rig.state.usage.model_calls), (0, 1));
+    assert_eq!(result.details["executor_calls_avoided"], 3);
 }
 
 #[test]
