@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::domain::chat::Role;
 use crate::domain::model_call::ModelParams;
-use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::work::plan_rules::PlanRules;
 
 /// Everything that can be set, checked.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,8 +7,8 @@ use super::layers::Merged;
 use super::raw::Raw;
 use super::roles;
 use super::settings::*;
-use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::work::plan_rules::PlanRules;
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
 const CC_MAX_FRAME: u64 = 131_072;

@@ -76,16 +76,30 @@ impl Course {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(file, text).unwrap();
         }
-        let (server, address) = serve("127.0.0.1:0", &dir.path().join("data"), script.to_str().unwrap());
+        let (server, address) = serve(
+            "127.0.0.1:0",
+            &dir.path().join("data"),
+            script.to_str().unwrap(),
+        );
         let url = format!("ws://{address}/ws");
         let computers = Program::start(
-            &["sim", "--server", &url, "--count", "2", "--dir", disks.to_str().unwrap()],
+            &[
+                "sim",
+                "--server",
+                &url,
+                "--count",
+                "2",
+                "--dir",
+                disks.to_str().unwrap(),
+            ],
             &[],
         );
         let api = Api::new(&address);
         wait_until("both computers", WITHIN, || {
             let computers = api.get("/api/v1/computers")?;
-            let ready = |c: &&Value| c["online"] == true && c["tools"].as_array().is_some_and(|t| !t.is_empty());
+            let ready = |c: &&Value| {
+                c["online"] == true && c["tools"].as_array().is_some_and(|t| !t.is_empty())
+            };
             (computers["items"].as_array()?.iter().filter(ready).count() == 2).then_some(())
         });
         let body = json!({"prompt": "Make /report.lua work with the notes of sim-2.", "client_id": "sim-1", "kind": "plan_job"});
@@ -101,7 +115,9 @@ impl Course {
             task,
         };
         // Neither can end before the test lets it.
-        wait_until("both programs", WITHIN, || (course.count("call_intended", "run_program") == 2).then_some(()));
+        wait_until("both programs", WITHIN, || {
+            (course.count("call_intended", "run_program") == 2).then_some(())
+        });
         course
     }
 
@@ -110,8 +126,11 @@ impl Course {
     }
 
     fn events(&self) -> Vec<Value> {
-        let page = self.api.get(&format!("/api/v1/tasks/{}/events?limit=1000", self.task));
-        page.and_then(|page| page["items"].as_array().cloned()).unwrap_or_default()
+        let page = self
+            .api
+            .get(&format!("/api/v1/tasks/{}/events?limit=1000", self.task));
+        page.and_then(|page| page["items"].as_array().cloned())
+            .unwrap_or_default()
     }
 
     fn count(&self, kind: &str, tool: &str) -> usize {
@@ -133,20 +152,38 @@ impl Course {
     fn check(&self, task: &Value) {
         assert_eq!(task["status"], "completed", "{task:#}");
         let steps = task["result"]["details"]["steps"].as_array().unwrap();
-        let told: Vec<_> = steps.iter().map(|s| (s["id"].as_u64().unwrap(), s["outcome"].as_str().unwrap())).collect();
+        let told: Vec<_> = steps
+            .iter()
+            .map(|s| (s["id"].as_u64().unwrap(), s["outcome"].as_str().unwrap()))
+            .collect();
         assert_eq!(
             told,
-            [(1, "done"), (2, "failed"), (3, "done"), (4, "skipped"), (5, "done"), (6, "done")]
+            [
+                (1, "done"),
+                (2, "failed"),
+                (3, "done"),
+                (4, "skipped"),
+                (5, "done"),
+                (6, "done")
+            ]
         );
         assert!(steps[0]["duration_ms"].as_i64().unwrap() > 0);
         // A part of a path was looked up.
         assert_eq!(steps[0]["target"], "/tools/collect.lua");
-        assert!(steps[1]["error"].as_str().unwrap().contains("there are no notes"));
+        assert!(
+            steps[1]["error"]
+                .as_str()
+                .unwrap()
+                .contains("there are no notes")
+        );
         let kept = std::fs::read_to_string(self.disk("sim-1").join("kept.txt")).unwrap();
         assert_eq!(kept, "notes: feed the cat");
         for name in ["sim-1", "sim-2"] {
             let entries = entries(&self.disk(name));
-            assert!(entries.values().all(|count| *count == 1), "{name}: {entries:?}");
+            assert!(
+                entries.values().all(|count| *count == 1),
+                "{name}: {entries:?}"
+            );
         }
     }
 
@@ -155,7 +192,10 @@ impl Course {
         if let Some(server) = self.server.take() {
             server.kill();
         }
-        let (script, data) = (self.dir.path().join("plan.toml"), self.dir.path().join("data"));
+        let (script, data) = (
+            self.dir.path().join("plan.toml"),
+            self.dir.path().join("data"),
+        );
         let (server, _) = serve(&self.address, &data, script.to_str().unwrap());
         self.server = Some(server);
     }
@@ -167,7 +207,11 @@ fn two_computers_work_at_once_a_failed_step_is_planned_again_and_what_is_done_st
     let task = course.end();
     course.check(&task);
     assert_eq!(course.count("call_intended", "fs_write"), 1);
-    assert_eq!(task["usage"]["executor_model_calls"], 1, "{:#}", task["usage"]);
+    assert_eq!(
+        task["usage"]["executor_model_calls"], 1,
+        "{:#}",
+        task["usage"]
+    );
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod compaction;
 pub mod plan;
+mod plan_action;
+mod plan_books;
 pub mod plan_rules;
 
 pub use compaction::Compaction;
@@ -43,7 +45,7 @@ impl Advance {
 pub enum Work {
     #[default]
     None,
-    Plan(PlanWork),
+    Plan(Box<PlanWork>),
 }
 
 impl Work {
@@ -53,7 +55,7 @@ impl Work {
             Advance::Compacted { .. } => {}
             Advance::Plan(advance) => {
                 if *self == Work::None {
-                    *self = Work::Plan(PlanWork::default());
+                    *self = Work::Plan(Box::default());
                 }
                 if let Work::Plan(plan) = self {
                     plan.advance(advance, at_ms);

@@ -124,7 +124,10 @@ pub fn brief_schema(schema: &Value) -> String {
             "?"
         };
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
-        match schema.get("items").filter(|items| items.get("properties").is_some()) {
+        match schema
+            .get("items")
+            .filter(|items| items.get("properties").is_some())
+        {
             Some(items) => format!("{name}{optional} (array of {{{}}})", brief_schema(items)),
             None => format!("{name}{optional} ({kind})"),
         }

@@ -18,7 +18,11 @@ pub fn read(answer: &ChatAnswer) -> StepRead {
     match meant.as_slice() {
         [one] => one.read(),
         [] => StepRead::Invalid {
-            problems: vec![nothing_found(answer, &found, "call with \"tool\" and \"args\"")],
+            problems: vec![nothing_found(
+                answer,
+                &found,
+                "call with \"tool\" and \"args\"",
+            )],
         },
         // One call after the other, without a list around them.
         many if many.iter().all(|shape| matches!(shape, Shape::Calls(_))) => {
@@ -29,7 +33,9 @@ pub fn read(answer: &ChatAnswer) -> StepRead {
             Shape::Calls(all.collect()).read()
         }
         _ => StepRead::Invalid {
-            problems: vec!["the answer says several different things: give one JSON answer".to_owned()],
+            problems: vec![
+                "the answer says several different things: give one JSON answer".to_owned(),
+            ],
         },
     }
 }
@@ -73,7 +79,9 @@ fn shape(value: &Value) -> Option<Shape<'_>> {
             (!calls.is_empty() && all).then(|| Shape::Calls(calls.iter().collect()))
         }
         Value::Object(fields) => {
-            let listed = ["calls", "tool_calls"].iter().find_map(|n| fields.get(*n)?.as_array());
+            let listed = ["calls", "tool_calls"]
+                .iter()
+                .find_map(|n| fields.get(*n)?.as_array());
             if let Some(calls) = listed.filter(|calls| !calls.is_empty()) {
                 return Some(Shape::Calls(calls.iter().collect()));
             }
@@ -83,7 +91,9 @@ fn shape(value: &Value) -> Option<Shape<'_>> {
             if let Some(missing) = fields.get("unclear").or(fields.get("missing")) {
                 return Some(Shape::Unclear(texts(missing)));
             }
-            let words = ["analysis", "answer", "text"].iter().find_map(|n| fields.get(*n)?.as_str());
+            let words = ["analysis", "answer", "text"]
+                .iter()
+                .find_map(|n| fields.get(*n)?.as_str());
             words.map(|words| Shape::Words(words.trim().to_owned()))
         }
         _ => None,
@@ -101,8 +111,11 @@ impl Shape<'_> {
                 missing: missing.clone(),
             },
             Shape::Calls(calls) => {
-                let read: Result<Vec<StepCall>, String> =
-                    calls.iter().enumerate().map(|(at, value)| call(at, value)).collect();
+                let read: Result<Vec<StepCall>, String> = calls
+                    .iter()
+                    .enumerate()
+                    .map(|(at, value)| call(at, value))
+                    .collect();
                 match read {
                     Ok(calls) => StepRead::Calls { calls },
                     Err(problem) => StepRead::Invalid {
@@ -124,8 +137,13 @@ fn is_call(value: &Value) -> bool {
 
 fn call(at: usize, value: &Value) -> Result<StepCall, String> {
     let wrong = |words: &str| format!("call {}: {words}", at + 1);
-    let value = value.get("function").filter(|f| f.is_object()).unwrap_or(value);
-    let fields: &Map<String, Value> = value.as_object().ok_or_else(|| wrong("is no JSON object"))?;
+    let value = value
+        .get("function")
+        .filter(|f| f.is_object())
+        .unwrap_or(value);
+    let fields: &Map<String, Value> = value
+        .as_object()
+        .ok_or_else(|| wrong("is no JSON object"))?;
     let tool = TOOL.iter().find_map(|name| fields.get(*name)?.as_str());
     let tool = tool.map(str::trim).filter(|tool| !tool.is_empty());
     let args = ARGS.iter().find_map(|name| fields.get(*name));
@@ -137,7 +155,9 @@ fn call(at: usize, value: &Value) -> Result<StepCall, String> {
     Ok(StepCall {
         tool: tool.ok_or_else(|| wrong("names no tool"))?.to_owned(),
         args,
-        reasoning: reasoning.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
+        reasoning: reasoning
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty()),
     })
 }
 
@@ -145,7 +165,9 @@ fn call(at: usize, value: &Value) -> Result<StepCall, String> {
 fn object(args: Option<&Value>) -> Value {
     match args {
         None | Some(Value::Null) => json!({}),
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        }
         Some(other) => other.clone(),
     }
 }
@@ -169,7 +191,10 @@ mod tests {
 
     fn calls(text: &str) -> Vec<(String, Value)> {
         match read(&answer(text)) {
-            StepRead::Calls { calls } => calls.into_iter().map(|call| (call.tool, call.args)).collect(),
+            StepRead::Calls { calls } => calls
+                .into_iter()
+                .map(|call| (call.tool, call.args))
+                .collect(),
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -192,38 +217,82 @@ mod tests {
     #[test]
     fn native_calls_count_first_and_reasoning_is_kept() {
         let mut said = answer("{\"tool\": \"x\"}");
-        said.tool_calls = vec![ToolCall { id: None, name: "fs_list".into(), arguments: Value::Null }];
-        let StepRead::Calls { calls } = read(&said) else { panic!() };
-        assert_eq!((calls[0].tool.as_str(), &calls[0].args), ("fs_list", &json!({})));
-        let StepRead::Calls { calls } = read(&answer("{\"tool\": \"x\", \"reasoning\": \" see \"}")) else { panic!() };
+        said.tool_calls = vec![ToolCall {
+            id: None,
+            name: "fs_list".into(),
+            arguments: Value::Null,
+        }];
+        let StepRead::Calls { calls } = read(&said) else {
+            panic!()
+        };
+        assert_eq!(
+            (calls[0].tool.as_str(), &calls[0].args),
+            ("fs_list", &json!({}))
+        );
+        let StepRead::Calls { calls } =
+            read(&answer("{\"tool\": \"x\", \"reasoning\": \" see \"}"))
+        else {
+            panic!()
+        };
         assert_eq!(calls[0].reasoning.as_deref(), Some("see"));
     }
 
     #[test]
     fn words_and_doubts_are_read_and_anything_else_is_told() {
-        assert_eq!(read(&answer("{\"analysis\": \"line 3\"}")), StepRead::Words { text: "line 3".into() });
-        assert_eq!(read(&answer("{\"unclear\": [\"which file\"]}")), StepRead::Unclear { missing: vec!["which file".into()] });
+        assert_eq!(
+            read(&answer("{\"analysis\": \"line 3\"}")),
+            StepRead::Words {
+                text: "line 3".into()
+            }
+        );
+        assert_eq!(
+            read(&answer("{\"unclear\": [\"which file\"]}")),
+            StepRead::Unclear {
+                missing: vec!["which file".into()]
+            }
+        );
         for (text, expected) in [
             ("I would read it.", "holds no JSON call"),
-            ("{\"tool\": \"x\", \"args\": [1]}", "call 1: args is no JSON object"),
-            ("[{\"tool\": \"x\"}, {\"tool\": \"\"}]", "call 2: names no tool"),
+            (
+                "{\"tool\": \"x\", \"args\": [1]}",
+                "call 1: args is no JSON object",
+            ),
+            (
+                "[{\"tool\": \"x\"}, {\"tool\": \"\"}]",
+                "call 2: names no tool",
+            ),
             ("{\"calls\": [7]}", "call 1: is no JSON object"),
             ("{\"tool\": \"x\", \"args\": {\"path\": \"/a", "cut off"),
-            ("{\"tool\": \"x\"} or {\"unclear\": \"y\"}", "several different things"),
+            (
+                "{\"tool\": \"x\"} or {\"unclear\": \"y\"}",
+                "several different things",
+            ),
             ("{\"analysis\": \" \"}", "empty"),
         ] {
-            let StepRead::Invalid { problems } = read(&answer(text)) else { panic!("{text}") };
+            let StepRead::Invalid { problems } = read(&answer(text)) else {
+                panic!("{text}")
+            };
             assert!(problems[0].contains(expected), "{text}: {problems:?}");
         }
         let mut cut = answer("{\"tool\": \"x\", \"args\": {");
         cut.stop = StopReason::Length;
-        assert!(matches!(read(&cut), StepRead::Invalid { problems } if problems[0].contains("length limit")));
+        assert!(
+            matches!(read(&cut), StepRead::Invalid { problems } if problems[0].contains("length limit"))
+        );
     }
 
     #[test]
     fn the_words_of_a_thinking_step_are_its_result() {
-        assert_eq!(words(&answer("<think>hm</think>\nLine 3 is wrong.")), StepRead::Words { text: "Line 3 is wrong.".into() });
-        assert!(matches!(words(&answer("<think>hm</think> ")), StepRead::Invalid { .. }));
+        assert_eq!(
+            words(&answer("<think>hm</think>\nLine 3 is wrong.")),
+            StepRead::Words {
+                text: "Line 3 is wrong.".into()
+            }
+        );
+        assert!(matches!(
+            words(&answer("<think>hm</think> ")),
+            StepRead::Invalid { .. }
+        ));
     }
 
     proptest! {

@@ -11,7 +11,9 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::step::Step;
 use crate::domain::track::Track;
-use crate::domain::work::plan::{PlanAction, PlanAdvance, Settled, StepCall, StepRead, StepState, StepWork};
+use crate::domain::work::plan::{
+    PlanAction, PlanAdvance, Settled, StepCall, StepRead, StepState, StepWork,
+};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
 use crate::strategy::validate::{Refusal, check_call};
@@ -29,7 +31,10 @@ impl Course<'_> {
     /// An earlier step that did exactly this, with nothing changed since. Programs run again: what they do may differ.
     fn carried_from(&self, work: &StepWork) -> Option<u32> {
         use PlanAction::*;
-        let repeats = matches!(work.step.action, ReadFile | WriteFile | EditFile | Search | Gather);
+        let repeats = matches!(
+            work.step.action,
+            ReadFile | WriteFile | EditFile | Search | Gather
+        );
         let same = |other: &&StepWork| {
             let (a, b) = (&other.step, &work.step);
             (&a.action, &a.target, &a.on, &a.params) == (&b.action, &b.target, &b.on, &b.params)
@@ -156,7 +161,10 @@ impl Course<'_> {
     fn problems(&self, work: &StepWork, calls: &[StepCall]) -> Vec<String> {
         let most = self.profile.plan.max_calls_per_step as usize;
         if calls.len() > most {
-            return vec![format!("{} calls are too many for one step, {most} may be made", calls.len())];
+            return vec![format!(
+                "{} calls are too many for one step, {most} may be made",
+                calls.len()
+            )];
         }
         if let [StepCall { tool, .. }] = calls
             && tool == ASK_USER_TOOL
@@ -164,38 +172,61 @@ impl Course<'_> {
             return Vec::new();
         }
         let checked = calls.iter().enumerate();
-        checked.flat_map(|(at, call)| {
-            let problems = self.problems_of(work, call);
-            problems.into_iter().map(move |problem| format!("call {}: {problem}", at + 1))
-        })
-        .collect()
+        checked
+            .flat_map(|(at, call)| {
+                let problems = self.problems_of(work, call);
+                problems
+                    .into_iter()
+                    .map(move |problem| format!("call {}: {problem}", at + 1))
+            })
+            .collect()
     }
 
     fn problems_of(&self, work: &StepWork, call: &StepCall) -> Vec<String> {
         let place = self.place();
         let tool = call.tool.as_str();
         let target = match Address::parse(tool) {
-            Ok(Address { target: Target::Any, .. }) => match &work.step.on {
+            Ok(Address {
+                target: Target::Any,
+                ..
+            }) => match &work.step.on {
                 Some(on) => Target::Computer(on.clone()),
                 None => Target::Any,
             },
             // The computer is the plan's choice.
             _ if work.step.target.as_deref() == Some(tool) => return Vec::new(),
-            _ => return vec![format!("{tool} is no tool of this step: name it without a computer")],
+            _ => {
+                return vec![format!(
+                    "{tool} is no tool of this step: name it without a computer"
+                )];
+            }
         };
         let usable = place.tools_for(&work.step);
-        let names = || usable.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
+        let names = || {
+            usable
+                .iter()
+                .map(|t| t.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         match check_call(self.state, self.profile, &tools, tool, &call.args) {
             Ok(_) if !work.step.action.may_change() && !usable.iter().any(|t| t.name == tool) => {
-                vec![format!("{tool} may change something, and this step only looks. There are: {}", names())]
+                vec![format!(
+                    "{tool} may change something, and this step only looks. There are: {}",
+                    names()
+                )]
             }
             // The lane waits for a computer that nobody has seen yet.
             Ok(_) | Err(Refusal::CannotTell) => Vec::new(),
-            Err(Refusal::Arguments(problems)) => {
-                problems.iter().map(|problem| format!("{tool}: {problem}")).collect()
-            }
-            Err(Refusal::NotAllowed(_)) => vec![format!("{tool} is not allowed here. There are: {}", names())],
+            Err(Refusal::Arguments(problems)) => problems
+                .iter()
+                .map(|problem| format!("{tool}: {problem}"))
+                .collect(),
+            Err(Refusal::NotAllowed(_)) => vec![format!(
+                "{tool} is not allowed here. There are: {}",
+                names()
+            )],
             Err(_) => vec![format!("there is no tool {tool}. There are: {}", names())],
         }
     }
@@ -207,7 +238,10 @@ impl Course<'_> {
             return self.consult(work, Some(problems));
         }
         let words = problems.join("; ");
-        self.failed(work, format!("the executor's answer stayed invalid: {words}"))
+        self.failed(
+            work,
+            format!("the executor's answer stayed invalid: {words}"),
+        )
     }
 
     fn consult(&self, work: &StepWork, problems: Option<&[String]>) -> Decision {
@@ -255,4 +289,3 @@ fn request_from(work: &StepWork, call: &StepCall) -> StrictRequest {
         on: work.step.on.clone(),
     }
 }
-

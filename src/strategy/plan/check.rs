@@ -3,8 +3,8 @@
 
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
-use crate::strategy::fleet::Found;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
+use crate::strategy::fleet::Found;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,10 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     dependencies(&plan, work, &mut problems);
     if let Some(cycle) = cycle(&plan.steps) {
         let ids: Vec<String> = cycle.iter().map(u32::to_string).collect();
-        problems.push(format!("steps {} depend on each other in a circle", ids.join(", ")));
+        problems.push(format!(
+            "steps {} depend on each other in a circle",
+            ids.join(", ")
+        ));
     } else {
         let depth = depth(&plan.steps);
         if depth > rules.max_depth as usize {
@@ -87,10 +90,14 @@ fn dependencies(plan: &TaskPlan, work: &PlanWork, problems: &mut Vec<String>) {
             let id = step.id;
             if let Some(former) = work.step(*needed) {
                 if !former.is_done() {
-                    problems.push(format!("step {id} depends on step {needed}, which was not done"));
+                    problems.push(format!(
+                        "step {id} depends on step {needed}, which was not done"
+                    ));
                 }
             } else if !known.contains(needed) {
-                problems.push(format!("step {id} depends on step {needed}, which does not exist"));
+                problems.push(format!(
+                    "step {id} depends on step {needed}, which does not exist"
+                ));
             } else if *needed == id {
                 problems.push(format!("step {id} depends on itself"));
             } else if *needed > id {
@@ -122,7 +129,12 @@ pub fn cycle(steps: &[PlanStep]) -> Option<Vec<u32>> {
         if free.is_empty() {
             // What only hangs on the circle is left aside.
             let needed: BTreeSet<u32> = waiting.values().flatten().copied().collect();
-            return Some(waiting.into_keys().filter(|id| needed.contains(id)).collect());
+            return Some(
+                waiting
+                    .into_keys()
+                    .filter(|id| needed.contains(id))
+                    .collect(),
+            );
         }
         for id in free {
             waiting.remove(&id);
@@ -149,7 +161,9 @@ fn action(step: &mut PlanStep, place: &Place<'_>, problems: &mut Vec<String>) {
         && !place.fleet.has(on)
     {
         let known = place.computers().join(", ");
-        problems.push(format!("step {id}: no computer \"{on}\" is known; there are: {known}"));
+        problems.push(format!(
+            "step {id}: no computer \"{on}\" is known; there are: {known}"
+        ));
         return;
     }
     if let PlanAction::Other(word) = &step.action {
@@ -215,14 +229,21 @@ fn unknown_action(word: &str) -> String {
 /// What the target of a step has to be, if it has to have one and does not.
 fn missing_target(step: &PlanStep) -> Option<&'static str> {
     use PlanAction::*;
-    let has = |names: &[&str]| names.iter().any(|n| step.params.get(*n).is_some_and(Value::is_string));
+    let has = |names: &[&str]| {
+        names
+            .iter()
+            .any(|n| step.params.get(*n).is_some_and(Value::is_string))
+    };
     let (what, stands_in): (&str, &[&str]) = match step.action {
         ReadFile | WriteFile | EditFile => ("the path of the file", &["path"]),
         RunProgram | RunTest => ("the program, with its path", &["path", "command"]),
         Shell => ("the command line", &["command"]),
         CallTool => ("the name of the tool", &["tool", "name"]),
         AskUser => ("the question", &["question"]),
-        Search => ("the text or the file name to look for", &["pattern", "query", "text"]),
+        Search => (
+            "the text or the file name to look for",
+            &["pattern", "query", "text"],
+        ),
         AnalyseError | Gather | Other(_) => return None,
     };
     (step.target.is_none() && !has(stands_in)).then_some(what)
@@ -235,7 +256,9 @@ fn tools_exist(plan: &TaskPlan, place: &Place<'_>, problems: &mut Vec<String>) {
             continue;
         };
         let is_address = tool.contains('/');
-        let brought = plan.steps[..at].iter().any(|earlier| earlier.action.may_change());
+        let brought = plan.steps[..at]
+            .iter()
+            .any(|earlier| earlier.action.may_change());
         let tools = place.tools(step.on.as_ref());
         let missing = matches!(tools.find(tool), Found::Unknown { .. });
         if missing && !is_address && !brought {
@@ -257,7 +280,10 @@ fn proof(plan: &TaskPlan, problems: &mut Vec<String>) {
     let change = last(|action| matches!(action, WriteFile | EditFile));
     let test = last(|action| matches!(action, RunProgram | RunTest | Shell));
     if change.is_some() && test < change {
-        problems.push("the plan changes a file and runs no test after it: add a run_test step at the end".to_owned());
+        problems.push(
+            "the plan changes a file and runs no test after it: add a run_test step at the end"
+                .to_owned(),
+        );
     }
 }
 
@@ -269,7 +295,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn problems(steps: Value) -> Vec<String> {
-        let setting = Setting::new();
+        let setting = Setting::begin();
         check(&plan_of(steps), &PlanWork::default(), &setting.place()).unwrap_err()
     }
 
@@ -289,19 +315,40 @@ mod tests {
         for (steps, expected) in [
             (json!([]), "no steps"),
             (json!([step(2, &[])]), "begin with 1"),
-            (json!([step(1, &[]), step(3, &[])]), "where 2 should stand there is 3"),
-            (json!([step(1, &[2]), step(2, &[])]), "step 1 depends on step 2, which comes later"),
+            (
+                json!([step(1, &[]), step(3, &[])]),
+                "where 2 should stand there is 3",
+            ),
+            (
+                json!([step(1, &[2]), step(2, &[])]),
+                "step 1 depends on step 2, which comes later",
+            ),
             (json!([step(1, &[7])]), "step 7, which does not exist"),
             (json!([step(1, &[1])]), "step 1 depends on itself"),
             (with(json!({"action": "git_commit"})), "no version control"),
-            (with(json!({"action": "dance"})), "no such action and no such tool. Actions: read_file, write_file"),
+            (
+                with(json!({"action": "dance"})),
+                "no such action and no such tool. Actions: read_file, write_file",
+            ),
             (with(json!({"target": null})), "read_file needs a target"),
-            (with(json!({"on": "nowhere"})), "no computer \"nowhere\" is known; there are: base, farm"),
-            (with(json!({"action": "call_tool", "target": "fly"})), "there is no tool \"fly\". Tools: dig, fs_find"),
-            (with(json!({"action": "write_file"})), "runs no test after it"),
+            (
+                with(json!({"on": "nowhere"})),
+                "no computer \"nowhere\" is known; there are: base, farm",
+            ),
+            (
+                with(json!({"action": "call_tool", "target": "fly"})),
+                "there is no tool \"fly\". Tools: dig, fs_find",
+            ),
+            (
+                with(json!({"action": "write_file"})),
+                "runs no test after it",
+            ),
         ] {
             let told = problems(steps.clone());
-            assert!(told.iter().any(|t| t.contains(expected)), "{steps}: {told:?}");
+            assert!(
+                told.iter().any(|t| t.contains(expected)),
+                "{steps}: {told:?}"
+            );
         }
     }
 
@@ -309,23 +356,45 @@ mod tests {
     fn size_and_depth_are_limited() {
         let many: Vec<Value> = (1..=13).map(|id| step(id, &[])).collect();
         assert!(problems(json!(many))[0].contains("13 steps"));
-        let chain: Vec<Value> = (1..=11).map(|id| if id == 1 { step(1, &[]) } else { step(id, &[id - 1]) }).collect();
+        let chain: Vec<Value> = (1..=11)
+            .map(|id| {
+                if id == 1 {
+                    step(1, &[])
+                } else {
+                    step(id, &[id - 1])
+                }
+            })
+            .collect();
         assert!(problems(json!(chain))[0].contains("11 steps depend on each other in a chain"));
-        let wide: Vec<Value> = (1..=11).map(|id| step(id, if id == 1 { &[] } else { &[1] })).collect();
-        let setting = Setting::new();
-        assert!(check(&plan_of(json!(wide)), &PlanWork::default(), &setting.place()).is_ok());
+        let wide: Vec<Value> = (1..=11)
+            .map(|id| step(id, if id == 1 { &[] } else { &[1] }))
+            .collect();
+        let setting = Setting::begin();
+        assert!(
+            check(
+                &plan_of(json!(wide)),
+                &PlanWork::default(),
+                &setting.place()
+            )
+            .is_ok()
+        );
     }
 
     #[test]
     fn the_name_of_a_tool_stands_for_calling_it() {
-        let setting = Setting::new();
-        let plan = plan_of(json!([{"id": 1, "action": "fs_list", "target": "/", "reason": ""},
+        let setting = Setting::begin();
+        let plan = plan_of(
+            json!([{"id": 1, "action": "fs_list", "target": "/", "reason": ""},
             {"id": 2, "action": "dig", "target": "down", "reason": "", "on": "farm"},
             {"id": 3, "action": "gather", "target": "farm", "reason": ""},
-            {"id": 4, "action": "call_tool", "target": "farm/dig", "reason": ""}]));
+            {"id": 4, "action": "call_tool", "target": "farm/dig", "reason": ""}]),
+        );
         let plan = check(&plan, &PlanWork::default(), &setting.place()).unwrap();
         assert_eq!(plan.steps[0].action, PlanAction::Gather);
-        assert_eq!((&plan.steps[1].action, plan.steps[1].target.as_deref()), (&PlanAction::CallTool, Some("dig")));
+        assert_eq!(
+            (&plan.steps[1].action, plan.steps[1].target.as_deref()),
+            (&PlanAction::CallTool, Some("dig"))
+        );
         assert_eq!(plan.steps[1].params, json!({"target": "down"}));
         assert_eq!(plan.steps[2].on.as_ref().unwrap().as_str(), "farm");
         assert_eq!(plan.steps[3].on.as_ref().unwrap().as_str(), "farm");
@@ -334,12 +403,32 @@ mod tests {
 
     #[test]
     fn a_later_plan_counts_on_whether_it_begins_with_one_or_not() {
-        let setting = Setting::new();
+        let setting = Setting::begin();
         let mut work = PlanWork::default();
-        work.advance(&PlanAdvance::Adopted { plan: plan_of(json!([step(1, &[]), step(2, &[])])), after_step: 1 }, 0);
-        work.advance(&PlanAdvance::StepSettled { step: 1, settled: Settled::Done, skips: vec![] }, 1);
+        work.advance(
+            &PlanAdvance::Adopted {
+                plan: plan_of(json!([step(1, &[]), step(2, &[])])),
+                after_step: 1,
+            },
+            0,
+        );
+        work.advance(
+            &PlanAdvance::StepSettled {
+                step: 1,
+                settled: Settled::Done,
+                skips: vec![],
+            },
+            1,
+        );
         let failed = Settled::Failed { error: "no".into() };
-        work.advance(&PlanAdvance::StepSettled { step: 2, settled: failed, skips: vec![] }, 1);
+        work.advance(
+            &PlanAdvance::StepSettled {
+                step: 2,
+                settled: failed,
+                skips: vec![],
+            },
+            1,
+        );
         for (steps, needed) in [
             (json!([step(1, &[]), step(2, &[1])]), 3),
             (json!([step(3, &[]), step(4, &[3])]), 3),
@@ -347,7 +436,10 @@ mod tests {
         ] {
             let plan = check(&plan_of(steps), &work, &setting.place()).unwrap();
             let ids: Vec<u32> = plan.steps.iter().map(|s| s.id).collect();
-            assert_eq!((ids, plan.steps[1].depends_on.clone()), (vec![3, 4], vec![needed]));
+            assert_eq!(
+                (ids, plan.steps[1].depends_on.clone()),
+                (vec![3, 4], vec![needed])
+            );
         }
         let wrong = check(&plan_of(json!([step(3, &[2])])), &work, &setting.place()).unwrap_err();
         assert!(wrong[0].contains("step 3 depends on step 2, which was not done"));
@@ -381,7 +473,7 @@ mod tests {
                 let id = if *id == 0 { *id } else { at as u32 + 1 };
                 json!({"id": id, "action": words[*word], "target": "/a", "reason": "", "depends_on": deps})
             }).collect();
-            let setting = Setting::new();
+            let setting = Setting::begin();
             if let Ok(plan) = check(&plan_of(json!(steps)), &PlanWork::default(), &setting.place()) {
                 for (at, step) in plan.steps.iter().enumerate() {
                     prop_assert_eq!(step.id as usize, at + 1);

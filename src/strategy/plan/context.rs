@@ -32,7 +32,11 @@ pub fn compress(
         if fits(&shorter) {
             return shorter;
         }
-        texts = if texts > 16 * SMALLEST_TEXT { texts / 2 } else { texts * 3 / 4 };
+        texts = if texts > 16 * SMALLEST_TEXT {
+            texts / 2
+        } else {
+            texts * 3 / 4
+        };
     }
     let headings = render(sections, |_| 0);
     if fits(&headings) {
@@ -75,9 +79,18 @@ mod tests {
 
     fn section(number: usize, failed: bool, text: &str) -> Section {
         Section {
-            heading: format!("Step {number}: read_file /a{number}.lua — {}", if failed { "FAILED" } else { "done" }),
+            heading: format!(
+                "Step {number}: read_file /a{number}.lua — {}",
+                if failed { "FAILED" } else { "done" }
+            ),
             failure: failed.then(|| format!("error {number}")),
-            lines: vec![Line::Words("fs_read: ok".into()), Line::Data { label: "content".into(), text: text.into() }],
+            lines: vec![
+                Line::Words("fs_read: ok".into()),
+                Line::Data {
+                    label: "content".into(),
+                    text: text.into(),
+                },
+            ],
             is_needed: false,
         }
     }
@@ -100,9 +113,18 @@ mod tests {
         let text = compress(&sections, KEEP, 2000, 2000);
         assert_eq!(text.matches("### Step").count(), 9);
         assert_eq!(text.matches(&long).count(), 5);
-        assert!(text.contains("### Step 5: read_file /a5.lua — FAILED\nFailed: error 5\n"), "{text}");
+        assert!(
+            text.contains("### Step 5: read_file /a5.lua — FAILED\nFailed: error 5\n"),
+            "{text}"
+        );
         let text = compress(&sections, Compression::SummaryOnly, 2000, 2000);
-        assert_eq!((text.matches("### Step").count(), text.matches(&long).count()), (9, 0));
+        assert_eq!(
+            (
+                text.matches("### Step").count(),
+                text.matches(&long).count()
+            ),
+            (9, 0)
+        );
         assert!(text.contains("Failed: error 5"));
         let mut needed = sections.clone();
         needed[6 - 3].is_needed = true;
@@ -110,7 +132,13 @@ mod tests {
         assert_eq!(text.matches(&long).count(), 6);
         // Without a rule all are cut alike.
         let text = compress(&sections, Compression::None, 2000, 2000);
-        assert_eq!((text.matches("content:").count(), text.matches("left out").count()), (9, 9));
+        assert_eq!(
+            (
+                text.matches("content:").count(),
+                text.matches("left out").count()
+            ),
+            (9, 9)
+        );
     }
 
     proptest! {

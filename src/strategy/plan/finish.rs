@@ -54,7 +54,11 @@ impl<'a> Course<'a> {
         Some(match (self.failure(), review) {
             (_, Some(review)) if !review.achieved => replan(NotGood {
                 code: "review_failed",
-                words: format!("the goal is not reached: {} {}", review.message, review.missing.join("; ")),
+                words: format!(
+                    "the goal is not reached: {} {}",
+                    review.message,
+                    review.missing.join("; ")
+                ),
             }),
             (Some(bad), None) if may_replan || !rules.review => replan(bad),
             (_, None) if rules.review => Ended::NotYet(Wanted::Review),
@@ -72,7 +76,13 @@ impl<'a> Course<'a> {
     fn failure(&self) -> Option<NotGood> {
         let failed: Vec<String> = self
             .failed_steps()
-            .map(|work| format!("step {} failed: {}", work.step.id, work.error().unwrap_or_default()))
+            .map(|work| {
+                format!(
+                    "step {} failed: {}",
+                    work.step.id,
+                    work.error().unwrap_or_default()
+                )
+            })
             .collect();
         let words = failed.join("; ");
         (!failed.is_empty()).then_some(NotGood {
@@ -83,8 +93,15 @@ impl<'a> Course<'a> {
 
     fn finish(&self) -> Decision {
         let goal = self.work.plans.last().map_or("", |plan| plan.goal.as_str());
-        let said = self.work.review.as_ref().map(|review| review.message.as_str());
-        let message = said.filter(|said| !said.is_empty()).unwrap_or(goal).to_owned();
+        let said = self
+            .work
+            .review
+            .as_ref()
+            .map(|review| review.message.as_str());
+        let message = said
+            .filter(|said| !said.is_empty())
+            .unwrap_or(goal)
+            .to_owned();
         let request = StrictRequest::Final {
             explanation: format!("Done: {goal}"),
             result: TaskResult {
@@ -98,13 +115,15 @@ impl<'a> Course<'a> {
             message,
             details: self.details(),
         };
-        self.turn(Track::MAIN).finish(request, TranslatedBy::Rules, result)
+        self.turn(Track::MAIN)
+            .finish(request, TranslatedBy::Rules, result)
     }
 
     /// Ends the task in failure, with all steps.
     pub(super) fn give_up(&self, code: &str, error: String) -> Decision {
         let mut decision = self.turn(Track::MAIN).fail(code, error);
-        if let (Decision::Fail { details, .. }, Value::Object(own)) = (&mut decision, self.details())
+        if let (Decision::Fail { details, .. }, Value::Object(own)) =
+            (&mut decision, self.details())
             && let Some(fields) = details.as_object_mut()
         {
             fields.extend(own);
@@ -114,9 +133,8 @@ impl<'a> Course<'a> {
 
     /// Steps that rules translated, each of which spared a call of the executor model.
     fn by_rules(&self) -> usize {
-        let by_rules = |step: &&Step| {
-            !step.track.is_main() && step.translated_by == Some(TranslatedBy::Rules)
-        };
+        let by_rules =
+            |step: &&Step| !step.track.is_main() && step.translated_by == Some(TranslatedBy::Rules);
         self.state.steps.iter().filter(by_rules).count()
     }
 
@@ -126,7 +144,12 @@ impl<'a> Course<'a> {
         let lines: Vec<String> = self.work.steps.iter().map(line).collect();
         let sections = self.sections(None);
         let texts = self.text_limit();
-        let results = compress(&sections, Compression::KeepEnds { first: 0, last: 3 }, texts, RESULT_TOKENS);
+        let results = compress(
+            &sections,
+            Compression::KeepEnds { first: 0, last: 3 },
+            texts,
+            RESULT_TOKENS,
+        );
         let review = self.work.review.as_ref();
         json!({
             "goal": self.work.plans.last().map(|plan| &plan.goal),
@@ -155,8 +178,18 @@ fn told(work: &StepWork) -> Value {
 
 /// One step in one line.
 fn line(work: &StepWork) -> String {
-    let time = work.duration_ms().map(|ms| format!(" ({ms} ms)")).unwrap_or_default();
-    let error = work.error().map(|error| format!(": {}", error.lines().next().unwrap_or_default()));
+    let time = work
+        .duration_ms()
+        .map(|ms| format!(" ({ms} ms)"))
+        .unwrap_or_default();
+    let error = work
+        .error()
+        .map(|error| format!(": {}", error.lines().next().unwrap_or_default()));
     let error = error.unwrap_or_default();
-    format!("{}. {}: {}{time}{error}", work.step.id, title(&work.step), work.outcome())
+    format!(
+        "{}. {}: {}{time}{error}",
+        work.step.id,
+        title(&work.step),
+        work.outcome()
+    )
 }

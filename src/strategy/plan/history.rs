@@ -23,7 +23,9 @@ impl<'a> Past<'a> {
 
     /// The executor's tries that were answered.
     pub fn answered(&self) -> Vec<&'a ExecutorTry> {
-        self.tries().filter(|attempt| attempt.answer.is_some()).collect()
+        self.tries()
+            .filter(|attempt| attempt.answer.is_some())
+            .collect()
     }
 
     /// What the executor said last.
@@ -65,9 +67,10 @@ impl<'a> Course<'a> {
         let past = self.past(number);
         let read = past.read();
         let reasons = match read {
-            Some(StepRead::Calls { calls }) if self.profile.plan.include_reasoning => {
-                calls.iter().map(|call| call.reasoning.as_deref().unwrap_or_default()).collect()
-            }
+            Some(StepRead::Calls { calls }) if self.profile.plan.include_reasoning => calls
+                .iter()
+                .map(|call| call.reasoning.as_deref().unwrap_or_default())
+                .collect(),
             _ => Vec::new(),
         };
         let words = match read {

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_text_that_was_cut_off_is_told_and_gives_no_pieces() {
-        let found = find("```json\n{\"steps\": [{\"id\": 1, \"action\": \"read_file\"}, {\"id\": 2, \"act");
+        let found =
+            find("```json\n{\"steps\": [{\"id\": 1, \"action\": \"read_file\"}, {\"id\": 2, \"act");
         assert_eq!((found.values.len(), found.cut_off), (0, true));
         let found = find("{\"steps\": [{\"id\": 1} {\"id\": 2}]}");
         assert_eq!((found.values.len(), found.cut_off), (0, false));

@@ -14,6 +14,7 @@ pub mod place;
 mod planning;
 mod prompt;
 pub mod rules;
+mod shapes;
 pub mod summary;
 pub mod targets;
 
@@ -41,7 +42,7 @@ pub const VERSION: u32 = 1;
 /// if there is none of these, on the main track.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Move> {
     static NO_WORK: LazyLock<PlanWork> = LazyLock::new(PlanWork::default);
-    let work = match &state.work {
+    let work: &PlanWork = match &state.work {
         Work::Plan(work) => work,
         _ => &NO_WORK,
     };
@@ -81,12 +82,14 @@ pub fn wants(state: &TaskState) -> Vec<Address> {
         _ => None,
     };
     let work = match &state.work {
-        Work::Plan(work) => Some(work),
+        Work::Plan(work) => Some(work.as_ref()),
         _ => None,
     };
     let drafted = said.into_iter().chain(work.and_then(|w| w.draft.as_ref()));
     let drafted = drafted.flat_map(|plan: &TaskPlan| &plan.steps);
-    let adopted = work.into_iter().flat_map(|work| work.current().map(|w| &w.step));
+    let adopted = work
+        .into_iter()
+        .flat_map(|work| work.current().map(|w| &w.step));
     for step in adopted.chain(drafted) {
         if let Some(on) = &step.on {
             want(Target::Computer(on.clone()), "");
@@ -106,12 +109,23 @@ pub fn wants(state: &TaskState) -> Vec<Address> {
 
 /// The computers that the task's text may name. Most words are none; those are left out of the view.
 fn named_in_task(state: &TaskState) -> impl Iterator<Item = Address> {
-    let text = state.created.as_ref().map_or("", |created| created.prompt.as_str());
-    let is_apart =
-        |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!');
-    let words = text.split(is_apart).map(|word| word.trim_end_matches(['.', ':']));
-    let words: BTreeSet<&str> = words.filter(|word| word.len() <= 64).take(MOST_WORDS).collect();
-    let names = words.into_iter().filter_map(|word| ClientId::parse(word).ok());
+    let text = state
+        .created
+        .as_ref()
+        .map_or("", |created| created.prompt.as_str());
+    let is_apart = |c: char| {
+        c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!')
+    };
+    let words = text
+        .split(is_apart)
+        .map(|word| word.trim_end_matches(['.', ':']));
+    let words: BTreeSet<&str> = words
+        .filter(|word| word.len() <= 64)
+        .take(MOST_WORDS)
+        .collect();
+    let names = words
+        .into_iter()
+        .filter_map(|word| ClientId::parse(word).ok());
     let address = |id| Address {
         target: Target::Computer(id),
         tool: String::new(),
@@ -159,13 +173,18 @@ impl<'a> Course<'a> {
             Some(Decision::Wait { .. }) | None => {}
             Some(end) => return Some(Move::main(end)),
         }
-        let running = self.work.current().filter(|work| work.state == StepState::Running);
+        let running = self
+            .work
+            .current()
+            .filter(|work| work.state == StepState::Running);
         for work in running {
             let track = Track(work.step.id);
             if *self.state.open_on(track) != Open::Nothing {
                 continue;
             }
-            let decision = self.carry_on(work).filter(|decision| self.is_possible_now(decision));
+            let decision = self
+                .carry_on(work)
+                .filter(|decision| self.is_possible_now(decision));
             if let Some(decision) = decision {
                 return Some(Move { track, decision });
             }
@@ -180,14 +199,21 @@ impl<'a> Course<'a> {
             return None;
         }
         let decision = self.on_main()?;
-        self.is_possible_now(&decision).then(|| Move::main(decision))
+        self.is_possible_now(&decision)
+            .then(|| Move::main(decision))
     }
 
     /// Models are asked one thing at a time, so that a task's prompts follow each other and their prefix is reused;
     /// people too.
     fn is_possible_now(&self, decision: &Decision) -> bool {
         let asks_model = |open: &Open| {
-            let waits = matches!(open, Open::Wait { reason: WaitReason::Model, .. });
+            let waits = matches!(
+                open,
+                Open::Wait {
+                    reason: WaitReason::Model,
+                    ..
+                }
+            );
             waits || matches!(open, Open::Consult { .. })
         };
         match decision {
@@ -216,9 +242,13 @@ impl<'a> Course<'a> {
         };
         let is_free = |work: &&StepWork| {
             let all = running.iter();
-            all.clone().all(|other| place.may_overlap(&other.step, &work.step))
+            all.clone()
+                .all(|other| place.may_overlap(&other.step, &work.step))
         };
-        let mut waiting = self.work.current().filter(|work| work.state == StepState::Waiting);
+        let mut waiting = self
+            .work
+            .current()
+            .filter(|work| work.state == StepState::Waiting);
         waiting.find(|work| needs_met(work) && is_free(work))
     }
 

@@ -35,9 +35,8 @@ impl<'a> Place<'a> {
         if a.action == PlanAction::AskUser && b.action == PlanAction::AskUser {
             return false;
         }
-        let is_quiet = |step: &PlanStep| {
-            step.action.is_thought() || step.action == PlanAction::AskUser
-        };
+        let is_quiet =
+            |step: &PlanStep| step.action.is_thought() || step.action == PlanAction::AskUser;
         if is_quiet(a) || is_quiet(b) {
             return true;
         }
@@ -53,7 +52,10 @@ impl<'a> Place<'a> {
     /// The computer of a step: the one that it names, or the task's own.
     pub fn computer_of<'b>(&'b self, step: &'b PlanStep) -> Option<&'b ClientId> {
         let home = self.state.home();
-        let tool = step.target.as_deref().filter(|_| step.action == PlanAction::CallTool);
+        let tool = step
+            .target
+            .as_deref()
+            .filter(|_| step.action == PlanAction::CallTool);
         let stays = |tool: &str| {
             let own = home.and_then(|home| self.fleet.computer(home));
             own.is_none_or(|own| own.ever_owned(tool))
@@ -78,7 +80,11 @@ impl<'a> Place<'a> {
         let meant = meant(step);
         let is_meant = |tool: &&&Tool| meant.contains(&tool.name.as_str());
         let narrowed: Vec<&Tool> = usable.iter().filter(is_meant).copied().collect();
-        if narrowed.is_empty() { usable } else { narrowed }
+        if narrowed.is_empty() {
+            usable
+        } else {
+            narrowed
+        }
     }
 }
 
@@ -120,7 +126,8 @@ pub mod bench {
     pub fn two_computers() -> FleetView {
         let mut fleet = fleet();
         let base = fleet.computers.remove(0);
-        let spec = |value: Value| serde_json::from_value::<crate::domain::tool::ToolSpec>(value).unwrap();
+        let spec =
+            |value: Value| serde_json::from_value::<crate::domain::tool::ToolSpec>(value).unwrap();
         let text = json!({"type": "string"});
         let more = [
             json!({"name": "fs_list", "effect": "read", "args_schema": {"type": "object", "properties": {"path": text}, "additionalProperties": false}}),
@@ -134,8 +141,10 @@ pub mod bench {
         ];
         let mut tools: Vec<Tool> = base.tools.iter().cloned().collect();
         tools.extend(more.into_iter().map(|t| Tool::of(spec(t))));
-        let dig = Tool::of(spec(json!({"name": "dig", "effect": "effect", "args_schema": {"type": "object",
-            "properties": {"direction": text}, "additionalProperties": false}})));
+        let dig = Tool::of(spec(
+            json!({"name": "dig", "effect": "effect", "args_schema": {"type": "object",
+            "properties": {"direction": text}, "additionalProperties": false}}),
+        ));
         let mut of_farm = tools.clone();
         of_farm.push(dig);
         let farm = ComputerView {
@@ -152,7 +161,7 @@ pub mod bench {
     }
 
     impl Setting {
-        pub fn new() -> Self {
+        pub fn begin() -> Self {
             let profile = profile(crate::domain::profile::ExecutorMode::Auto);
             let state = Bench::new(profile.clone()).state;
             Setting {
@@ -172,6 +181,7 @@ pub mod bench {
     }
 
     pub fn plan_of(steps: Value) -> TaskPlan {
-        serde_json::from_value(json!({"plan_id": "p", "query": "q", "goal": "g", "steps": steps})).unwrap()
+        serde_json::from_value(json!({"plan_id": "p", "query": "q", "goal": "g", "steps": steps}))
+            .unwrap()
     }
 }

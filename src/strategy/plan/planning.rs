@@ -80,7 +80,7 @@ impl Course<'_> {
         let tries = self.profile.plan.tries.max(1) as usize;
         let asked: Vec<&QuestionRecord> = self.questions_since_plan().collect();
         let tried = self.work.refused.len();
-        let left = (tries * (asked.len() + 1)).checked_sub(tried).unwrap_or(0);
+        let left = (tries * (asked.len() + 1)).saturating_sub(tried);
         let unanswered = asked.last().filter(|asked| asked.answer.is_none());
         match tries.saturating_sub(left) {
             _ if left == 0 || unanswered.is_some() => Err(asked.last().copied()),
@@ -94,17 +94,31 @@ impl Course<'_> {
     fn questions_since_plan(&self) -> impl Iterator<Item = &QuestionRecord> {
         let since = self.work.adopted_after;
         let here = move |step: &&Step| step.track == Track::MAIN && step.number > since;
-        let asked = self.state.steps.iter().filter(here).filter_map(|step| step.question.as_ref());
+        let asked = self
+            .state
+            .steps
+            .iter()
+            .filter(here)
+            .filter_map(|step| step.question.as_ref());
         asked.filter(|asked| asked.question.approval.is_none())
     }
 
     /// No answer was a plan: a person may know what was meant.
     fn ask_for_help(&self, asked: Option<&QuestionRecord>) -> Decision {
-        let problems = self.work.refused.last().cloned().unwrap_or_default().join("; ");
+        let problems = self
+            .work
+            .refused
+            .last()
+            .cloned()
+            .unwrap_or_default()
+            .join("; ");
         let silent = asked.is_some_and(|asked| asked.answer.is_none());
         let question = "I could not make a plan for this task. What exactly shall be done, with which files and on which computers?";
-        let why = format!("the planner's answers were no plan that can be carried out; the last one: {problems}");
-        let parameters = json!({"question": question, "why": why, "next": "I plan again with your answer"});
+        let why = format!(
+            "the planner's answers were no plan that can be carried out; the last one: {problems}"
+        );
+        let parameters =
+            json!({"question": question, "why": why, "next": "I plan again with your answer"});
         let request = StrictRequest::Tool {
             explanation: "Asking what is meant".to_owned(),
             tool: ASK_USER_TOOL.to_owned(),
@@ -112,11 +126,16 @@ impl Course<'_> {
             on: None,
         };
         let turn = self.turn(Track::MAIN);
-        if !silent && let ask @ Decision::Ask { .. } = turn.ask(request, TranslatedBy::Rules, &parameters) {
+        if !silent
+            && let ask @ Decision::Ask { .. } = turn.ask(request, TranslatedBy::Rules, &parameters)
+        {
             return ask;
         }
         let why = if silent { ", and nobody answered" } else { "" };
-        self.give_up("plan_invalid", format!("no plan could be made{why}: {problems}"))
+        self.give_up(
+            "plan_invalid",
+            format!("no plan could be made{why}: {problems}"),
+        )
     }
 
     fn plan_said(&self, read: &PlanRead) -> Decision {
@@ -136,8 +155,18 @@ impl Course<'_> {
 
     /// What a plan may leave out because everybody knows it.
     fn filled(&self, plan: &TaskPlan) -> TaskPlan {
-        let or = |said: &str, known: String| if said.is_empty() { known } else { said.to_owned() };
-        let task = self.state.created.as_ref().map_or("", |created| created.prompt.as_str());
+        let or = |said: &str, known: String| {
+            if said.is_empty() {
+                known
+            } else {
+                said.to_owned()
+            }
+        };
+        let task = self
+            .state
+            .created
+            .as_ref()
+            .map_or("", |created| created.prompt.as_str());
         let goal = or(&plan.goal, or(&plan.query, task.to_owned()));
         TaskPlan {
             plan_id: or(&plan.plan_id, format!("plan-{}", self.work.plans.len() + 1)),
@@ -149,9 +178,17 @@ impl Course<'_> {
 
     /// The targets of a drafted plan are looked up once; what cannot be looked up is left as it is.
     fn after_draft(&self, draft: &TaskPlan) -> Decision {
-        let mut on_main = self.state.steps.iter().rev().filter(|step| step.track == Track::MAIN);
-        let looked = on_main.next().filter(|step| step.planner.is_none() && step.question.is_none());
-        let is_over = looked.is_some_and(|step| step.closed && (!step.calls.is_empty() || step.blocked.is_some()));
+        let mut on_main = self
+            .state
+            .steps
+            .iter()
+            .rev()
+            .filter(|step| step.track == Track::MAIN);
+        let looked = on_main
+            .next()
+            .filter(|step| step.planner.is_none() && step.question.is_none());
+        let is_over = looked
+            .is_some_and(|step| step.closed && (!step.calls.is_empty() || step.blocked.is_some()));
         if is_over {
             return self.adopted(draft.clone(), looked);
         }

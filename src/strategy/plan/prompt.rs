@@ -1,18 +1,17 @@
-//! The prompts of this strategy, made to fit the model's window, and the shapes that answers are held to.
+//! The prompts of this strategy, made to fit the model's window.
 
 use super::Course;
 use super::context::compress;
 use super::planning::{Wanted, Wording};
 use super::rules::title;
-use crate::domain::chat::{Message, OutputFormat, Role};
+use crate::domain::chat::{Message, Role};
 use crate::domain::fold::PROMPT_TOO_LONG;
 use crate::domain::step::{QuestionRecord, Step};
-use crate::domain::track::Track;
 use crate::domain::toolbox::Tool;
-use crate::domain::work::plan::{PlanAction, StepWork, TaskPlan};
+use crate::domain::track::Track;
+use crate::domain::work::plan::{StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
 use crate::strategy::directive::block::without_thinking;
-use crate::strategy::directive::executor::simple_schema;
 use crate::strategy::directive::memory::brief_schema;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
 use serde_json::{Value, json};
@@ -54,7 +53,12 @@ impl Course<'_> {
         let used: usize = fixed.iter().map(|m| estimate_tokens(&m.content)).sum();
         let mut room = whole.saturating_sub(used);
         // The estimate was too low for this model: each refusal halves what is tried next.
-        if self.state.last_failure.as_ref().is_some_and(|f| f.code == PROMPT_TOO_LONG) {
+        if self
+            .state
+            .last_failure
+            .as_ref()
+            .is_some_and(|f| f.code == PROMPT_TOO_LONG)
+        {
             room >>= self.state.model_failures.min(8);
         }
         let max = match rules.compression {
@@ -62,7 +66,12 @@ impl Course<'_> {
             _ => room.min(rules.max_context_tokens as usize),
         };
         let sections = self.sections(needed_by);
-        compress(&sections, rules.compression, self.text_limit(), max.max(LEAST_CONTEXT))
+        compress(
+            &sections,
+            rules.compression,
+            self.text_limit(),
+            max.max(LEAST_CONTEXT),
+        )
     }
 
     // Planner ------------------------------------------------------------------------------------------------------
@@ -78,7 +87,13 @@ impl Course<'_> {
             messages.push(self.said_plan());
             let fixed: Vec<Message> = messages.iter().chain(&correction).cloned().collect();
             let results = self.context(Role::Planner, None, &fixed);
-            let done: Vec<u32> = self.work.steps.iter().filter(|w| w.is_done()).map(|w| w.step.id).collect();
+            let done: Vec<u32> = self
+                .work
+                .steps
+                .iter()
+                .filter(|w| w.is_done())
+                .map(|w| w.step.id)
+                .collect();
             messages.push(Message::user(self.render(
                 "plan/replan",
                 json!({"results": results, "problem": bad.words, "done": done, "first": self.work.next_number(),
@@ -103,7 +118,11 @@ impl Course<'_> {
 
     /// Who the planner is, and the task.
     fn opening(&self, wording: Wording) -> Prompt {
-        let id = if wording == Wording::Simple { "plan/simple" } else { "plan/planner" };
+        let id = if wording == Wording::Simple {
+            "plan/simple"
+        } else {
+            "plan/planner"
+        };
         let rules = &self.profile.plan;
         let place = self.place();
         let home = self.state.home();
@@ -142,12 +161,24 @@ impl Course<'_> {
             }),
         )?;
         let created = self.state.created.as_ref();
-        let context = created.map(|c| &c.context).filter(|c| !c.is_null()).map(|c| {
-            let text = serde_json::to_string_pretty(c).unwrap_or_default();
-            fenced(&head_and_tail(&text, self.profile.memory.result_bytes * 4), "json")
-        });
-        let asked = self.state.steps.iter().filter(|step| step.track == Track::MAIN);
-        let answers: Vec<Value> = asked.filter_map(|s| answer_told(s.question.as_ref()?)).collect();
+        let context = created
+            .map(|c| &c.context)
+            .filter(|c| !c.is_null())
+            .map(|c| {
+                let text = serde_json::to_string_pretty(c).unwrap_or_default();
+                fenced(
+                    &head_and_tail(&text, self.profile.memory.result_bytes * 4),
+                    "json",
+                )
+            });
+        let asked = self
+            .state
+            .steps
+            .iter()
+            .filter(|step| step.track == Track::MAIN);
+        let answers: Vec<Value> = asked
+            .filter_map(|s| answer_told(s.question.as_ref()?))
+            .collect();
         let task = self.render(
             "plan/task",
             json!({
@@ -188,22 +219,42 @@ impl Course<'_> {
     fn correction(&self, with_answer: bool) -> Prompt {
         let problems = self.work.refused.last().cloned().unwrap_or_default();
         let mut messages = Vec::new();
-        let mut on_main = self.state.steps.iter().rev().filter(|step| step.track == Track::MAIN);
+        let mut on_main = self
+            .state
+            .steps
+            .iter()
+            .rev()
+            .filter(|step| step.track == Track::MAIN);
         let said = on_main.find_map(|step: &Step| step.planner.as_ref());
         if let (true, Some(said)) = (with_answer, said) {
             let text = without_thinking(&said.answer.content).trim();
             messages.push(Message::assistant(head_and_tail(text, 6000)));
         }
-        let most = if with_answer { self.profile.plan.max_steps } else { SIMPLE_STEPS };
-        let words = self.render("plan/invalid", json!({"problems": problems, "max_steps": most}))?;
+        let most = if with_answer {
+            self.profile.plan.max_steps
+        } else {
+            SIMPLE_STEPS
+        };
+        let words = self.render(
+            "plan/invalid",
+            json!({"problems": problems, "max_steps": most}),
+        )?;
         messages.push(Message::user(words));
         Ok(messages)
     }
 
     /// The last of what became known beside the steps.
     fn notes(&self) -> Vec<&str> {
-        let told = self.state.notes.iter().rev().filter(|note| note.code != "model_failed");
-        let mut last: Vec<&str> = told.take(MOST_NOTES).map(|note| note.message.as_str()).collect();
+        let told = self
+            .state
+            .notes
+            .iter()
+            .rev()
+            .filter(|note| note.code != "model_failed");
+        let mut last: Vec<&str> = told
+            .take(MOST_NOTES)
+            .map(|note| note.message.as_str())
+            .collect();
         last.reverse();
         last
     }
@@ -212,8 +263,15 @@ impl Course<'_> {
 
     pub(super) fn step_prompt(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
         let place = self.place();
-        let tools: Vec<Value> = place.tools_for(&work.step).into_iter().map(listed).collect();
-        let system = self.render("plan/executor", json!({"reasoning": self.profile.plan.include_reasoning}))?;
+        let tools: Vec<Value> = place
+            .tools_for(&work.step)
+            .into_iter()
+            .map(listed)
+            .collect();
+        let system = self.render(
+            "plan/executor",
+            json!({"reasoning": self.profile.plan.include_reasoning}),
+        )?;
         self.about_step(work, system, "plan/step", tools, problems)
     }
 
@@ -248,10 +306,16 @@ impl Course<'_> {
         });
         // What the window leaves beside everything else is for the results.
         let bare = Message::user(self.render(id, about.clone())?);
-        let fixed: Vec<Message> = [Message::system(&system), bare].into_iter().chain(repair.iter().cloned()).collect();
+        let fixed: Vec<Message> = [Message::system(&system), bare]
+            .into_iter()
+            .chain(repair.iter().cloned())
+            .collect();
         about["results"] = json!(self.context(Role::Executor, Some(work), &fixed));
         let message = Message::user(self.render(id, about)?);
-        Ok([Message::system(system), message].into_iter().chain(repair).collect())
+        Ok([Message::system(system), message]
+            .into_iter()
+            .chain(repair)
+            .collect())
     }
 
     /// What was wrong with the last answer, below that answer.
@@ -260,67 +324,27 @@ impl Course<'_> {
             return Ok(Vec::new());
         };
         let past = self.past(work.step.id);
-        let said = past.answered().last().and_then(|attempt| attempt.answer.as_ref());
-        let said = said.map(|answer| without_thinking(&answer.content).trim()).unwrap_or_default();
+        let said = past
+            .answered()
+            .last()
+            .and_then(|attempt| attempt.answer.as_ref());
+        let said = said
+            .map(|answer| without_thinking(&answer.content).trim())
+            .unwrap_or_default();
         let words = self.render("plan/repair", json!({"problems": problems}))?;
-        Ok(vec![Message::assistant(head_and_tail(said, 4000)), Message::user(words)])
+        Ok(vec![
+            Message::assistant(head_and_tail(said, 4000)),
+            Message::user(words),
+        ])
     }
-
-    // Shapes -------------------------------------------------------------------------------------------------------
-
-    pub(super) fn plan_format(&self) -> OutputFormat {
-        let rules = &self.profile.plan;
-        let names: Vec<&str> = PlanAction::names().collect();
-        let step = json!({"type": "object", "required": ["id", "action", "reason", "depends_on"], "additionalProperties": false,
-            "properties": {
-                "id": {"type": "integer"}, "action": {"enum": names}, "target": text(400),
-                "on": {"enum": self.place().computers()}, "reason": text(300), "expected_outcome": text(300),
-                "depends_on": {"type": "array", "items": {"type": "integer"}, "maxItems": rules.max_steps},
-                "params": {"type": "object"}}});
-        OutputFormat::Schema(json!({"type": "object", "required": ["goal", "steps"], "additionalProperties": false,
-            "properties": {"plan_id": text(60), "query": text(400), "goal": text(300),
-                "steps": {"type": "array", "items": step, "minItems": 1, "maxItems": rules.max_steps},
-                "metadata": {"type": "object"}}}))
-    }
-
-    pub(super) fn review_format(&self) -> OutputFormat {
-        OutputFormat::Schema(json!({"type": "object", "required": ["achieved", "message", "missing"], "additionalProperties": false,
-            "properties": {"achieved": {"type": "boolean"}, "message": text(2000),
-                "missing": {"type": "array", "items": text(300), "maxItems": 8}}}))
-    }
-
-    /// Compiled from the tools that the step may use now: a model that is held to it cannot name another one.
-    pub(super) fn calls_format(&self, work: &StepWork) -> OutputFormat {
-        let place = self.place();
-        let reasoning = self.profile.plan.include_reasoning;
-        let call = |tool: &Tool| {
-            let args = tool.args_schema.as_deref().map_or(json!({"type": "object"}), simple_schema);
-            let mut shape = json!({"type": "object", "required": ["tool", "args"], "additionalProperties": false,
-                "properties": {"tool": {"const": tool.name}, "args": args}});
-            if reasoning {
-                shape["properties"]["reasoning"] = text(300);
-            }
-            shape
-        };
-        let calls: Vec<Value> = place.tools_for(&work.step).into_iter().map(call).collect();
-        let unclear = json!({"type": "object", "required": ["unclear"], "additionalProperties": false,
-            "properties": {"unclear": {"type": "array", "items": text(200), "minItems": 1, "maxItems": 5}}});
-        if calls.is_empty() {
-            return OutputFormat::Schema(unclear);
-        }
-        let most = self.profile.plan.max_calls_per_step;
-        let several = json!({"type": "object", "required": ["calls"], "additionalProperties": false,
-            "properties": {"calls": {"type": "array", "items": {"anyOf": calls}, "minItems": 1, "maxItems": most}}});
-        OutputFormat::Schema(json!({"anyOf": [several, unclear]}))
-    }
-}
-
-fn text(max: u32) -> Value {
-    json!({"type": "string", "maxLength": max})
 }
 
 fn listed(tool: &Tool) -> Value {
-    let args = tool.args_schema.as_deref().map(brief_schema).or_else(|| tool.args.clone());
+    let args = tool
+        .args_schema
+        .as_deref()
+        .map(brief_schema)
+        .or_else(|| tool.args.clone());
     json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
 }
 

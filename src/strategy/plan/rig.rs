@@ -146,19 +146,31 @@ impl Rig {
     /// What no move may do.
     fn check(&self, next: &Move) {
         let open = self.state.open_on(next.track);
-        let ends = matches!(next.decision, Decision::Fail { .. } | Decision::Finish { .. });
+        let ends = matches!(
+            next.decision,
+            Decision::Fail { .. } | Decision::Finish { .. }
+        );
         assert!(ends || *open == Open::Nothing, "{next:?} while {open:?}");
         match &next.decision {
             Decision::Consult(_) => assert!(self.consult().is_none(), "two consults at once"),
-            Decision::Ask { .. } => assert!(self.state.open_question().is_none(), "two questions at once"),
+            Decision::Ask { .. } => assert!(
+                self.state.open_question().is_none(),
+                "two questions at once"
+            ),
             Decision::Call { calls, .. } => {
                 for call in calls {
                     let is_effect = self.effect_of(&call.tool) == EffectClass::Effect;
                     let here = |other: &&CallRecord| {
-                        other.is_open() && self.effect_of(&other.tool) == EffectClass::Effect && self.place(&other.target) == self.place(&call.target)
+                        other.is_open()
+                            && self.effect_of(&other.tool) == EffectClass::Effect
+                            && self.place(&other.target) == self.place(&call.target)
                     };
                     let other = self.state.calls().find(here);
-                    assert!(!is_effect || other.is_none(), "{} beside {other:?}", call.tool);
+                    assert!(
+                        !is_effect || other.is_none(),
+                        "{} beside {other:?}",
+                        call.tool
+                    );
                 }
             }
             _ => {}
@@ -183,7 +195,10 @@ impl Rig {
         for _ in 0..100 {
             match self.step() {
                 None => return made,
-                Some(Move { decision, .. }) if matches!(decision, Decision::Advance { .. } | Decision::Block { .. }) => {}
+                Some(Move {
+                    decision: Decision::Advance { .. } | Decision::Block { .. },
+                    ..
+                }) => {}
                 Some(Move { decision, .. }) => made.push(decision),
             }
         }
@@ -226,14 +241,16 @@ impl Rig {
     /// The open calls, as `tool on computer`.
     pub fn open_calls(&self) -> Vec<String> {
         let open = self.state.calls().filter(|call| call.is_open());
-        open.map(|call| format!("{} on {}", call.tool, self.place(&call.target))).collect()
+        open.map(|call| format!("{} on {}", call.tool, self.place(&call.target)))
+            .collect()
     }
 
     /// Ends the first open call of this tool, and goes on.
     pub fn end(&mut self, tool: &str, report: CallReport) -> Vec<Decision> {
         let is_meant = |call: &&CallRecord| call.is_open() && call.tool == tool;
         let open = self.state.calls().find(is_meant).cloned();
-        let call = open.unwrap_or_else(|| panic!("no open call of {tool}: {:?}", self.open_calls()));
+        let call =
+            open.unwrap_or_else(|| panic!("no open call of {tool}: {:?}", self.open_calls()));
         let client_id = ClientId::parse(&self.place(&call.target)).unwrap();
         self.push(TaskEvent::CallIntended(CallIntended {
             call_id: call.call_id.clone(),

@@ -45,8 +45,16 @@ pub fn explanation(step: &PlanStep) -> String {
 /// What a step does, in a few words.
 pub fn title(step: &PlanStep) -> String {
     let target = step.target.as_deref().unwrap_or_default();
-    let on = step.on.as_ref().map(|on| format!(" on {on}")).unwrap_or_default();
-    let words: String = format!("{} {target}", step.action.as_str()).trim_end().chars().take(120).collect();
+    let on = step
+        .on
+        .as_ref()
+        .map(|on| format!(" on {on}"))
+        .unwrap_or_default();
+    let words: String = format!("{} {target}", step.action.as_str())
+        .trim_end()
+        .chars()
+        .take(120)
+        .collect();
     format!("{words}{on}")
 }
 
@@ -68,7 +76,9 @@ impl Meant<'_> {
     }
 
     fn text(&self, names: &[&str]) -> Option<&str> {
-        names.iter().find_map(|name| self.params.get(*name)?.as_str())
+        names
+            .iter()
+            .find_map(|name| self.params.get(*name)?.as_str())
     }
 
     /// The call, if the tool is there and takes every param that is left.
@@ -92,8 +102,16 @@ impl Meant<'_> {
     fn takes(&self, tool: &str, param: &str) -> bool {
         let tools = self.place.tools(self.step.on.as_ref());
         let usable = tools.usable(self.place.profile);
-        let schema = usable.iter().find(|t| t.name == tool).and_then(|t| t.args_schema.as_deref());
-        schema.is_some_and(|schema| schema.pointer("/properties").and_then(|p| p.get(param)).is_some())
+        let schema = usable
+            .iter()
+            .find(|t| t.name == tool)
+            .and_then(|t| t.args_schema.as_deref());
+        schema.is_some_and(|schema| {
+            schema
+                .pointer("/properties")
+                .and_then(|p| p.get(param))
+                .is_some()
+        })
     }
 
     /// The path of one file, no glob.
@@ -109,14 +127,28 @@ impl Meant<'_> {
     fn write(&self) -> Option<Call> {
         let content = self.text(&["content", "code", "text"])?;
         let own = json!({"path": self.path()?, "content": content});
-        self.call("fs_write", own, &["path", "content", "code", "text", "language"])
+        self.call(
+            "fs_write",
+            own,
+            &["path", "content", "code", "text", "language"],
+        )
     }
 
     fn edit(&self) -> Option<Call> {
         let path = self.path()?;
         let search = self.text(&["search", "old", "old_text", "find"]);
         let replace = self.text(&["replace", "new", "new_text", "replacement"]);
-        let spellings = ["path", "search", "old", "old_text", "find", "replace", "new", "new_text", "replacement"];
+        let spellings = [
+            "path",
+            "search",
+            "old",
+            "old_text",
+            "find",
+            "replace",
+            "new",
+            "new_text",
+            "replacement",
+        ];
         if let (Some(search), Some(replace)) = (search, replace) {
             let own = json!({"path": path, "edits": [{"search": search, "replace": replace}]});
             return self.call("fs_patch", own, &spellings);
@@ -139,7 +171,9 @@ impl Meant<'_> {
         let Some(program) = program_of(command) else {
             // A program of the shell, found by its name.
             let plain = !self.params.contains_key("args");
-            return plain.then(|| self.call("shell_exec", json!({"command": command}), &used)).flatten();
+            return plain
+                .then(|| self.call("shell_exec", json!({"command": command}), &used))
+                .flatten();
         };
         let args = &words[1..];
         if self.has("run_program") {
@@ -150,19 +184,27 @@ impl Meant<'_> {
         }
         let fallback = self.place.profile.plan.allow_tool_fallback;
         let more = self.params.get("args").and_then(Value::as_array);
-        let more = more.into_iter().flatten().filter_map(Value::as_str).map(quoted);
+        let more = more
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(quoted);
         let line: Vec<String> = std::iter::once(command.to_owned()).chain(more).collect();
         let used = ["path", "command", "args"];
-        fallback.then(|| self.call("shell_exec", json!({"command": line.join(" ")}), &used)).flatten()
+        fallback
+            .then(|| self.call("shell_exec", json!({"command": line.join(" ")}), &used))
+            .flatten()
     }
 
     fn search(&self) -> Option<Call> {
         let used = ["pattern", "query", "text"];
         let said = self.text(&used);
         match (said, self.target()) {
-            (Some(pattern), Some(place)) if place.contains(['*', '?']) => {
-                self.call("fs_grep", json!({"pattern": pattern, "files": place}), &used)
-            }
+            (Some(pattern), Some(place)) if place.contains(['*', '?']) => self.call(
+                "fs_grep",
+                json!({"pattern": pattern, "files": place}),
+                &used,
+            ),
             (Some(pattern), Some(place)) if place.contains('/') || place.ends_with(".lua") => {
                 self.call("fs_grep", json!({"pattern": pattern, "path": place}), &used)
             }
@@ -202,10 +244,23 @@ impl Meant<'_> {
 
     fn gather(&self) -> Option<Call> {
         if let Some(tool) = self.text(&["tool"]) {
-            let reads = self.place.tools_for(self.step).iter().any(|t| t.name == tool);
-            let args = self.params.get("args").cloned().unwrap_or_else(|| json!({}));
-            let plain = self.params.keys().all(|name| name == "tool" || name == "args");
-            return (reads && plain).then(|| Some((tool.to_owned(), args.as_object()?.clone()))).flatten();
+            let reads = self
+                .place
+                .tools_for(self.step)
+                .iter()
+                .any(|t| t.name == tool);
+            let args = self
+                .params
+                .get("args")
+                .cloned()
+                .unwrap_or_else(|| json!({}));
+            let plain = self
+                .params
+                .keys()
+                .all(|name| name == "tool" || name == "args");
+            return (reads && plain)
+                .then(|| Some((tool.to_owned(), args.as_object()?.clone())))
+                .flatten();
         }
         match self.target() {
             Some(folder) if folder.ends_with('/') && !folder.contains('*') => {
@@ -230,7 +285,9 @@ impl Meant<'_> {
 }
 
 fn name_has_ending(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| name.contains('.'))
+    path.rsplit('/')
+        .next()
+        .is_some_and(|name| name.contains('.'))
 }
 
 /// The words of a command line, double quotes around those with blanks; none if a quote is left open.
@@ -262,7 +319,7 @@ mod tests {
     use crate::strategy::plan::place::bench::{Setting, plan_of};
 
     fn meaning(step: Value) -> Option<(String, Value)> {
-        meaning_in(&Setting::new(), step)
+        meaning_in(&Setting::begin(), step)
     }
 
     fn meaning_in(setting: &Setting, mut step: Value) -> Option<(String, Value)> {
@@ -270,7 +327,9 @@ mod tests {
         step["reason"] = json!("because");
         let plan = plan_of(json!([step]));
         match request_of(&plan.steps[0], &setting.place())? {
-            StrictRequest::Tool { tool, parameters, .. } => Some((tool, parameters)),
+            StrictRequest::Tool {
+                tool, parameters, ..
+            } => Some((tool, parameters)),
             _ => None,
         }
     }
@@ -278,25 +337,92 @@ mod tests {
     #[test]
     fn a_step_with_one_meaning_is_a_call_by_rule() {
         for (step, tool, args) in [
-            (json!({"action": "read_file", "target": "/a.lua"}), "fs_read", json!({"path": "/a.lua"})),
-            (json!({"action": "write_file", "target": "/a.lua", "params": {"content": "x"}}), "fs_write", json!({"path": "/a.lua", "content": "x"})),
-            (json!({"action": "edit_file", "target": "/a.lua", "params": {"search": "x", "replace": "y"}}), "fs_patch",
-                json!({"path": "/a.lua", "edits": [{"search": "x", "replace": "y"}]})),
-            (json!({"action": "edit_file", "target": "/a.lua", "params": {"content": "z"}}), "fs_write", json!({"path": "/a.lua", "content": "z"})),
-            (json!({"action": "run_test", "target": "/a.lua add \"buy milk\""}), "run_program", json!({"path": "/a.lua", "args": ["add", "buy milk"]})),
-            (json!({"action": "run", "target": "/a.lua", "params": {"args": ["x"]}}), "run_program", json!({"path": "/a.lua", "args": ["x"]})),
-            (json!({"action": "test", "target": "todo list"}), "shell_exec", json!({"command": "todo list"})),
-            (json!({"action": "shell", "target": "copy a b"}), "shell_exec", json!({"command": "copy a b"})),
-            (json!({"action": "search", "target": "open("}), "fs_grep", json!({"pattern": "open("})),
-            (json!({"action": "search", "target": "*.lua"}), "fs_find", json!({"pattern": "*.lua"})),
-            (json!({"action": "search_code", "target": "/lib", "params": {"pattern": "x"}}), "fs_grep", json!({"pattern": "x", "path": "/lib"})),
-            (json!({"action": "call_tool", "target": "dig", "params": {"direction": "up"}}), "dig", json!({"direction": "up"})),
-            (json!({"action": "call_tool", "params": {"tool": "dig", "args": {"direction": "up"}}}), "dig", json!({"direction": "up"})),
-            (json!({"action": "gather", "target": "/logs/"}), "fs_list", json!({"path": "/logs/"})),
-            (json!({"action": "gather", "params": {"tool": "fs_list", "args": {"path": "/"}}}), "fs_list", json!({"path": "/"})),
-            (json!({"action": "ask_user", "target": "Which?"}), "ask_user", json!({"question": "Which?", "why": "because"})),
+            (
+                json!({"action": "read_file", "target": "/a.lua"}),
+                "fs_read",
+                json!({"path": "/a.lua"}),
+            ),
+            (
+                json!({"action": "write_file", "target": "/a.lua", "params": {"content": "x"}}),
+                "fs_write",
+                json!({"path": "/a.lua", "content": "x"}),
+            ),
+            (
+                json!({"action": "edit_file", "target": "/a.lua", "params": {"search": "x", "replace": "y"}}),
+                "fs_patch",
+                json!({"path": "/a.lua", "edits": [{"search": "x", "replace": "y"}]}),
+            ),
+            (
+                json!({"action": "edit_file", "target": "/a.lua", "params": {"content": "z"}}),
+                "fs_write",
+                json!({"path": "/a.lua", "content": "z"}),
+            ),
+            (
+                json!({"action": "run_test", "target": "/a.lua add \"buy milk\""}),
+                "run_program",
+                json!({"path": "/a.lua", "args": ["add", "buy milk"]}),
+            ),
+            (
+                json!({"action": "run", "target": "/a.lua", "params": {"args": ["x"]}}),
+                "run_program",
+                json!({"path": "/a.lua", "args": ["x"]}),
+            ),
+            (
+                json!({"action": "test", "target": "todo list"}),
+                "shell_exec",
+                json!({"command": "todo list"}),
+            ),
+            (
+                json!({"action": "shell", "target": "copy a b"}),
+                "shell_exec",
+                json!({"command": "copy a b"}),
+            ),
+            (
+                json!({"action": "search", "target": "open("}),
+                "fs_grep",
+                json!({"pattern": "open("}),
+            ),
+            (
+                json!({"action": "search", "target": "*.lua"}),
+                "fs_find",
+                json!({"pattern": "*.lua"}),
+            ),
+            (
+                json!({"action": "search_code", "target": "/lib", "params": {"pattern": "x"}}),
+                "fs_grep",
+                json!({"pattern": "x", "path": "/lib"}),
+            ),
+            (
+                json!({"action": "call_tool", "target": "dig", "params": {"direction": "up"}}),
+                "dig",
+                json!({"direction": "up"}),
+            ),
+            (
+                json!({"action": "call_tool", "params": {"tool": "dig", "args": {"direction": "up"}}}),
+                "dig",
+                json!({"direction": "up"}),
+            ),
+            (
+                json!({"action": "gather", "target": "/logs/"}),
+                "fs_list",
+                json!({"path": "/logs/"}),
+            ),
+            (
+                json!({"action": "gather", "params": {"tool": "fs_list", "args": {"path": "/"}}}),
+                "fs_list",
+                json!({"path": "/"}),
+            ),
+            (
+                json!({"action": "ask_user", "target": "Which?"}),
+                "ask_user",
+                json!({"question": "Which?", "why": "because"}),
+            ),
         ] {
-            assert_eq!(meaning(step.clone()), Some((tool.to_owned(), args)), "{step}");
+            assert_eq!(
+                meaning(step.clone()),
+                Some((tool.to_owned(), args)),
+                "{step}"
+            );
         }
     }
 
@@ -319,12 +445,20 @@ mod tests {
 
     #[test]
     fn a_missing_tool_has_a_fallback_only_where_that_is_allowed() {
-        let mut setting = Setting::new();
+        let mut setting = Setting::begin();
         for computer in &mut setting.fleet.computers {
-            computer.tools = computer.tools.iter().filter(|t| t.name != "run_program").cloned().collect();
+            computer.tools = computer
+                .tools
+                .iter()
+                .filter(|t| t.name != "run_program")
+                .cloned()
+                .collect();
         }
         let step = json!({"action": "run", "target": "/a.lua x", "params": {"args": ["buy milk"]}});
-        let expected = ("shell_exec".to_owned(), json!({"command": "/a.lua x \"buy milk\""}));
+        let expected = (
+            "shell_exec".to_owned(),
+            json!({"command": "/a.lua x \"buy milk\""}),
+        );
         assert_eq!(meaning_in(&setting, step.clone()), Some(expected));
         setting.profile.plan.allow_tool_fallback = false;
         assert_eq!(meaning_in(&setting, step), None);

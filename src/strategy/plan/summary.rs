@@ -48,19 +48,27 @@ impl Section {
     pub fn render(&self, max: usize) -> String {
         let mut out = format!("### {}\n", self.heading);
         if let Some(failure) = &self.failure {
-            out.push_str(&format!("Failed: {}\n", head_and_tail(failure, max.clamp(80, 600))));
+            out.push_str(&format!(
+                "Failed: {}\n",
+                head_and_tail(failure, max.clamp(80, 600))
+            ));
         }
         if max == 0 {
             return out;
         }
         for line in &self.lines {
             match line {
-                Line::Words(words) => out.push_str(&format!("{}\n", head_and_tail(words, max.max(80)))),
+                Line::Words(words) => {
+                    out.push_str(&format!("{}\n", head_and_tail(words, max.max(80))))
+                }
                 Line::Data { label, text } if text.is_empty() => {
                     out.push_str(&format!("{label}: (nothing)\n"));
                 }
                 Line::Data { label, text } => {
-                    out.push_str(&format!("{label}:\n{}\n", fenced(&head_and_tail(text, max), "")));
+                    out.push_str(&format!(
+                        "{label}:\n{}\n",
+                        fenced(&head_and_tail(text, max), "")
+                    ));
                 }
             }
         }
@@ -117,16 +125,24 @@ fn question(asked: &QuestionRecord, lines: &mut Vec<Line>) {
             } else {
                 " (not authenticated)"
             };
-            lines.push(data(&format!("{} answered{proven}", answer.by), &answer.answer));
+            lines.push(data(
+                &format!("{} answered{proven}", answer.by),
+                &answer.answer,
+            ));
         }
-        None => lines.push(Line::Words("nobody answered in time; that is no consent".to_owned())),
+        None => lines.push(Line::Words(
+            "nobody answered in time; that is no consent".to_owned(),
+        )),
     }
 }
 
 /// Only a quoted text is looked for; the rest is for whoever reads.
 fn expectation(expected: &str, happened: &Happened<'_>) -> String {
     let seen = quoted_part(expected).map(|text| {
-        let found = happened.calls.iter().any(|call| output_of(call).contains(text));
+        let found = happened
+            .calls
+            .iter()
+            .any(|call| output_of(call).contains(text));
         if found { " (found)" } else { " (NOT found)" }
     });
     format!("expected: {expected}{}", seen.unwrap_or_default())
@@ -134,11 +150,16 @@ fn expectation(expected: &str, happened: &Happened<'_>) -> String {
 
 /// A call and what its tool told.
 fn told(call: &CallRecord, lines: &mut Vec<Line>) {
-    let place = call.intended.as_ref().map(|i| format!(" on {}", i.client_id));
+    let place = call
+        .intended
+        .as_ref()
+        .map(|i| format!(" on {}", i.client_id));
     let title = format!("{}{}", call_title(call), place.unwrap_or_default());
     let CallEnd::Finished(report) = &call.end else {
         let end = match &call.end {
-            CallEnd::NotPlaced(no_route) => format!("{title}: not carried out: {}", no_route.message),
+            CallEnd::NotPlaced(no_route) => {
+                format!("{title}: not carried out: {}", no_route.message)
+            }
             _ => format!("{title}: still running"),
         };
         lines.push(Line::Words(end));
@@ -181,7 +202,11 @@ fn result_of(tool: &str, result: &Value, lines: &mut Vec<Line>) {
         }
         "fs_write" if number("/bytes").is_some() => lines.push(Line::Words(written(result))),
         "fs_write_many" if result.get("files").is_some_and(Value::is_array) => {
-            let files = result.get("files").and_then(Value::as_array).into_iter().flatten();
+            let files = result
+                .get("files")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
             lines.extend(files.map(|file| Line::Words(written(file))));
         }
         "fs_patch" if number("/bytes").is_some() => lines.push(Line::Words(format!(
@@ -193,14 +218,20 @@ fn result_of(tool: &str, result: &Value, lines: &mut Vec<Line>) {
         "run_program" | "shell_exec" => ran(result, lines),
         "write_and_run" => {
             if number("/write/bytes").is_some() {
-                lines.push(Line::Words(format!("wrote {} bytes", number("/write/bytes").unwrap_or(0))));
+                lines.push(Line::Words(format!(
+                    "wrote {} bytes",
+                    number("/write/bytes").unwrap_or(0)
+                )));
             }
             if let Some(run) = result.get("run").filter(|run| run.is_object()) {
                 ran(run, lines);
             }
         }
         "fs_list" if result.get("entries").is_some_and(Value::is_array) => {
-            lines.push(data(&format!("entries of {path}"), &names(result, "entries", "name")));
+            lines.push(data(
+                &format!("entries of {path}"),
+                &names(result, "entries", "name"),
+            ));
         }
         "fs_find" if result.get("found").is_some_and(Value::is_array) => {
             lines.push(data("found", &names(result, "found", "path")));
@@ -243,19 +274,29 @@ fn ran(run: &Value, lines: &mut Vec<Line>) {
 }
 
 fn names(result: &Value, list: &str, field: &str) -> String {
-    let items = result.get(list).and_then(Value::as_array).into_iter().flatten();
+    let items = result
+        .get(list)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let name = |item: &Value| {
         let name = item.get(field)?.as_str()?;
         let is_dir = item.get("is_dir") == Some(&Value::Bool(true));
         let size = item.get("size").and_then(Value::as_u64).filter(|_| !is_dir);
-        let size = size.map(|bytes| format!(" ({bytes} bytes)")).unwrap_or_default();
+        let size = size
+            .map(|bytes| format!(" ({bytes} bytes)"))
+            .unwrap_or_default();
         Some(format!("{name}{}{size}", if is_dir { "/" } else { "" }))
     };
     items.filter_map(name).collect::<Vec<_>>().join("\n")
 }
 
 fn matches(result: &Value) -> String {
-    let items = result.get("matches").and_then(Value::as_array).into_iter().flatten();
+    let items = result
+        .get("matches")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let line = |item: &Value| {
         let text = |key: &str| item.get(key).and_then(Value::as_str);
         let number = item.get("line")?.as_u64()?;
@@ -274,7 +315,13 @@ pub mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    pub fn call(tool: &str, args: Value, outcome: Outcome, result: Value, error: Option<&str>) -> CallRecord {
+    pub fn call(
+        tool: &str,
+        args: Value,
+        outcome: Outcome,
+        result: Value,
+        error: Option<&str>,
+    ) -> CallRecord {
         CallRecord {
             call_id: CallId::parse("cal_x").unwrap(),
             target: Target::Any,
@@ -296,48 +343,154 @@ pub mod tests {
 
     pub fn work(step: Value, state: StepState) -> StepWork {
         let step = plan_of(json!([step])).steps.remove(0);
-        StepWork { step, state, started_at_ms: Some(0), ended_at_ms: Some(7) }
+        StepWork {
+            step,
+            state,
+            started_at_ms: Some(0),
+            ended_at_ms: Some(7),
+        }
     }
 
     fn rendered(tool: &str, args: Value, result: Value) -> String {
-        let work = work(json!({"id": 3, "action": "call_tool", "target": tool, "reason": ""}), StepState::Settled(Settled::Done));
+        let work = work(
+            json!({"id": 3, "action": "call_tool", "target": tool, "reason": ""}),
+            StepState::Settled(Settled::Done),
+        );
         let call = call(tool, args, Outcome::Done, result, None);
-        section(&work, &Happened { calls: vec![&call], ..Default::default() }).render(2000)
+        section(
+            &work,
+            &Happened {
+                calls: vec![&call],
+                ..Default::default()
+            },
+        )
+        .render(2000)
     }
 
     #[test]
     fn each_tool_is_told_in_its_own_way() {
         for (tool, args, result, expected) in [
-            ("fs_read", json!({"path": "/a"}), json!({"path": "/a", "content": "x = 1", "bytes": 5}), "content of /a (5 bytes):\n```\nx = 1\n```"),
-            ("fs_write", json!({"path": "/a"}), json!({"path": "/a", "bytes": 12, "created": true}), "wrote 12 bytes to /a (a new file)"),
-            ("fs_write_many", json!({}), json!({"files": [{"path": "/a", "bytes": 1}, {"path": "/b", "bytes": 2}]}), "wrote 1 bytes to /a\nwrote 2 bytes to /b"),
-            ("fs_patch", json!({"path": "/a"}), json!({"path": "/a", "bytes": 9, "lines_added": 2, "lines_removed": 1}), "changed /a: 2 lines added, 1 removed, 9 bytes now"),
-            ("shell_exec", json!({"command": "todo"}), json!({"success": true, "output": "hi"}), "exit: well\noutput:\n```\nhi\n```"),
-            ("run_program", json!({"path": "/a"}), json!({"success": false, "output": "", "error": "boom", "traceback": "a:1"}),
-                "exit: with an error\noutput: (nothing)\nerror:\n```\nboom\n```\ntraceback:\n```\na:1\n```"),
-            ("run_program", json!({"path": "/a"}), json!({"success": false, "timed_out": true}), "exit: stopped at its time limit"),
-            ("write_and_run", json!({"path": "/a"}), json!({"success": true, "write": {"bytes": 4}, "run": {"success": true, "output": "o"}}), "wrote 4 bytes\nexit: well\noutput:\n```\no\n```"),
-            ("fs_list", json!({"path": "/"}), json!({"path": "/", "entries": [{"name": "lib", "is_dir": true}, {"name": "a.lua", "size": 7}]}), "entries of /:\n```\nlib/\na.lua (7 bytes)\n```"),
-            ("fs_find", json!({}), json!({"found": [{"path": "/x/a.lua"}], "truncated": true}), "found:\n```\n/x/a.lua\n```\n(there is more than is shown here)"),
-            ("fs_grep", json!({}), json!({"matches": [{"path": "/a", "line": 4, "text": "local x"}]}), "matches:\n```\n/a:4: local x\n```"),
-            ("dig", json!({}), json!({"dug": true}), "result:\n```\n{\"dug\":true}\n```"),
+            (
+                "fs_read",
+                json!({"path": "/a"}),
+                json!({"path": "/a", "content": "x = 1", "bytes": 5}),
+                "content of /a (5 bytes):\n```\nx = 1\n```",
+            ),
+            (
+                "fs_write",
+                json!({"path": "/a"}),
+                json!({"path": "/a", "bytes": 12, "created": true}),
+                "wrote 12 bytes to /a (a new file)",
+            ),
+            (
+                "fs_write_many",
+                json!({}),
+                json!({"files": [{"path": "/a", "bytes": 1}, {"path": "/b", "bytes": 2}]}),
+                "wrote 1 bytes to /a\nwrote 2 bytes to /b",
+            ),
+            (
+                "fs_patch",
+                json!({"path": "/a"}),
+                json!({"path": "/a", "bytes": 9, "lines_added": 2, "lines_removed": 1}),
+                "changed /a: 2 lines added, 1 removed, 9 bytes now",
+            ),
+            (
+                "shell_exec",
+                json!({"command": "todo"}),
+                json!({"success": true, "output": "hi"}),
+                "exit: well\noutput:\n```\nhi\n```",
+            ),
+            (
+                "run_program",
+                json!({"path": "/a"}),
+                json!({"success": false, "output": "", "error": "boom", "traceback": "a:1"}),
+                "exit: with an error\noutput: (nothing)\nerror:\n```\nboom\n```\ntraceback:\n```\na:1\n```",
+            ),
+            (
+                "run_program",
+                json!({"path": "/a"}),
+                json!({"success": false, "timed_out": true}),
+                "exit: stopped at its time limit",
+            ),
+            (
+                "write_and_run",
+                json!({"path": "/a"}),
+                json!({"success": true, "write": {"bytes": 4}, "run": {"success": true, "output": "o"}}),
+                "wrote 4 bytes\nexit: well\noutput:\n```\no\n```",
+            ),
+            (
+                "fs_list",
+                json!({"path": "/"}),
+                json!({"path": "/", "entries": [{"name": "lib", "is_dir": true}, {"name": "a.lua", "size": 7}]}),
+                "entries of /:\n```\nlib/\na.lua (7 bytes)\n```",
+            ),
+            (
+                "fs_find",
+                json!({}),
+                json!({"found": [{"path": "/x/a.lua"}], "truncated": true}),
+                "found:\n```\n/x/a.lua\n```\n(there is more than is shown here)",
+            ),
+            (
+                "fs_grep",
+                json!({}),
+                json!({"matches": [{"path": "/a", "line": 4, "text": "local x"}]}),
+                "matches:\n```\n/a:4: local x\n```",
+            ),
+            (
+                "dig",
+                json!({}),
+                json!({"dug": true}),
+                "result:\n```\n{\"dug\":true}\n```",
+            ),
         ] {
             let told = rendered(tool, args, result);
-            assert!(told.starts_with(&format!("### Step 3: call_tool {tool} — done\n")), "{told}");
+            assert!(
+                told.starts_with(&format!("### Step 3: call_tool {tool} — done\n")),
+                "{told}"
+            );
             assert!(told.contains(expected), "{tool}:\n{told}");
         }
     }
 
     #[test]
     fn failures_and_skips_are_told() {
-        let failed = Settled::Failed { error: "fs_read: /a: no such file".into() };
-        let work_failed = work(json!({"id": 1, "action": "read_file", "target": "/a", "reason": "", "on": "farm"}), StepState::Settled(failed));
-        let call = call("fs_read", json!({"path": "/a"}), Outcome::Failed, Value::Null, Some("/a: no such file"));
-        let told = section(&work_failed, &Happened { calls: vec![&call], ..Default::default() }).render(2000);
-        assert!(told.starts_with("### Step 1: read_file /a on farm — FAILED\nFailed: fs_read: /a: no such file\n"), "{told}");
-        let skipped = work(json!({"id": 2, "action": "shell", "target": "x", "reason": ""}), StepState::Skipped { because: 1 });
+        let failed = Settled::Failed {
+            error: "fs_read: /a: no such file".into(),
+        };
+        let work_failed = work(
+            json!({"id": 1, "action": "read_file", "target": "/a", "reason": "", "on": "farm"}),
+            StepState::Settled(failed),
+        );
+        let call = call(
+            "fs_read",
+            json!({"path": "/a"}),
+            Outcome::Failed,
+            Value::Null,
+            Some("/a: no such file"),
+        );
+        let told = section(
+            &work_failed,
+            &Happened {
+                calls: vec![&call],
+                ..Default::default()
+            },
+        )
+        .render(2000);
+        assert!(
+            told.starts_with(
+                "### Step 1: read_file /a on farm — FAILED\nFailed: fs_read: /a: no such file\n"
+            ),
+            "{told}"
+        );
+        let skipped = work(
+            json!({"id": 2, "action": "shell", "target": "x", "reason": ""}),
+            StepState::Skipped { because: 1 },
+        );
         let told = section(&skipped, &Happened::default()).render(2000);
-        assert_eq!(told, "### Step 2: shell x — skipped, because step 1 failed\n");
+        assert_eq!(
+            told,
+            "### Step 2: shell x — skipped, because step 1 failed\n"
+        );
     }
 
     #[test]
@@ -345,9 +498,25 @@ pub mod tests {
         let step = json!({"id": 1, "action": "run_test", "target": "/a", "reason": "", "expected_outcome": "prints \"ok\""});
         let work = work(step, StepState::Settled(Settled::Done));
         for (output, seen) in [("all ok", "(found)"), ("bad", "(NOT found)")] {
-            let call = call("run_program", json!({"path": "/a"}), Outcome::Done, json!({"success": true, "output": output}), None);
-            let told = section(&work, &Happened { calls: vec![&call], ..Default::default() }).render(2000);
-            assert!(told.contains(&format!("expected: prints \"ok\" {seen}")), "{told}");
+            let call = call(
+                "run_program",
+                json!({"path": "/a"}),
+                Outcome::Done,
+                json!({"success": true, "output": output}),
+                None,
+            );
+            let told = section(
+                &work,
+                &Happened {
+                    calls: vec![&call],
+                    ..Default::default()
+                },
+            )
+            .render(2000);
+            assert!(
+                told.contains(&format!("expected: prints \"ok\" {seen}")),
+                "{told}"
+            );
         }
     }
 

@@ -55,7 +55,10 @@ pub fn lookups(plan: &TaskPlan, place: &Place<'_>) -> Vec<Lookup> {
 fn lookup_of(step: &PlanStep, place: &Place<'_>) -> Option<Lookup> {
     let path = path_of(step)?;
     let tools = place.tools(step.on.as_ref());
-    let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
+    let (folder, name) = path
+        .trim_end_matches('/')
+        .rsplit_once('/')
+        .unwrap_or(("", path));
     let may = |tool: &str| {
         tools.has(tool) && crate::strategy::fleet::is_allowed_name(place.state, place.profile, tool)
     };
@@ -103,7 +106,9 @@ pub fn program_of(command: &str) -> Option<&str> {
 
 /// A path from the root.
 pub fn absolute(path: &str) -> String {
-    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let parts = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".");
     let parts: Vec<&str> = parts.collect();
     format!("/{}", parts.join("/"))
 }
@@ -116,7 +121,10 @@ fn settled_by_plan(plan: &TaskPlan, at: usize, place: &Place<'_>) -> Option<Stri
     let whole = absolute(path);
     let same_place = |other: &&PlanStep| place.computer_of(other) == place.computer_of(step);
     let writes = |other: &PlanStep| {
-        let target = other.target.as_deref().filter(|_| other.action == PlanAction::WriteFile)?;
+        let target = other
+            .target
+            .as_deref()
+            .filter(|_| other.action == PlanAction::WriteFile)?;
         let written = absolute(target);
         let is_part = !path.starts_with('/') && written.ends_with(&whole);
         (written == whole || is_part).then_some(written)
@@ -150,10 +158,16 @@ pub fn resolve<'a>(
             }
         };
         match found {
-            Found::At(whole) => {
+            Found::At(mut whole) => {
+                if path.ends_with('/') {
+                    // A folder stays one by its looks.
+                    whole.push('/');
+                }
                 let target = &mut resolved.steps[at].target;
                 // Arguments behind a program's path stay.
-                *target = target.as_ref().map(|target| target.replacen(path, &whole, 1));
+                *target = target
+                    .as_ref()
+                    .map(|target| target.replacen(path, &whole, 1));
             }
             Found::Unknown => {}
             Found::Missing(_) if may_be_made(plan, at, place) => {}
@@ -214,7 +228,11 @@ fn look(path: &str, call: &CallRecord) -> Found {
     let whole = absolute(path);
     let list = |key: &str, field: &str| -> Option<Vec<String>> {
         let items = result.get(key)?.as_array()?.iter();
-        Some(items.filter_map(|item| Some(item.get(field)?.as_str()?.to_owned())).collect())
+        Some(
+            items
+                .filter_map(|item| Some(item.get(field)?.as_str()?.to_owned()))
+                .collect(),
+        )
     };
     if let Some(names) = list("entries", "name") {
         let name = whole.rsplit('/').next().unwrap_or_default();
@@ -234,7 +252,11 @@ fn look(path: &str, call: &CallRecord) -> Found {
     if incomplete {
         return Found::Unknown;
     }
-    let mut fitting: Vec<String> = paths.iter().filter(|found| found.ends_with(&whole)).cloned().collect();
+    let mut fitting: Vec<String> = paths
+        .iter()
+        .filter(|found| found.ends_with(&whole))
+        .cloned()
+        .collect();
     paths.truncate(MOST_TOLD);
     match (path.starts_with('/'), fitting.len()) {
         (false, 1) => Found::At(fitting.remove(0)),
@@ -275,13 +297,16 @@ mod tests {
     }
 
     fn found(paths: &[&str]) -> Value {
-        let found: Vec<Value> = paths.iter().map(|path| json!({"path": path, "is_dir": false})).collect();
+        let found: Vec<Value> = paths
+            .iter()
+            .map(|path| json!({"path": path, "is_dir": false}))
+            .collect();
         json!({"path": "/", "found": found, "truncated": false})
     }
 
     /// The target of the last step after its lookup found these.
     fn target(steps: Value, paths: &[&str]) -> Result<String, String> {
-        let setting = Setting::new();
+        let setting = Setting::begin();
         let (plan, place) = (plan_of(steps), setting.place());
         let calls: Vec<CallRecord> = lookups(&plan, &place)
             .iter()
@@ -299,61 +324,118 @@ mod tests {
     #[test]
     fn a_part_of_a_path_becomes_the_whole_one() {
         let read = |path: &str| json!([step(1, "read_file", path)]);
-        assert_eq!(target(read("TODO.lua"), &["/TODO.lua", "/old/TODO.lua"]).unwrap(), "/TODO.lua");
-        assert_eq!(target(read("lib/json.lua"), &["/apps/lib/json.lua", "/json.lua"]).unwrap(), "/apps/lib/json.lua");
-        assert_eq!(target(json!([step(1, "run_test", "t.lua fast")]), &["/tests/t.lua"]).unwrap(), "/tests/t.lua fast");
+        assert_eq!(
+            target(read("TODO.lua"), &["/TODO.lua", "/old/TODO.lua"]).unwrap(),
+            "/TODO.lua"
+        );
+        assert_eq!(
+            target(read("lib/json.lua"), &["/apps/lib/json.lua", "/json.lua"]).unwrap(),
+            "/apps/lib/json.lua"
+        );
+        assert_eq!(
+            target(
+                json!([step(1, "run_test", "t.lua fast")]),
+                &["/tests/t.lua"]
+            )
+            .unwrap(),
+            "/tests/t.lua fast"
+        );
+    }
+
+    #[test]
+    fn a_folder_stays_a_folder() {
+        let gather = json!([step(1, "gather", "logs/")]);
+        assert_eq!(target(gather, &["/var/logs"]).unwrap(), "/var/logs/");
     }
 
     #[test]
     fn what_could_be_several_or_is_not_there_is_told() {
         let read = |path: &str| json!([step(1, "read_file", path)]);
         let told = target(read("a.lua"), &["/x/a.lua", "/y/a.lua"]).unwrap_err();
-        assert_eq!(told, "step 1: a.lua could be /x/a.lua or /y/a.lua: name one of them in full");
+        assert_eq!(
+            told,
+            "step 1: a.lua could be /x/a.lua or /y/a.lua: name one of them in full"
+        );
         let told = target(read("/src/a.lua"), &["/a.lua"]).unwrap_err();
         assert_eq!(told, "step 1: /src/a.lua does not exist; there is /a.lua");
-        assert_eq!(target(read("a.lua"), &[]).unwrap_err(), "step 1: a.lua does not exist");
+        assert_eq!(
+            target(read("a.lua"), &[]).unwrap_err(),
+            "step 1: a.lua does not exist"
+        );
     }
 
     #[test]
     fn globs_and_what_earlier_steps_make_are_left_alone() {
-        assert_eq!(target(json!([step(1, "read_file", "*.lua")]), &[]).unwrap(), "*.lua");
-        let written = json!([step(1, "write_file", "/new/a.lua"), step(2, "run_test", "a.lua")]);
+        assert_eq!(
+            target(json!([step(1, "read_file", "*.lua")]), &[]).unwrap(),
+            "*.lua"
+        );
+        let written = json!([
+            step(1, "write_file", "/new/a.lua"),
+            step(2, "run_test", "a.lua")
+        ]);
         assert_eq!(target(written, &[]).unwrap(), "/new/a.lua");
-        let made = json!([step(1, "run_program", "/gen.lua"), step(2, "read_file", "/out.txt")]);
+        let made = json!([
+            step(1, "run_program", "/gen.lua"),
+            step(2, "read_file", "/out.txt")
+        ]);
         assert_eq!(target(made, &["/gen.lua"]).unwrap(), "/out.txt");
         let elsewhere = json!([{"id": 1, "action": "shell", "target": "gen", "reason": "", "on": "farm"}, step(2, "read_file", "/out.txt")]);
-        assert!(target(elsewhere, &[]).unwrap_err().contains("does not exist"));
+        assert!(
+            target(elsewhere, &[])
+                .unwrap_err()
+                .contains("does not exist")
+        );
     }
 
     #[test]
     fn a_lookup_is_made_once_and_where_its_step_is() {
-        let setting = Setting::new();
+        let setting = Setting::begin();
         let mut far = step(3, "read_file", "a.lua");
         far["on"] = json!("farm");
-        let plan = plan_of(json!([step(1, "read_file", "a.lua"), step(2, "edit_file", "/x/a.lua"), far]));
+        let plan = plan_of(json!([
+            step(1, "read_file", "a.lua"),
+            step(2, "edit_file", "/x/a.lua"),
+            far
+        ]));
         let wanted = lookups(&plan, &setting.place());
-        let on: Vec<Option<&str>> = wanted.iter().map(|l| l.on.as_ref().map(|id| id.as_str())).collect();
+        let on: Vec<Option<&str>> = wanted
+            .iter()
+            .map(|l| l.on.as_ref().map(|id| id.as_str()))
+            .collect();
         assert_eq!(on, [None, Some("farm")]);
         assert_eq!(wanted[0].args, json!({"pattern": "a.lua", "limit": 50}));
     }
 
     #[test]
     fn a_computer_that_can_only_list_is_asked_for_the_folder() {
-        let mut setting = Setting::new();
+        let mut setting = Setting::begin();
         for computer in &mut setting.fleet.computers {
-            computer.tools = computer.tools.iter().filter(|t| t.name != "fs_find").cloned().collect();
+            computer.tools = computer
+                .tools
+                .iter()
+                .filter(|t| t.name != "fs_find")
+                .cloned()
+                .collect();
         }
         let plan = plan_of(json!([step(1, "read_file", "/lib/a.lua")]));
         let place = setting.place();
         let wanted = lookups(&plan, &place);
-        assert_eq!((wanted[0].tool, wanted[0].args.clone()), ("fs_list", json!({"path": "/lib"})));
+        assert_eq!(
+            (wanted[0].tool, wanted[0].args.clone()),
+            ("fs_list", json!({"path": "/lib"}))
+        );
         for (name, there) in [("a.lua", true), ("b.lua", false)] {
             let calls = [answered(&wanted[0], json!({"entries": [{"name": name}]}))];
             assert_eq!(resolve(&plan, &place, calls.iter()).is_ok(), there);
         }
         // A folder that cannot be listed tells nothing.
         let mut failed = answered(&wanted[0], Value::Null);
-        failed.end = CallEnd::Finished(CallReport::without_answer(Outcome::Failed, "x", "no folder"));
+        failed.end = CallEnd::Finished(CallReport::without_answer(
+            Outcome::Failed,
+            "x",
+            "no folder",
+        ));
         assert!(resolve(&plan, &place, [failed].iter()).is_ok());
     }
 }

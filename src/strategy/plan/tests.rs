@@ -43,7 +43,11 @@ fn finished(made: &[Decision]) -> &crate::domain::directive::TaskResult {
 
 fn failed(made: &[Decision]) -> (&str, &str, &Value) {
     match made.last() {
-        Some(Decision::Fail { code, error, details }) => (code, error, details),
+        Some(Decision::Fail {
+            code,
+            error,
+            details,
+        }) => (code, error, details),
         other => panic!("not failed: {other:?}"),
     }
 }
@@ -60,8 +64,15 @@ fn a_plan_whose_steps_have_one_meaning_is_carried_out_without_an_executor() {
     let mut rig = rig();
     let mut write = step(2, "write_file", "/a.lua", &[1]);
     write["params"] = json!({"content": "print('ok')"});
-    rig.plan(json!([step(1, "read_file", "/a.lua", &[]), write, step(3, "run_test", "/a.lua x", &[2])]));
-    rig.ok("fs_read", json!({"path": "/a.lua", "content": "print('no')", "bytes": 11}));
+    rig.plan(json!([
+        step(1, "read_file", "/a.lua", &[]),
+        write,
+        step(3, "run_test", "/a.lua x", &[2])
+    ]));
+    rig.ok(
+        "fs_read",
+        json!({"path": "/a.lua", "content": "print('no')", "bytes": 11}),
+    );
     assert_eq!(rig.open_calls(), ["fs_write on base"]);
     rig.ok("fs_write", json!({"path": "/a.lua", "bytes": 11}));
     let made = rig.ok("run_program", json!({"success": true, "output": "ok"}));
@@ -69,10 +80,33 @@ fn a_plan_whose_steps_have_one_meaning_is_carried_out_without_an_executor() {
     assert!(result.success);
     assert_eq!(result.message, "it works");
     let steps = result.details["steps"].as_array().unwrap();
-    let told: Vec<_> = steps.iter().map(|s| (s["id"].as_u64().unwrap(), s["outcome"].as_str().unwrap(), s["duration_ms"].as_i64().unwrap() > 0)).collect();
-    assert_eq!(told, [(1, "done", true), (2, "done", true), (3, "done", true)]);
-    assert!(result.details["results"].as_str().unwrap().contains("exit: well"));
-    assert_eq!((rig.state.usage.executor_model_calls, rig.state.usage.model_calls), (0, 1));
+    let told: Vec<_> = steps
+        .iter()
+        .map(|s| {
+            (
+                s["id"].as_u64().unwrap(),
+                s["outcome"].as_str().unwrap(),
+                s["duration_ms"].as_i64().unwrap() > 0,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [(1, "done", true), (2, "done", true), (3, "done", true)]
+    );
+    assert!(
+        result.details["results"]
+            .as_str()
+            .unwrap()
+            .contains("exit: well")
+    );
+    assert_eq!(
+        (
+            rig.state.usage.executor_model_calls,
+            rig.state.usage.model_calls
+        ),
+        (0, 1)
+    );
     assert_eq!(result.details["executor_calls_avoided"], 3);
 }
 
@@ -86,10 +120,19 @@ fn independent_steps_run_at_once_on_different_computers_and_one_after_the_other_
         on("farm", step(4, "read_file", "/a.txt", &[3])),
         step(5, "read_file", "/b.txt", &[]),
     ]));
-    assert_eq!(rig.open_calls(), ["shell_exec on base", "shell_exec on farm"]);
+    assert_eq!(
+        rig.open_calls(),
+        ["shell_exec on base", "shell_exec on farm"]
+    );
     rig.ok("shell_exec", json!({"success": true}));
-    assert_eq!(rig.open_calls(), ["shell_exec on farm", "shell_exec on base"]);
-    assert_eq!(rig.outcomes(), ["done", "running", "running", "waiting", "waiting"]);
+    assert_eq!(
+        rig.open_calls(),
+        ["shell_exec on farm", "shell_exec on base"]
+    );
+    assert_eq!(
+        rig.outcomes(),
+        ["done", "running", "running", "waiting", "waiting"]
+    );
     rig.ok("shell_exec", json!({"success": true}));
     // What only looks may be under way together.
     assert_eq!(rig.open_calls(), ["shell_exec on base", "fs_read on farm"]);
@@ -109,34 +152,74 @@ fn a_failed_step_takes_its_dependents_along_and_a_new_plan_goes_on_from_what_is_
         step(3, "shell", "after", &[2]),
         on("farm", step(4, "gather", "/notes.txt", &[])),
     ]));
-    rig.ok("fs_read", json!({"path": "/a.lua", "content": "x", "bytes": 1}));
-    rig.end("run_program", report(Outcome::Done, json!({"success": false, "output": "", "error": "boom"}), None));
+    rig.ok(
+        "fs_read",
+        json!({"path": "/a.lua", "content": "x", "bytes": 1}),
+    );
+    rig.end(
+        "run_program",
+        report(
+            Outcome::Done,
+            json!({"success": false, "output": "", "error": "boom"}),
+            None,
+        ),
+    );
     assert_eq!(rig.outcomes(), ["done", "failed", "skipped", "running"]);
-    let made = rig.ok("fs_read", json!({"path": "/notes.txt", "content": "buy milk", "bytes": 8}));
+    let made = rig.ok(
+        "fs_read",
+        json!({"path": "/notes.txt", "content": "buy milk", "bytes": 8}),
+    );
     assert_eq!(asks(&made), Some(Contract::Plan));
     let prompt = rig.prompt(Role::Planner);
-    for told in ["step 2 failed: run_program: boom", "skipped, because step 2 failed", "buy milk", "Ids begin with 5", "steps 1, 4; do not repeat"] {
+    for told in [
+        "step 2 failed: run_program: boom",
+        "skipped, because step 2 failed",
+        "buy milk",
+        "Ids begin with 5",
+        "steps 1, 4; do not repeat",
+    ] {
         assert!(prompt.contains(told), "{told}:\n{prompt}");
     }
     // It repeats a step that is done: its result is taken, nothing is called.
-    rig.plan(json!([on("farm", step(1, "gather", "/notes.txt", &[])), step(2, "run_test", "/a.lua", &[])]));
+    rig.plan(json!([
+        on("farm", step(1, "gather", "/notes.txt", &[])),
+        step(2, "run_test", "/a.lua", &[])
+    ]));
     assert_eq!(rig.open_calls(), ["run_program on base"]);
     let made = rig.ok("run_program", json!({"success": true, "output": "ok"}));
     let result = finished(&made);
     assert!(result.success);
-    let outcomes: Vec<_> = result.details["steps"].as_array().unwrap().iter().map(|s| s["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["done", "failed", "skipped", "done", "done", "done"]);
+    let outcomes: Vec<_> = result.details["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        outcomes,
+        ["done", "failed", "skipped", "done", "done", "done"]
+    );
 }
 
 #[test]
 fn without_plans_left_a_failure_ends_the_task_with_all_its_steps() {
     let mut rig = rig_with(|profile| profile.plan.replans = 0);
-    rig.plan(json!([step(1, "read_file", "/a", &[]), step(2, "shell", "x", &[1])]));
+    rig.plan(json!([
+        step(1, "read_file", "/a", &[]),
+        step(2, "shell", "x", &[1])
+    ]));
     let made = rig.fails("fs_read", "/a: no such file");
     let (code, error, details) = failed(&made);
-    assert_eq!((code, error), ("plan_failed", "step 1 failed: fs_read: /a: no such file"));
+    assert_eq!(
+        (code, error),
+        ("plan_failed", "step 1 failed: fs_read: /a: no such file")
+    );
     let summary = details["summary"].as_str().unwrap();
-    assert!(summary.starts_with("1. read_file /a: failed (") && summary.ends_with("\n2. shell x: skipped"), "{summary}");
+    assert!(
+        summary.starts_with("1. read_file /a: failed (")
+            && summary.ends_with("\n2. shell x: skipped"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -145,7 +228,10 @@ fn dependents_of_a_failed_step_run_where_dependencies_are_not_strict() {
         profile.plan.strict_dependencies = false;
         profile.plan.replans = 0;
     });
-    rig.plan(json!([step(1, "read_file", "/a", &[]), step(2, "shell", "x", &[1])]));
+    rig.plan(json!([
+        step(1, "read_file", "/a", &[]),
+        step(2, "shell", "x", &[1])
+    ]));
     rig.fails("fs_read", "gone");
     let made = rig.ok("shell_exec", json!({"success": true}));
     assert_eq!(rig.outcomes(), ["failed", "done"]);
@@ -155,15 +241,29 @@ fn dependents_of_a_failed_step_run_where_dependencies_are_not_strict() {
 #[test]
 fn an_answer_that_is_no_plan_is_told_then_asked_for_simply_then_a_person_is_asked() {
     let mut rig = rig();
-    assert_eq!(asks(&rig.say("I will look around first.")), Some(Contract::Plan));
+    assert_eq!(
+        asks(&rig.say("I will look around first.")),
+        Some(Contract::Plan)
+    );
     let prompt = rig.prompt(Role::Planner);
-    assert!(prompt.contains("- the answer holds no JSON plan with a list of steps") && prompt.contains("I will look around first."), "{prompt}");
+    assert!(
+        prompt.contains("- the answer holds no JSON plan with a list of steps")
+            && prompt.contains("I will look around first."),
+        "{prompt}"
+    );
     let made = rig.plan(json!([step(1, "git_commit", "x", &[])]));
     assert_eq!(asks(&made), Some(Contract::Plan));
     let prompt = rig.prompt(Role::Planner);
-    assert!(prompt.contains("at most 4 steps") && prompt.contains("no version control") && !prompt.contains("# Actions"), "{prompt}");
+    assert!(
+        prompt.contains("at most 4 steps")
+            && prompt.contains("no version control")
+            && !prompt.contains("# Actions"),
+        "{prompt}"
+    );
     let made = rig.say("{\"steps\": [");
-    let Some(Decision::Ask { question, .. }) = made.last() else { panic!("{made:?}") };
+    let Some(Decision::Ask { question, .. }) = made.last() else {
+        panic!("{made:?}")
+    };
     assert!(question.why.contains("cut off"), "{}", question.why);
     rig.push(TaskEvent::QuestionAnswered {
         question_id: question.question_id.clone(),
@@ -173,7 +273,10 @@ fn an_answer_that_is_no_plan_is_told_then_asked_for_simply_then_a_person_is_aske
     });
     assert_eq!(asks(&rig.run()), Some(Contract::Plan));
     let prompt = rig.prompt(Role::Planner);
-    assert!(prompt.contains("Ada answered: only read /a") && prompt.contains("# Actions"), "{prompt}");
+    assert!(
+        prompt.contains("Ada answered: only read /a") && prompt.contains("# Actions"),
+        "{prompt}"
+    );
     rig.plan(json!([step(1, "read_file", "/a", &[])]));
     assert!(finished(&rig.ok("fs_read", json!({"content": "x"}))).success);
 }
@@ -184,12 +287,19 @@ fn a_question_that_nobody_answers_ends_a_task_without_a_plan() {
     rig.say("no");
     rig.say("no");
     let made = rig.say("no");
-    let Some(Decision::Ask { question, .. }) = made.last() else { panic!("{made:?}") };
-    rig.push(TaskEvent::QuestionExpired { question_id: question.question_id.clone() });
+    let Some(Decision::Ask { question, .. }) = made.last() else {
+        panic!("{made:?}")
+    };
+    rig.push(TaskEvent::QuestionExpired {
+        question_id: question.question_id.clone(),
+    });
     let made = rig.run();
     let (code, error, _) = failed(&made);
     assert_eq!(code, "plan_invalid");
-    assert!(error.contains("nobody answered") && error.contains("no JSON plan"), "{error}");
+    assert!(
+        error.contains("nobody answered") && error.contains("no JSON plan"),
+        "{error}"
+    );
     let mut silent = rig_with(|profile| profile.budgets.questions = 0);
     silent.say("no");
     silent.say("no");
@@ -199,16 +309,42 @@ fn a_question_that_nobody_answers_ends_a_task_without_a_plan() {
 #[test]
 fn paths_are_looked_up_before_the_plan_is_followed() {
     let mut rig = rig_with(|profile| profile.plan.resolve_targets = true);
-    rig.plan(json!([step(1, "read_file", "TODO.lua", &[]), on("farm", step(2, "read_file", "notes.txt", &[]))]));
+    rig.plan(json!([
+        step(1, "read_file", "TODO.lua", &[]),
+        on("farm", step(2, "read_file", "notes.txt", &[]))
+    ]));
     assert_eq!(rig.open_calls(), ["fs_find on base", "fs_find on farm"]);
-    rig.ok("fs_find", json!({"found": [{"path": "/apps/TODO.lua"}], "truncated": false}));
-    rig.ok("fs_find", json!({"found": [{"path": "/a/notes.txt"}, {"path": "/b/notes.txt"}], "truncated": false}));
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/apps/TODO.lua"}], "truncated": false}),
+    );
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/a/notes.txt"}, {"path": "/b/notes.txt"}], "truncated": false}),
+    );
     let prompt = rig.prompt(Role::Planner);
-    assert!(prompt.contains("step 2: notes.txt could be /a/notes.txt or /b/notes.txt"), "{prompt}");
-    rig.plan(json!([step(1, "read_file", "TODO.lua", &[]), on("farm", step(2, "read_file", "/b/notes.txt", &[]))]));
-    rig.ok("fs_find", json!({"found": [{"path": "/apps/TODO.lua"}], "truncated": false}));
-    rig.ok("fs_find", json!({"found": [{"path": "/b/notes.txt"}], "truncated": false}));
-    let targets: Vec<_> = rig.work().steps.iter().map(|w| w.step.target.clone().unwrap()).collect();
+    assert!(
+        prompt.contains("step 2: notes.txt could be /a/notes.txt or /b/notes.txt"),
+        "{prompt}"
+    );
+    rig.plan(json!([
+        step(1, "read_file", "TODO.lua", &[]),
+        on("farm", step(2, "read_file", "/b/notes.txt", &[]))
+    ]));
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/apps/TODO.lua"}], "truncated": false}),
+    );
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/b/notes.txt"}], "truncated": false}),
+    );
+    let targets: Vec<_> = rig
+        .work()
+        .steps
+        .iter()
+        .map(|w| w.step.target.clone().unwrap())
+        .collect();
     assert_eq!(targets, ["/apps/TODO.lua", "/b/notes.txt"]);
     assert_eq!(rig.open_calls(), ["fs_read on base", "fs_read on farm"]);
 }
@@ -217,17 +353,30 @@ fn paths_are_looked_up_before_the_plan_is_followed() {
 fn an_invalid_executor_answer_is_repaired_once_and_then_fails_its_step_alone() {
     for (first, told) in [
         ("I would read it", "holds no JSON call"),
-        ("{\"calls\": [{\"tool\": \"fs_fly\", \"args\": {}}]}", "call 1: there is no tool fs_fly"),
-        ("{\"tool\": \"fs_write\", \"args\": {\"path\": 3}}", "call 1: fs_write: "),
+        (
+            "{\"calls\": [{\"tool\": \"fs_fly\", \"args\": {}}]}",
+            "call 1: there is no tool fs_fly",
+        ),
+        (
+            "{\"tool\": \"fs_write\", \"args\": {\"path\": 3}}",
+            "call 1: fs_write: ",
+        ),
         ("{\"analysis\": \"it is long\"}", "a call is needed"),
     ] {
         let mut rig = rig_with(|profile| profile.plan.replans = 0);
-        assert_eq!(asks(&rig.plan(json!([step(1, "write_file", "/a.lua", &[])]))), Some(Contract::StepCalls));
+        assert_eq!(
+            asks(&rig.plan(json!([step(1, "write_file", "/a.lua", &[])]))),
+            Some(Contract::StepCalls)
+        );
         assert_eq!(asks(&rig.say(first)), Some(Contract::StepCalls), "{first}");
         let prompt = rig.prompt(Role::Executor);
         assert!(prompt.contains(told), "{told}:\n{prompt}");
         let made = rig.say("no");
-        assert!(failed(&made).1.contains("the executor's answer stayed invalid: the answer holds no JSON call"));
+        assert!(
+            failed(&made)
+                .1
+                .contains("the executor's answer stayed invalid: the answer holds no JSON call")
+        );
     }
 }
 
@@ -240,7 +389,11 @@ fn several_calls_of_a_step_are_made_one_after_the_other_and_stop_at_the_first_fa
     assert_eq!(rig.open_calls(), ["fs_list on base"]);
     rig.ok("fs_list", json!({"entries": []}));
     assert_eq!(rig.open_calls(), ["fs_read on base"]);
-    assert!(failed(&rig.fails("fs_read", "gone")).1.contains("fs_read: gone"));
+    assert!(
+        failed(&rig.fails("fs_read", "gone"))
+            .1
+            .contains("fs_read: gone")
+    );
     assert_eq!(rig.state.usage.calls, 2);
 }
 
@@ -250,21 +403,43 @@ fn a_step_that_only_looks_may_not_change_anything() {
     rig.plan(json!([step(1, "gather", "what is stored here", &[])]));
     assert!(!rig.prompt(Role::Executor).contains("fs_write"));
     rig.say("{\"tool\": \"shell_exec\", \"args\": {\"command\": \"rm /\"}}");
-    assert!(rig.prompt(Role::Executor).contains("shell_exec may change something, and this step only looks"));
+    assert!(
+        rig.prompt(Role::Executor)
+            .contains("shell_exec may change something, and this step only looks")
+    );
     rig.say("{\"unclear\": [\"which folder\"]}");
-    assert_eq!(rig.work().steps[0].error(), Some("the executor would have to guess: which folder"));
+    assert_eq!(
+        rig.work().steps[0].error(),
+        Some("the executor would have to guess: which folder")
+    );
 }
 
 #[test]
 fn the_words_of_a_thinking_step_reach_the_steps_after_it() {
     let mut rig = rig();
-    let plan = json!([step(1, "run_test", "/a.lua", &[]), step(2, "analyze_error", "the crash", &[1]), step(3, "edit_file", "/a.lua", &[2])]);
+    let plan = json!([
+        step(1, "run_test", "/a.lua", &[]),
+        step(2, "analyze_error", "the crash", &[1]),
+        step(3, "edit_file", "/a.lua", &[2])
+    ]);
     rig.plan(plan);
-    assert_eq!(asks(&rig.ok("run_program", json!({"success": true, "output": "attempt to index nil"}))), Some(Contract::StepWords));
+    assert_eq!(
+        asks(&rig.ok(
+            "run_program",
+            json!({"success": true, "output": "attempt to index nil"})
+        )),
+        Some(Contract::StepWords)
+    );
     assert!(rig.prompt(Role::Executor).contains("attempt to index nil"));
-    assert_eq!(asks(&rig.say("Line 3: the file is not open.")), Some(Contract::StepCalls));
+    assert_eq!(
+        asks(&rig.say("Line 3: the file is not open.")),
+        Some(Contract::StepCalls)
+    );
     let prompt = rig.prompt(Role::Executor);
-    assert!(prompt.contains("analysis:\n```\nLine 3: the file is not open.\n```"), "{prompt}");
+    assert!(
+        prompt.contains("analysis:\n```\nLine 3: the file is not open.\n```"),
+        "{prompt}"
+    );
     rig.say("{\"tool\": \"fs_patch\", \"args\": {\"path\": \"/a.lua\", \"edits\": [{\"search\": \"a\", \"replace\": \"b\"}]}}");
     assert!(finished(&rig.ok("fs_patch", json!({"path": "/a.lua", "bytes": 3}))).success);
     assert_eq!(rig.state.usage.executor_model_calls, 2);
@@ -272,17 +447,31 @@ fn the_words_of_a_thinking_step_reach_the_steps_after_it() {
 
 #[test]
 fn a_review_decides_whether_the_goal_is_reached() {
-    let review = |achieved: bool| json!({"achieved": achieved, "message": "seen", "missing": ["the test"]}).to_string();
+    let review = |achieved: bool| {
+        json!({"achieved": achieved, "message": "seen", "missing": ["the test"]}).to_string()
+    };
     let mut rig = rig_with(|profile| profile.plan.review = true);
     rig.plan(json!([step(1, "read_file", "/a", &[])]));
-    assert_eq!(asks(&rig.ok("fs_read", json!({"content": "x"}))), Some(Contract::Review));
+    assert_eq!(
+        asks(&rig.ok("fs_read", json!({"content": "x"}))),
+        Some(Contract::Review)
+    );
     assert_eq!(asks(&rig.say(&review(false))), Some(Contract::Plan));
-    assert!(rig.prompt(Role::Planner).contains("the goal is not reached: seen the test"));
+    assert!(
+        rig.prompt(Role::Planner)
+            .contains("the goal is not reached: seen the test")
+    );
     rig.plan(json!([step(1, "shell", "test", &[])]));
     // The last plan failed, but the goal holds.
-    assert_eq!(asks(&rig.fails("shell_exec", "exists already")), Some(Contract::Review));
+    assert_eq!(
+        asks(&rig.fails("shell_exec", "exists already")),
+        Some(Contract::Review)
+    );
     let made = rig.say(&review(true));
-    assert_eq!((finished(&made).success, finished(&made).message.as_str()), (true, "seen"));
+    assert_eq!(
+        (finished(&made).success, finished(&made).message.as_str()),
+        (true, "seen")
+    );
     // One that cannot be read changes nothing.
     let mut rig = rig_with(|profile| profile.plan.review = true);
     rig.plan(json!([step(1, "read_file", "/a", &[])]));
@@ -298,7 +487,10 @@ fn a_kind_that_demands_proof_gets_it_planned_and_is_not_ended_without() {
     rig.plan(json!([write]));
     assert!(rig.prompt(Role::Planner).contains("add a run_test step"));
     rig.plan(json!([step(1, "read_file", "/a", &[])]));
-    assert_eq!(asks(&rig.ok("fs_read", json!({"content": "x"}))), Some(Contract::Plan));
+    assert_eq!(
+        asks(&rig.ok("fs_read", json!({"content": "x"}))),
+        Some(Contract::Plan)
+    );
     assert!(rig.prompt(Role::Planner).contains("run your tests first"));
     rig.plan(json!([step(1, "run_test", "/a.lua", &[])]));
     assert!(finished(&rig.ok("run_program", json!({"success": true}))).success);
@@ -307,25 +499,61 @@ fn a_kind_that_demands_proof_gets_it_planned_and_is_not_ended_without() {
 #[test]
 fn a_question_to_a_person_is_a_step_and_its_answer_a_result() {
     let mut rig = rig();
-    let made = rig.plan(json!([step(1, "ask_user", "Which folder?", &[]), step(2, "gather", "list that folder", &[1])]));
-    let Some(Decision::Ask { question, .. }) = made.last() else { panic!("{made:?}") };
-    assert_eq!((question.question.as_str(), question.why.as_str()), ("Which folder?", "it is needed"));
-    rig.push(TaskEvent::QuestionAnswered { question_id: question.question_id.clone(), answer: "/logs".into(), by: "farm".into(), authenticated: false });
+    let made = rig.plan(json!([
+        step(1, "ask_user", "Which folder?", &[]),
+        step(2, "gather", "list that folder", &[1])
+    ]));
+    let Some(Decision::Ask { question, .. }) = made.last() else {
+        panic!("{made:?}")
+    };
+    assert_eq!(
+        (question.question.as_str(), question.why.as_str()),
+        ("Which folder?", "it is needed")
+    );
+    rig.push(TaskEvent::QuestionAnswered {
+        question_id: question.question_id.clone(),
+        answer: "/logs".into(),
+        by: "farm".into(),
+        authenticated: false,
+    });
     rig.run();
-    assert!(rig.prompt(Role::Executor).contains("farm answered (not authenticated):\n```\n/logs\n```"));
+    assert!(
+        rig.prompt(Role::Executor)
+            .contains("farm answered (not authenticated):\n```\n/logs\n```")
+    );
 }
 
 #[test]
 fn a_model_that_is_away_is_waited_for_while_calls_go_on() {
     let mut rig = rig();
-    rig.plan(json!([step(1, "shell", "slow", &[]), step(2, "analyse_error", "x", &[])]));
+    rig.plan(json!([
+        step(1, "shell", "slow", &[]),
+        step(2, "analyse_error", "x", &[])
+    ]));
     let (consult, role, _) = rig.consult().unwrap();
-    let failure = ChatFailure { code: "model_unreachable".into(), message: "m".into(), hint: "h".into(), retryable: true };
-    rig.push(TaskEvent::ModelFailed { consult, role, failure });
-    assert!(matches!(rig.run().last(), Some(Decision::Wait { reason: WaitReason::Model, .. })));
+    let failure = ChatFailure {
+        code: "model_unreachable".into(),
+        message: "m".into(),
+        hint: "h".into(),
+        retryable: true,
+    };
+    rig.push(TaskEvent::ModelFailed {
+        consult,
+        role,
+        failure,
+    });
+    assert!(matches!(
+        rig.run().last(),
+        Some(Decision::Wait {
+            reason: WaitReason::Model,
+            ..
+        })
+    ));
     rig.ok("shell_exec", json!({"success": true}));
     assert_eq!(rig.outcomes(), ["done", "running"]);
-    rig.push(TaskEvent::WaitEnded { reason: WaitReason::Model });
+    rig.push(TaskEvent::WaitEnded {
+        reason: WaitReason::Model,
+    });
     assert_eq!(asks(&rig.run()), Some(Contract::StepWords));
     assert!(finished(&rig.say("It follows.")).success);
 }
@@ -333,9 +561,18 @@ fn a_model_that_is_away_is_waited_for_while_calls_go_on() {
 #[test]
 fn what_a_plan_and_its_task_name_is_wanted_of_the_fleet() {
     let mut rig = rig();
-    rig.plan(json!([on("farm", step(1, "read_file", "/a", &[])), step(2, "call_tool", "group:miners/dig", &[1])]));
-    let wanted: Vec<String> = super::wants(&rig.state).iter().map(ToString::to_string).collect();
-    assert!(wanted.iter().any(|w| w == "farm/") && wanted.iter().any(|w| w == "group:miners/dig"), "{wanted:?}");
+    rig.plan(json!([
+        on("farm", step(1, "read_file", "/a", &[])),
+        step(2, "call_tool", "group:miners/dig", &[1])
+    ]));
+    let wanted: Vec<String> = super::wants(&rig.state)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(
+        wanted.iter().any(|w| w == "farm/") && wanted.iter().any(|w| w == "group:miners/dig"),
+        "{wanted:?}"
+    );
 }
 
 // Prompts ----------------------------------------------------------------------------------------------------------
@@ -350,20 +587,37 @@ fn the_prompts_of_a_real_course() {
     insta::assert_snapshot!("planner", rig.prompt(Role::Planner));
     rig.say("First I would look at the file.");
     insta::assert_snapshot!("planner_again", rig.prompt(Role::Planner));
-    let mut test = because("see how it fails", step(2, "run_test", "/TODO.lua list", &[1]));
+    let mut test = because(
+        "see how it fails",
+        step(2, "run_test", "/TODO.lua list", &[1]),
+    );
     test["expected_outcome"] = json!("a line with \"1. [ ]\"");
     rig.plan(json!([
-        because("see how tasks are kept", step(1, "read_file", "/TODO.lua", &[])),
+        because(
+            "see how tasks are kept",
+            step(1, "read_file", "/TODO.lua", &[])
+        ),
         test,
-        because("find the cause of the failure", step(3, "analyse_error", "the output of the test", &[1, 2])),
-        because("mend what the analysis names", step(4, "edit_file", "/TODO.lua", &[3])),
-        because("its notes are wanted here", on("farm", step(5, "gather", "/notes.txt", &[]))),
+        because(
+            "find the cause of the failure",
+            step(3, "analyse_error", "the output of the test", &[1, 2])
+        ),
+        because(
+            "mend what the analysis names",
+            step(4, "edit_file", "/TODO.lua", &[3])
+        ),
+        because(
+            "its notes are wanted here",
+            on("farm", step(5, "gather", "/notes.txt", &[]))
+        ),
     ]));
     rig.ok("fs_read", json!({"path": "/TODO.lua", "content": "local f = fs.open('/todo.txt', 'r')\nprint(f.readAll())\n", "bytes": 57}));
     rig.fails("fs_read", "/notes.txt: no such file");
     rig.ok("run_program", json!({"success": true, "output": "TODO.lua:2: attempt to index local 'f' (a nil value)\n"}));
     insta::assert_snapshot!("analyst", rig.prompt(Role::Executor));
-    rig.say("There is no /todo.txt yet, so fs.open gives nil in line 1. Print nothing in that case.");
+    rig.say(
+        "There is no /todo.txt yet, so fs.open gives nil in line 1. Print nothing in that case.",
+    );
     rig.say("{\"calls\": [{\"tool\": \"fs_patch\", \"args\": {\"file\": \"/TODO.lua\"}}]}");
     insta::assert_snapshot!("executor", rig.prompt(Role::Executor));
     rig.say("{\"unclear\": [\"the text to replace\"]}");
@@ -377,34 +631,61 @@ fn the_simple_prompt_and_the_review_of_a_real_course() {
     rig.say("{\"steps\": []}");
     insta::assert_snapshot!("planner_simple", rig.prompt(Role::Planner));
     rig.plan(json!([step(1, "read_file", "/a.txt", &[])]));
-    rig.ok("fs_read", json!({"path": "/a.txt", "content": "42", "bytes": 2}));
+    rig.ok(
+        "fs_read",
+        json!({"path": "/a.txt", "content": "42", "bytes": 2}),
+    );
     insta::assert_snapshot!("review", rig.prompt(Role::Planner));
 }
 
 // At random --------------------------------------------------------------------------------------------------------
 
 fn any_step() -> impl Strategy<Value = (usize, usize, Vec<u32>, usize)> {
-    (0usize..12, 0usize..5, prop::collection::vec(1u32..6, 0..3), 0usize..3)
+    (
+        0usize..12,
+        0usize..5,
+        prop::collection::vec(1u32..6, 0..3),
+        0usize..3,
+    )
 }
 
 fn plan_text(steps: &[(usize, usize, Vec<u32>, usize)]) -> String {
     let actions = [
-        "read_file", "write_file", "edit_file", "run_program", "run_test", "search", "shell", "call_tool", "analyse_error", "gather", "ask_user", "fly",
+        "read_file",
+        "write_file",
+        "edit_file",
+        "run_program",
+        "run_test",
+        "search",
+        "shell",
+        "call_tool",
+        "analyse_error",
+        "gather",
+        "ask_user",
+        "fly",
     ];
     let targets = ["/a.lua", "a.lua", "dig", "the notes", "/b/"];
-    let steps: Vec<Value> = steps.iter().enumerate().map(|(at, (action, target, deps, place))| {
-        let id = at as u32 + 1;
-        // Mostly valid: dependencies point back.
-        let deps: Vec<u32> = deps.iter().copied().filter(|dep| *dep < id || *target == 4).collect();
-        let mut said = step(id, actions[*action], targets[*target], &deps);
-        if *place > 0 {
-            said["on"] = json!(["base", "farm"][place - 1]);
-        }
-        if *target == 0 {
-            said["params"] = json!({"content": "x"});
-        }
-        said
-    }).collect();
+    let steps: Vec<Value> = steps
+        .iter()
+        .enumerate()
+        .map(|(at, (action, target, deps, place))| {
+            let id = at as u32 + 1;
+            // Mostly valid: dependencies point back.
+            let deps: Vec<u32> = deps
+                .iter()
+                .copied()
+                .filter(|dep| *dep < id || *target == 4)
+                .collect();
+            let mut said = step(id, actions[*action], targets[*target], &deps);
+            if *place > 0 {
+                said["on"] = json!(["base", "farm"][place - 1]);
+            }
+            if *target == 0 {
+                said["params"] = json!({"content": "x"});
+            }
+            said
+        })
+        .collect();
     json!({"goal": "g", "steps": steps}).to_string()
 }
 
