@@ -17,6 +17,7 @@ pub(super) struct Raw {
     pub guards: RawGuards,
     pub memory: RawMemory,
     pub plan: PlanKeys,
+    pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,
     pub log: RawLog,
@@ -111,7 +112,16 @@ pub(super) struct RawMemory {
     pub verbatim_results: u32,
     pub cut_to: u32,
     pub result_bytes: u64,
+    pub summarizer: String,
+    pub diff_bytes: u64,
+    pub drift: String,
     pub step_log_bytes: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTools {
+    pub max_shown: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

@@ -7,7 +7,7 @@ use super::layers::Merged;
 use super::raw::Raw;
 use super::roles;
 use super::settings::*;
-use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::profile::{Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Summarizer};
 use crate::domain::work::plan_rules::PlanRules;
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
@@ -53,6 +53,9 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         },
         memory: check.memory(&raw)?,
         plan: check.plan(&raw)?,
+        tools: ToolSettings {
+            max_shown: raw.tools.max_shown as usize,
+        },
         calls: CallSettings {
             timeout: check.millis("calls.timeout_ms", raw.calls.timeout_ms)?,
             cancel_grace: Duration::from_millis(raw.calls.cancel_grace_ms),
@@ -162,6 +165,9 @@ impl Check<'_> {
                 verbatim_results: verbatim as usize,
                 cut_to: memory.cut_to as usize,
                 result_bytes: memory.result_bytes as usize,
+                summarizer: self.summarizer("memory.summarizer", &memory.summarizer)?,
+                diff_bytes: memory.diff_bytes as usize,
+                drift: self.drift("memory.drift", &memory.drift)?,
             },
             step_log_bytes: memory.step_log_bytes as usize,
         })
@@ -170,6 +176,28 @@ impl Check<'_> {
     fn plan(&self, raw: &Raw) -> Result<PlanRules, ConfigError> {
         let rules = raw.plan.over(PlanRules::default());
         rules.map_err(|(key, reason)| self.invalid(&format!("plan.{key}"), reason))
+    }
+
+    fn summarizer(&self, key: &str, word: &str) -> Result<Summarizer, ConfigError> {
+        match word {
+            "rules" => Ok(Summarizer::Rules),
+            "model" => Ok(Summarizer::Model),
+            other => Err(self.invalid(
+                key,
+                format!("must be \"rules\" or \"model\", not \"{other}\""),
+            )),
+        }
+    }
+
+    fn drift(&self, key: &str, word: &str) -> Result<DriftRule, ConfigError> {
+        match word {
+            "tell" => Ok(DriftRule::Tell),
+            "fail" => Ok(DriftRule::Fail),
+            other => Err(self.invalid(
+                key,
+                format!("must be \"tell\" or \"fail\", not \"{other}\""),
+            )),
+        }
     }
 
     /// Once is no repetition, so 1 would block every call.

@@ -166,6 +166,8 @@ pub enum Contract {
     StepWords,
     /// Whether a plan's goal holds, as JSON.
     Review,
+    /// The facts of the steps up to `upto_step`, before they leave the prompt.
+    Summary { upto_step: u32 },
 }
 
 /// A prompt as the former prompt of the same role plus what was appended.

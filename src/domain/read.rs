@@ -16,6 +16,8 @@ pub enum Read {
     Step(StepRead),
     /// A planner's word on what was done.
     Review(ReviewRead),
+    /// Facts, one a line; none if there was no list.
+    Summary { facts: Vec<String> },
 }
 
 impl Read {
@@ -26,6 +28,7 @@ impl Read {
             Read::Plan(read) => read.title(),
             Read::Step(read) => read.title(),
             Read::Review(read) => read.title(),
+            Read::Summary { facts } => format!("sums up in {} facts", facts.len()),
         }
     }
 }

@@ -6,12 +6,16 @@ pub mod act;
 pub mod call;
 pub mod coerce;
 pub mod content_calls;
+pub mod direct;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
+pub mod memory;
 pub mod plan;
 pub mod render;
+pub mod shown_tools;
 pub mod step_log;
+pub mod templates;
 pub mod text;
 pub mod turn_reader;
 pub mod validate;
@@ -32,6 +36,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
         directive::NAME => Some(directive::VERSION),
         call::NAME => Some(call::VERSION),
         plan::NAME => Some(plan::VERSION),
+        direct::NAME => Some(direct::VERSION),
         _ => None,
     }
 }
@@ -45,6 +50,9 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
         return Some(Move::main(decision));
     }
+    if let Some(decision) = memory::drift_ends(state, profile) {
+        return Some(Move::main(decision));
+    }
     let on_main = |decide: fn(&TaskState, &Profile, &Inputs) -> Option<Decision>| {
         let free = state.is_idle();
         free.then(|| decide(state, profile, inputs))?
@@ -54,6 +62,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
         (directive::NAME, directive::VERSION) => on_main(directive::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
         (plan::NAME, plan::VERSION) => plan::decide(state, profile, inputs),
+        (direct::NAME, direct::VERSION) => on_main(direct::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
             Some(Decision::Wait {
@@ -79,6 +88,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             let read = plan::read(contract, answer);
             TaskEvent::AnswerRead { consult, read }
         }
+        Contract::Summary { .. } => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Summary {
+                facts: memory::facts::read(&answer.content).unwrap_or_default(),
+            },
+        },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {
                 Ok(request) => (Some(request), Vec::new()),
@@ -106,6 +121,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         Some(StrictRequest::Tool { tool, on, .. }) => (Address::parse(tool).ok(), on.clone()),
         Some(StrictRequest::Final { .. } | StrictRequest::Unclear { .. }) | None => (None, None),
     };
+    let called_there = turn_reader::named(step.and_then(|step| step.read.as_ref()));
     let computers = [on, asked_on].into_iter().flatten().map(|id| Address {
         target: Target::Computer(id),
         tool: String::new(),
@@ -115,8 +131,8 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         plan::NAME => plan::wants(state),
         _ => Vec::new(),
     };
-    let named = named.chain(planned);
-    Wants::of(state, profile, named.chain(computers).collect())
+    let named = named.chain(computers).chain(called_there).chain(planned);
+    Wants::of(state, profile, named.collect())
 }
 
 #[cfg(test)]

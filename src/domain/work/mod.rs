@@ -10,7 +10,7 @@ pub mod plan_rules;
 pub use compaction::Compaction;
 
 use super::directive::TranslatedBy;
-use super::task::Step;
+use super::task::{Recalled, Step};
 use plan::{PlanAdvance, PlanWork};
 use serde::{Deserialize, Serialize};
 
@@ -27,15 +27,27 @@ pub enum Advance {
     },
     /// Strategy `plan`.
     Plan(PlanAdvance),
+    /// A piece of a former result is shown again; it stands in the journal, so no computer is asked.
+    Recalled { piece: Recalled },
 }
 
 impl Advance {
     /// Whether the open step of its track is over with it.
-    pub fn closes_step(&self) -> bool {
+    pub fn closes(&self, step: &Step) -> bool {
         match self {
-            Advance::Compacted { .. } => false,
+            // Facts may have to be made while a planner is asked again in the same step.
+            Advance::Compacted { .. } => step.summary_upto.is_some(),
+            Advance::Recalled { .. } => true,
             // A step of the plan is begun before anything happens on its track.
             Advance::Plan(advance) => !matches!(advance, PlanAdvance::StepBegun { .. }),
+        }
+    }
+
+    /// Whether it brings the task on, so that earlier answers that led to nothing are forgiven.
+    pub fn is_progress(&self) -> bool {
+        match self {
+            Advance::Compacted { .. } | Advance::Recalled { .. } => false,
+            Advance::Plan(advance) => !matches!(advance, PlanAdvance::Refused { .. }),
         }
     }
 }
@@ -52,7 +64,7 @@ impl Work {
     /// Takes a strategy's own advance into the books; `at_ms` is when it was committed.
     pub fn advance(&mut self, advance: &Advance, at_ms: i64) {
         match advance {
-            Advance::Compacted { .. } => {}
+            Advance::Compacted { .. } | Advance::Recalled { .. } => {}
             Advance::Plan(advance) => {
                 if *self == Work::None {
                     *self = Work::Plan(Box::default());
