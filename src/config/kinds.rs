@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::guard_keys::{GuardKeys, PolicyKeys, WakeKeys};
+use super::plan::PlanKeys;
 use super::strategy_keys::{GoalKeys, NumberedKeys};
 use crate::domain::chat::Role;
 use crate::domain::profile::{
@@ -70,6 +71,8 @@ struct KindFile {
     guards: GuardKeys,
     #[serde(default)]
     policy: PolicyKeys,
+    #[serde(default)]
+    plan: PlanKeys,
     #[serde(default)]
     numbered: NumberedKeys,
     #[serde(default)]
@@ -234,6 +237,11 @@ fn resolve(
     let guards = guards.map_err(broken(&kind.kind))?;
     let policy = kind.policy.clone().over(&settings.policy);
     let policy = policy.map_err(broken(&kind.kind))?;
+    let plan_rules = kind.plan.over(settings.plan).map_err(|(key, reason)| {
+        let reason = format!("plan.{key} {reason}");
+        let file = kind.kind.clone();
+        KindError::File { file, reason }
+    })?;
     let first = tools_of_sets(&kind, toolsets)?;
     let memory = memory_of(&kind, settings.memory.rules)?;
     check_values(&kind)?;
@@ -262,6 +270,7 @@ fn resolve(
         },
         guards,
         policy,
+        plan: plan_rules,
         numbered: kind.numbered.over(settings.numbered),
         goals: kind.goals.over(settings.goals),
         memory,
@@ -359,7 +368,7 @@ mod tests {
     use crate::domain::work::{GoalRules, NumberedRules};
 
     fn known(strategy: &str) -> Option<u32> {
-        matches!(strategy, "directive" | "numbered" | "goals" | "call").then_some(1)
+        matches!(strategy, "direct" | "directive" | "plan" | "numbered" | "goals" | "call").then_some(1)
     }
 
     fn settings() -> Settings {

@@ -13,6 +13,7 @@ pub mod kinds;
 mod layers;
 #[cfg(test)]
 mod page;
+mod plan;
 mod raw;
 pub mod reference;
 mod roles;

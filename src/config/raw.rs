@@ -3,6 +3,7 @@
 //! A key without a default is an `Option`; all others are there because `default.toml` has them
 //! (a test keeps the two in step). Only `validate` turns these into [`super::Settings`].
 
+use super::plan::PlanKeys;
 use crate::domain::guard_rules::{Confine, PolicyRule};
 use crate::domain::profile::WakeBudgets;
 use crate::domain::work::{GoalRules, NumberedRules};
@@ -21,6 +22,7 @@ pub(super) struct Raw {
     pub memory: RawMemory,
     pub numbered: NumberedRules,
     pub goals: GoalRules,
+    pub plan: PlanKeys,
     pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,

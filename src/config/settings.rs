@@ -13,6 +13,7 @@ use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
 use crate::domain::work::{GoalRules, NumberedRules};
+use crate::domain::work::plan_rules::PlanRules;
 
 /// Everything that can be set, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +28,7 @@ pub struct Settings {
     pub memory: MemorySettings,
     pub numbered: NumberedRules,
     pub goals: GoalRules,
+    pub plan: PlanRules,
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,

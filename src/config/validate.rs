@@ -8,6 +8,7 @@ use super::raw::Raw;
 use super::roles;
 use super::settings::*;
 use crate::domain::profile::{Budgets, DriftRule, ExecutorMode, MemoryRules, Summarizer};
+use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::work::{GoalRules, NumberedRules};
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
@@ -52,6 +53,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         memory: check.memory(&raw)?,
         numbered: check.numbered(raw.numbered)?,
         goals: check.goals(raw.goals)?,
+        plan: check.plan(&raw)?,
         tools: ToolSettings {
             max_shown: raw.tools.max_shown as usize,
         },
@@ -185,6 +187,11 @@ impl Check<'_> {
         self.at_least_one("goals.max_subtasks", rules.max_subtasks)?;
         self.at_least_one("goals.plan_tries", rules.plan_tries)?;
         Ok(rules)
+    }
+
+    fn plan(&self, raw: &Raw) -> Result<PlanRules, ConfigError> {
+        let rules = raw.plan.over(PlanRules::default());
+        rules.map_err(|(key, reason)| self.invalid(&format!("plan.{key}"), reason))
     }
 
     fn summarizer(&self, key: &str, word: &str) -> Result<Summarizer, ConfigError> {

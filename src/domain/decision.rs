@@ -166,6 +166,14 @@ pub enum Contract {
     Goals,
     /// Calls, native or as JSON; a mark of the subtask is one of them.
     Subtask,
+    /// A plan as JSON.
+    Plan,
+    /// One or several calls for one step of a plan, as JSON.
+    StepCalls,
+    /// Words that a step of a plan is done by.
+    StepWords,
+    /// Whether a plan's goal holds, as JSON.
+    Review,
     /// The facts of the steps up to `upto_step`, before they leave the prompt.
     Summary { upto_step: u32 },
 }

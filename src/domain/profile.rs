@@ -4,6 +4,7 @@
 use super::chat::Role;
 use super::guard_rules::{ArgLimits, LoopRules, PolicyRules};
 use super::work::{GoalRules, NumberedRules};
+use super::work::plan_rules::PlanRules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub struct Profile {
     #[serde(default)]
     pub policy: PolicyRules,
     pub memory: MemoryRules,
+    #[serde(default)]
+    pub plan: PlanRules,
     #[serde(default)]
     pub numbered: NumberedRules,
     #[serde(default)]

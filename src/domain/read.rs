@@ -1,6 +1,7 @@
 //! What was read out of a model's answer: facts that are journalled beside the raw answer.
 
 use super::chat::ToolCall;
+use super::work::plan::{PlanRead, ReviewRead, StepRead};
 use super::work::{GoalsRead, ListRead, ReactMove, ReactRead};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,12 @@ pub enum Read {
     React(ReactRead),
     /// A goal broken down.
     Goals(GoalsRead),
+    /// A plan.
+    Plan(PlanRead),
+    /// Calls for one step of a plan, or the words that it is done by.
+    Step(StepRead),
+    /// A planner's word on what was done.
+    Review(ReviewRead),
     /// Facts, one a line; none if there was no list.
     Summary { facts: Vec<String> },
 }
@@ -28,6 +35,9 @@ impl Read {
             Read::List(list) => plan_title(list.items.len(), "items", &list.problems),
             Read::React(turn) => turn.title(),
             Read::Goals(goals) => plan_title(goals.objectives.len(), "objectives", &goals.problems),
+            Read::Plan(read) => read.title(),
+            Read::Step(read) => read.title(),
+            Read::Review(read) => read.title(),
             Read::Summary { facts } => format!("sums up in {} facts", facts.len()),
         }
     }

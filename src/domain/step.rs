@@ -179,7 +179,8 @@ pub struct UserAnswer {
 }
 
 impl Step {
-    pub(in crate::domain) fn new(number: u32, track: Track) -> Self {
+    /// A step in which nothing has happened yet.
+    pub fn new(number: u32, track: Track) -> Self {
         Step {
             number,
             track,

@@ -15,6 +15,7 @@ pub mod guards;
 pub mod memory;
 pub mod numbered;
 pub mod paths;
+pub mod plan;
 pub mod policy;
 pub mod render;
 pub mod shown_tools;
@@ -42,6 +43,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
         numbered::NAME => Some(numbered::VERSION),
         goals::NAME => Some(goals::VERSION),
         call::NAME => Some(call::VERSION),
+        plan::NAME => Some(plan::VERSION),
         direct::NAME => Some(direct::VERSION),
         _ => None,
     }
@@ -69,6 +71,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
         (numbered::NAME, numbered::VERSION) => on_main(numbered::decide),
         (goals::NAME, goals::VERSION) => on_main(goals::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
+        (plan::NAME, plan::VERSION) => plan::decide(state, profile, inputs),
         (direct::NAME, direct::VERSION) => on_main(direct::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
@@ -103,6 +106,10 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             read: Read::Goals(goals::decomposition::read(&answer.content)),
         },
+        Contract::Plan | Contract::StepCalls | Contract::StepWords | Contract::Review => {
+            let read = plan::read(contract, answer);
+            TaskEvent::AnswerRead { consult, read }
+        }
         Contract::Summary { .. } => TaskEvent::AnswerRead {
             consult,
             read: Read::Summary {
@@ -143,8 +150,12 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
     });
     let acted = step.and_then(|step| numbered::named_tool(step.read.as_ref()?));
     let of_goal = goals::named_computers(state);
+    let planned = match profile.strategy.as_str() {
+        plan::NAME => plan::wants(state),
+        _ => Vec::new(),
+    };
     let named = [direct, called, asked_tool, acted].into_iter().flatten();
-    let named = named.chain(computers).chain(called_there).chain(of_goal);
+    let named = named.chain(computers).chain(called_there).chain(of_goal).chain(planned);
     Wants::of(state, profile, named.collect())
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         tools: ToolRules::default(),
         models: BTreeMap::new(),
         templates: vec![],
+        plan: Default::default(),
         prompts: PROMPTS.clone(),
     }
 }

@@ -7,6 +7,7 @@ mod document_001;
 mod fleet_commands;
 mod ingame;
 mod planned;
+mod plans;
 mod real_model;
 mod recovery;
 mod serving;

@@ -4,6 +4,10 @@
 mod compaction;
 mod goals;
 mod list;
+pub mod plan;
+mod plan_action;
+mod plan_books;
+pub mod plan_rules;
 mod rules;
 
 pub use compaction::Compaction;
@@ -18,6 +22,7 @@ use super::directive::TranslatedBy;
 use super::read::Read;
 use super::task::{CallRecord, Recalled, Step};
 use super::tool::EffectClass;
+use plan::{PlanAdvance, PlanWork};
 use serde::{Deserialize, Serialize};
 
 /// A move that changes only the books. The fold carries it out, and the next move is decided at once.
@@ -65,6 +70,8 @@ pub enum Advance {
         reason: String,
         step: u32,
     },
+    /// Strategy `plan`.
+    Plan(PlanAdvance),
     /// A piece of a former result is shown again; it stands in the journal, so no computer is asked.
     Recalled { piece: Recalled },
 }
@@ -83,6 +90,8 @@ impl Advance {
             | Advance::GoalsReplanned { .. }
             | Advance::SubtaskClaimed { .. }
             | Advance::SubtaskMarked { .. } => true,
+            // A step of the plan is begun before anything happens on its track.
+            Advance::Plan(advance) => !matches!(advance, PlanAdvance::StepBegun { .. }),
         }
     }
 
@@ -98,6 +107,7 @@ impl Advance {
             | Advance::GoalsAdopted { .. }
             | Advance::GoalsReplanned { .. }
             | Advance::SubtaskMarked { .. } => true,
+            Advance::Plan(advance) => !matches!(advance, PlanAdvance::Refused { .. }),
         }
     }
 }
@@ -111,12 +121,14 @@ pub enum Work {
     List(ListWork),
     /// Of strategy `goals`.
     Goals(GoalWork),
+    /// Of strategy `plan`.
+    Plan(Box<PlanWork>),
 }
 
 impl Work {
     /// Takes a strategy's own advance into the books; `at_ms` is when it was committed. One that does not fit the
     /// books changes nothing.
-    pub fn advance(&mut self, advance: &Advance, _at_ms: i64) {
+    pub fn advance(&mut self, advance: &Advance, at_ms: i64) {
         match (advance, &mut *self) {
             (Advance::ListAdopted { items, by }, Work::None) => {
                 *self = Work::List(ListWork::new(items.clone(), *by));
@@ -132,6 +144,12 @@ impl Work {
                 },
                 Work::None,
             ) => *self = Work::Goals(GoalWork::new(objectives.clone(), *by, *step)),
+            (Advance::Plan(advance), Work::None) => {
+                let mut plan = PlanWork::default();
+                plan.advance(advance, at_ms);
+                *self = Work::Plan(Box::new(plan));
+            }
+            (Advance::Plan(advance), Work::Plan(plan)) => plan.advance(advance, at_ms),
             (advance, Work::Goals(goals)) => goals.advance(advance),
             _ => {}
         }
@@ -149,7 +167,8 @@ impl Work {
     /// Every call of `step` has ended.
     pub fn calls_ended(&mut self, step: &Step, _at_ms: i64) {
         match self {
-            Work::None => {}
+            // The state of a plan's steps is settled by advances.
+            Work::None | Work::Plan(_) => {}
             Work::List(list) => {
                 let ends = ends_of(&step.calls);
                 list.calls_ended(ends.succeeded, ends.failed);

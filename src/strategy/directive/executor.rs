@@ -165,7 +165,7 @@ fn tool_shape(name: &str, parameters: Value, computers: &[&str]) -> Value {
 }
 
 /// The part of a schema that constrained decoders understand; the whole schema is checked afterwards.
-fn simple_schema(schema: &Value) -> Value {
+pub fn simple_schema(schema: &Value) -> Value {
     const KEPT: [&str; 8] = [
         "type",
         "required",

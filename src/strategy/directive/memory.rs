@@ -94,7 +94,13 @@ pub fn brief_schema(schema: &Value) -> String {
             "?"
         };
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
-        format!("{name}{optional} ({kind})")
+        match schema
+            .get("items")
+            .filter(|items| items.get("properties").is_some())
+        {
+            Some(items) => format!("{name}{optional} (array of {{{}}})", brief_schema(items)),
+            None => format!("{name}{optional} ({kind})"),
+        }
     };
     let fields: Vec<String> = properties.iter().map(field).collect();
     if fields.is_empty() {

@@ -1,0 +1,195 @@
+//! How a plan ends: well only if nothing failed, or a later plan or the planner's last look made it good. The result
+//! lists every step in order, with its outcome and how long it took.
+
+use super::Course;
+use super::context::compress;
+use super::planning::Wanted;
+use super::rules::title;
+use crate::domain::decision::Decision;
+use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::step::Step;
+use crate::domain::track::Track;
+use crate::domain::work::plan::StepWork;
+use crate::domain::work::plan_rules::Compression;
+use serde_json::{Value, json};
+
+/// Tokens of the results that are given along with the end of a task.
+const RESULT_TOKENS: usize = 2000;
+
+/// Where a plan whose steps are all over leads.
+pub(super) enum Ended {
+    Well(Decision),
+    Badly(Decision),
+    NotYet(Wanted),
+}
+
+/// Why a plan that was carried out is not good.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct NotGood {
+    pub code: &'static str,
+    pub words: String,
+}
+
+impl<'a> Course<'a> {
+    /// The steps of the current plan that failed.
+    pub(super) fn failed_steps(&self) -> impl Iterator<Item = &'a StepWork> {
+        self.work.current().filter(|work| work.error().is_some())
+    }
+
+    /// What follows once all steps are over; none while there is no plan.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        if self.work.plans.is_empty() {
+            return None;
+        }
+        let rules = &self.profile.plan;
+        let may_replan = self.work.plans.len() <= rules.replans as usize;
+        let replan = |bad: NotGood| {
+            if may_replan {
+                Ended::NotYet(Wanted::Replan(bad))
+            } else {
+                Ended::Badly(self.give_up(bad.code, bad.words))
+            }
+        };
+        let review = self.work.review.as_ref();
+        Some(match (self.failure(), review) {
+            (_, Some(review)) if !review.achieved => replan(NotGood {
+                code: "review_failed",
+                words: format!(
+                    "the goal is not reached: {} {}",
+                    review.message,
+                    review.missing.join("; ")
+                ),
+            }),
+            (Some(bad), None) if may_replan || !rules.review => replan(bad),
+            (_, None) if rules.review => Ended::NotYet(Wanted::Review),
+            _ => match self.finish() {
+                done @ Decision::Finish { .. } => Ended::Well(done),
+                Decision::Block { evidence, .. } => replan(NotGood {
+                    code: "no_proof",
+                    words: evidence,
+                }),
+                other => Ended::Badly(other),
+            },
+        })
+    }
+
+    fn failure(&self) -> Option<NotGood> {
+        let failed: Vec<String> = self
+            .failed_steps()
+            .map(|work| {
+                format!(
+                    "step {} failed: {}",
+                    work.step.id,
+                    work.error().unwrap_or_default()
+                )
+            })
+            .collect();
+        let words = failed.join("; ");
+        (!failed.is_empty()).then_some(NotGood {
+            code: "plan_failed",
+            words,
+        })
+    }
+
+    fn finish(&self) -> Decision {
+        let goal = self.work.plans.last().map_or("", |plan| plan.goal.as_str());
+        let said = self
+            .work
+            .review
+            .as_ref()
+            .map(|review| review.message.as_str());
+        let message = said
+            .filter(|said| !said.is_empty())
+            .unwrap_or(goal)
+            .to_owned();
+        let request = StrictRequest::Final {
+            explanation: format!("Done: {goal}"),
+            result: TaskResult {
+                success: true,
+                message: message.clone(),
+                details: Value::Null,
+            },
+        };
+        let result = TaskResult {
+            success: true,
+            message,
+            details: self.details(),
+        };
+        self.turn(Track::MAIN)
+            .finish(request, TranslatedBy::Rules, result)
+    }
+
+    /// Ends the task in failure, with all steps.
+    pub(super) fn give_up(&self, code: &str, error: String) -> Decision {
+        let mut decision = self.turn(Track::MAIN).fail(code, error);
+        if let (Decision::Fail { details, .. }, Value::Object(own)) =
+            (&mut decision, self.details())
+            && let Some(fields) = details.as_object_mut()
+        {
+            fields.extend(own);
+        }
+        decision
+    }
+
+    /// Steps that rules translated, each of which spared a call of the executor model.
+    fn by_rules(&self) -> usize {
+        let by_rules =
+            |step: &&Step| !step.track.is_main() && step.translated_by == Some(TranslatedBy::Rules);
+        self.state.steps.iter().filter(by_rules).count()
+    }
+
+    /// Every step of every plan in order, and what came of it.
+    fn details(&self) -> Value {
+        let steps: Vec<Value> = self.work.steps.iter().map(told).collect();
+        let lines: Vec<String> = self.work.steps.iter().map(line).collect();
+        let sections = self.sections(None);
+        let texts = self.text_limit();
+        let results = compress(
+            &sections,
+            Compression::KeepEnds { first: 0, last: 3 },
+            texts,
+            RESULT_TOKENS,
+        );
+        let review = self.work.review.as_ref();
+        json!({
+            "goal": self.work.plans.last().map(|plan| &plan.goal),
+            "plans": self.work.plans.len(),
+            "steps": steps,
+            "summary": lines.join("\n"),
+            "executor_calls_avoided": self.by_rules(),
+            "results": results,
+            "review": review.map(|r| json!({"achieved": r.achieved, "message": r.message, "missing": r.missing})),
+        })
+    }
+}
+
+fn told(work: &StepWork) -> Value {
+    json!({
+        "id": work.step.id,
+        "action": work.step.action,
+        "target": work.step.target,
+        "on": work.step.on,
+        "reason": work.step.reason,
+        "outcome": work.outcome(),
+        "duration_ms": work.duration_ms(),
+        "error": work.error(),
+    })
+}
+
+/// One step in one line.
+fn line(work: &StepWork) -> String {
+    let time = work
+        .duration_ms()
+        .map(|ms| format!(" ({ms} ms)"))
+        .unwrap_or_default();
+    let error = work
+        .error()
+        .map(|error| format!(": {}", error.lines().next().unwrap_or_default()));
+    let error = error.unwrap_or_default();
+    format!(
+        "{}. {}: {}{time}{error}",
+        work.step.id,
+        title(&work.step),
+        work.outcome()
+    )
+}

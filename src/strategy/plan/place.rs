@@ -1,0 +1,187 @@
+//! Where a plan's steps happen: the computers and tools that are there, and which steps may run at the same time.
+
+use crate::domain::ids::ClientId;
+use crate::domain::profile::Profile;
+use crate::domain::task::TaskState;
+use crate::domain::tool::{EffectClass, FleetView};
+use crate::domain::toolbox::Tool;
+use crate::domain::work::plan::{PlanAction, PlanStep};
+use crate::strategy::fleet::ToolLookup;
+
+/// What a plan is checked against and carried out on.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub state: &'a TaskState,
+    pub profile: &'a Profile,
+    pub fleet: &'a FleetView,
+}
+
+impl<'a> Place<'a> {
+    /// The tools from where a step stands.
+    pub fn tools<'b>(&'b self, on: Option<&'b ClientId>) -> ToolLookup<'b> {
+        ToolLookup::new(self.state, self.fleet, on)
+    }
+
+    /// The computers in view, by name.
+    pub fn computers(&self) -> Vec<&'a str> {
+        let computers = self.fleet.computers.iter();
+        computers.map(|c| c.client_id.as_str()).collect()
+    }
+
+    /// Whether both steps may be under way at once: on different computers, or if neither changes anything. A step
+    /// without a computer, in a task without one, may land anywhere.
+    pub fn may_overlap(&self, a: &PlanStep, b: &PlanStep) -> bool {
+        // A question stops nobody's hands, but people are asked one thing at a time.
+        if a.action == PlanAction::AskUser && b.action == PlanAction::AskUser {
+            return false;
+        }
+        let is_quiet =
+            |step: &PlanStep| step.action.is_thought() || step.action == PlanAction::AskUser;
+        if is_quiet(a) || is_quiet(b) {
+            return true;
+        }
+        let (on_a, on_b) = (self.computer_of(a), self.computer_of(b));
+        match (on_a, on_b) {
+            (Some(a_on), Some(b_on)) if a_on != b_on => true,
+            // The first call decides where the others go.
+            (None, None) => false,
+            _ => !a.action.may_change() && !b.action.may_change(),
+        }
+    }
+
+    /// The computer of a step: the one that it names, or the task's own.
+    pub fn computer_of<'b>(&'b self, step: &'b PlanStep) -> Option<&'b ClientId> {
+        let home = self.state.home();
+        let tool = step
+            .target
+            .as_deref()
+            .filter(|_| step.action == PlanAction::CallTool);
+        let stays = |tool: &str| {
+            let own = home.and_then(|home| self.fleet.computer(home));
+            own.is_none_or(|own| own.ever_owned(tool))
+        };
+        // A tool that the task's own computer never had is called wherever it is.
+        if step.on.is_none() && tool.is_some_and(|tool| !stays(tool)) {
+            return None;
+        }
+        step.on.as_ref().or(home)
+    }
+
+    /// The tools that an executor may choose from for a step: those of its action, or, if the computer has none of
+    /// these, all. A step that only looks gets no tool that changes something.
+    pub fn tools_for<'b>(&'b self, step: &'b PlanStep) -> Vec<&'b Tool> {
+        let looks = |tool: &&Tool| {
+            tool.effect == EffectClass::Read || LOOKING.contains(&tool.name.as_str())
+        };
+        let mut usable = self.tools(step.on.as_ref()).usable(self.profile);
+        if !step.action.may_change() {
+            usable.retain(looks);
+        }
+        let meant = meant(step);
+        let is_meant = |tool: &&&Tool| meant.contains(&tool.name.as_str());
+        let narrowed: Vec<&Tool> = usable.iter().filter(is_meant).copied().collect();
+        if narrowed.is_empty() {
+            usable
+        } else {
+            narrowed
+        }
+    }
+}
+
+/// Tools that change nothing, also where their computer does not say so.
+const LOOKING: [&str; 5] = ["fs_list", "fs_read", "fs_find", "fs_grep", "tool_list"];
+
+/// The tools that an action means; none if it may mean any.
+fn meant(step: &PlanStep) -> Vec<&str> {
+    use PlanAction::*;
+    match step.action {
+        ReadFile => vec!["fs_read", "fs_list", "fs_find"],
+        WriteFile => vec!["fs_write", "fs_write_many", "write_and_run", "tool_write"],
+        EditFile => vec!["fs_patch", "fs_write", "fs_write_many", "write_and_run"],
+        RunProgram | RunTest => vec!["run_program", "shell_exec", "tool_test"],
+        Search => vec!["fs_grep", "fs_find"],
+        Shell => vec!["shell_exec"],
+        CallTool => step.target.as_deref().into_iter().collect(),
+        Gather | AnalyseError | AskUser | Other(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+pub mod bench {
+    //! A task with two computers, for the tests of plans.
+
+    use super::*;
+    use crate::domain::tool::ComputerView;
+    use crate::domain::work::plan::TaskPlan;
+    use crate::strategy::tests::{Bench, fleet, profile};
+    use serde_json::{Value, json};
+
+    pub struct Setting {
+        pub state: TaskState,
+        pub profile: Profile,
+        pub fleet: FleetView,
+    }
+
+    /// `base` has the core tools, `farm` those and `dig`.
+    pub fn two_computers() -> FleetView {
+        let mut fleet = fleet();
+        let base = fleet.computers.remove(0);
+        let spec =
+            |value: Value| serde_json::from_value::<crate::domain::tool::ToolSpec>(value).unwrap();
+        let text = json!({"type": "string"});
+        let more = [
+            json!({"name": "fs_list", "effect": "read", "args_schema": {"type": "object", "properties": {"path": text}, "additionalProperties": false}}),
+            json!({"name": "fs_find", "effect": "read", "args_schema": {"type": "object", "required": ["pattern"],
+                "properties": {"pattern": text, "path": text, "limit": {"type": "integer"}}, "additionalProperties": false}}),
+            json!({"name": "fs_grep", "effect": "read", "args_schema": {"type": "object", "required": ["pattern"],
+                "properties": {"pattern": text, "path": text, "files": text}, "additionalProperties": false}}),
+            json!({"name": "fs_patch", "effect": "effect", "args_schema": {"type": "object", "required": ["path"],
+                "properties": {"path": text, "diff": text, "edits": {"type": "array", "items": {"type": "object",
+                    "required": ["search", "replace"], "properties": {"search": text, "replace": text}}}}, "additionalProperties": false}}),
+        ];
+        let mut tools: Vec<Tool> = base.tools.iter().cloned().collect();
+        tools.extend(more.into_iter().map(|t| Tool::of(spec(t))));
+        let dig = Tool::of(spec(
+            json!({"name": "dig", "effect": "effect", "args_schema": {"type": "object",
+            "properties": {"direction": text}, "additionalProperties": false}}),
+        ));
+        let mut of_farm = tools.clone();
+        of_farm.push(dig);
+        let farm = ComputerView {
+            client_id: ClientId::parse("farm").unwrap(),
+            tools: of_farm.into_iter().collect(),
+            ..base.clone()
+        };
+        let base = ComputerView {
+            tools: tools.into_iter().collect(),
+            ..base
+        };
+        fleet.computers = vec![base, farm];
+        fleet
+    }
+
+    impl Setting {
+        pub fn begin() -> Self {
+            let profile = profile(crate::domain::profile::ExecutorMode::Auto);
+            let state = Bench::new(profile.clone()).state;
+            Setting {
+                state,
+                profile,
+                fleet: two_computers(),
+            }
+        }
+
+        pub fn place(&self) -> Place<'_> {
+            Place {
+                state: &self.state,
+                profile: &self.profile,
+                fleet: &self.fleet,
+            }
+        }
+    }
+
+    pub fn plan_of(steps: Value) -> TaskPlan {
+        serde_json::from_value(json!({"plan_id": "p", "query": "q", "goal": "g", "steps": steps}))
+            .unwrap()
+    }
+}

@@ -1,0 +1,240 @@
+//! What the planner is asked on the main track: for a plan, for another one after a failure, and for a last look; and
+//! what is made of its answers.
+
+use super::Course;
+use super::check::check;
+use super::finish::{Ended, NotGood};
+use super::targets::{lookups, resolve};
+use crate::domain::chat::Role;
+use crate::domain::decision::{Contract, Decision};
+use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
+use crate::domain::read::Read;
+use crate::domain::step::{QuestionRecord, Step};
+use crate::domain::track::Track;
+use crate::domain::work::plan::{PlanAdvance, PlanRead, Review, ReviewRead, TaskPlan};
+use serde_json::json;
+
+/// What the planner is asked for next.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Wanted {
+    Plan,
+    /// A plan for what remains; what is not good yet.
+    Replan(NotGood),
+    Review,
+}
+
+/// In which words a plan is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wording {
+    Full,
+    /// With what was wrong with the last answer.
+    WithProblems,
+    /// Few words, for a model that the full ones confuse.
+    Simple,
+}
+
+impl Course<'_> {
+    /// The next move while no step of the plan is under way.
+    pub(super) fn on_main(&self) -> Option<Decision> {
+        if let Some(draft) = &self.work.draft {
+            return Some(self.after_draft(draft));
+        }
+        let step = self.state.current_step();
+        let answered = step.filter(|step| step.planner.is_some());
+        if let Some(step) = answered {
+            return Some(match &step.read {
+                Some(Read::Plan(read)) => self.plan_said(read),
+                Some(Read::Review(read)) => self.review_said(read),
+                _ => self.refused(vec!["the answer could not be read".to_owned()]),
+            });
+        }
+        let wanted = match self.ended() {
+            None => Wanted::Plan,
+            Some(Ended::Well(decision) | Ended::Badly(decision)) => return Some(decision),
+            Some(Ended::NotYet(wanted)) => wanted,
+        };
+        let turn = self.turn(Track::MAIN);
+        if step.is_none()
+            && let Some(decision) = turn.before_step()
+        {
+            return Some(decision);
+        }
+        if wanted == Wanted::Review {
+            let prompt = self.review_prompt();
+            let format = self.review_format();
+            return Some(turn.consult(Role::Planner, Contract::Review, prompt, format, Vec::new()));
+        }
+        Some(match self.wording() {
+            Ok(wording) => {
+                let prompt = self.plan_prompt(&wanted, wording);
+                let format = self.plan_format();
+                turn.consult(Role::Planner, Contract::Plan, prompt, format, Vec::new())
+            }
+            Err(asked) => self.ask_for_help(asked),
+        })
+    }
+
+    /// How a plan is asked for now, after all answers that were none. An error holds the last question to a person that
+    /// did not help either, if one was asked.
+    fn wording(&self) -> Result<Wording, Option<&QuestionRecord>> {
+        let tries = self.profile.plan.tries.max(1) as usize;
+        let asked: Vec<&QuestionRecord> = self.questions_since_plan().collect();
+        let tried = self.work.refused.len();
+        let left = (tries * (asked.len() + 1)).saturating_sub(tried);
+        let unanswered = asked.last().filter(|asked| asked.answer.is_none());
+        match tries.saturating_sub(left) {
+            _ if left == 0 || unanswered.is_some() => Err(asked.last().copied()),
+            0 => Ok(Wording::Full),
+            _ if left == 1 && tries > 2 => Ok(Wording::Simple),
+            _ => Ok(Wording::WithProblems),
+        }
+    }
+
+    /// Questions on the main track since the last plan was adopted.
+    fn questions_since_plan(&self) -> impl Iterator<Item = &QuestionRecord> {
+        let since = self.work.adopted_after;
+        let here = move |step: &&Step| step.track == Track::MAIN && step.number > since;
+        let asked = self
+            .state
+            .steps
+            .iter()
+            .filter(here)
+            .filter_map(|step| step.question.as_ref());
+        asked.filter(|asked| asked.question.approval.is_none())
+    }
+
+    /// No answer was a plan: a person may know what was meant.
+    fn ask_for_help(&self, asked: Option<&QuestionRecord>) -> Decision {
+        let problems = self
+            .work
+            .refused
+            .last()
+            .cloned()
+            .unwrap_or_default()
+            .join("; ");
+        let silent = asked.is_some_and(|asked| asked.answer.is_none());
+        let question = "I could not make a plan for this task. What exactly shall be done, with which files and on which computers?";
+        let why = format!(
+            "the planner's answers were no plan that can be carried out; the last one: {problems}"
+        );
+        let parameters =
+            json!({"question": question, "why": why, "next": "I plan again with your answer"});
+        let request = StrictRequest::Tool {
+            explanation: "Asking what is meant".to_owned(),
+            tool: ASK_USER_TOOL.to_owned(),
+            parameters: parameters.clone(),
+            on: None,
+        };
+        let turn = self.turn(Track::MAIN);
+        if !silent
+            && let ask @ Decision::Ask { .. } = turn.ask(request, TranslatedBy::Rules, &parameters)
+        {
+            return ask;
+        }
+        let why = if silent { ", and nobody answered" } else { "" };
+        self.give_up(
+            "plan_invalid",
+            format!("no plan could be made{why}: {problems}"),
+        )
+    }
+
+    fn plan_said(&self, read: &PlanRead) -> Decision {
+        let Some(plan) = &read.plan else {
+            return self.refused(read.problems.clone());
+        };
+        let plan = match check(&self.filled(plan), self.work, &self.place()) {
+            Ok(plan) => plan,
+            Err(problems) => return self.refused(problems),
+        };
+        if lookups(&plan, &self.place()).is_empty() {
+            self.adopted(plan, None)
+        } else {
+            self.advance(PlanAdvance::Drafted { plan })
+        }
+    }
+
+    /// What a plan may leave out because everybody knows it.
+    fn filled(&self, plan: &TaskPlan) -> TaskPlan {
+        let or = |said: &str, known: String| {
+            if said.is_empty() {
+                known
+            } else {
+                said.to_owned()
+            }
+        };
+        let task = self
+            .state
+            .created
+            .as_ref()
+            .map_or("", |created| created.prompt.as_str());
+        let goal = or(&plan.goal, or(&plan.query, task.to_owned()));
+        TaskPlan {
+            plan_id: or(&plan.plan_id, format!("plan-{}", self.work.plans.len() + 1)),
+            query: or(&plan.query, task.to_owned()),
+            goal,
+            ..plan.clone()
+        }
+    }
+
+    /// The targets of a drafted plan are looked up once; what cannot be looked up is left as it is.
+    fn after_draft(&self, draft: &TaskPlan) -> Decision {
+        let mut on_main = self
+            .state
+            .steps
+            .iter()
+            .rev()
+            .filter(|step| step.track == Track::MAIN);
+        let looked = on_main
+            .next()
+            .filter(|step| step.planner.is_none() && step.question.is_none());
+        let is_over = looked
+            .is_some_and(|step| step.closed && (!step.calls.is_empty() || step.blocked.is_some()));
+        if is_over {
+            return self.adopted(draft.clone(), looked);
+        }
+        let wanted = lookups(draft, &self.place());
+        let requests: Vec<StrictRequest> = wanted
+            .into_iter()
+            .map(|lookup| StrictRequest::Tool {
+                explanation: "Looking up what the plan names".to_owned(),
+                tool: lookup.tool.to_owned(),
+                parameters: lookup.args,
+                on: lookup.on,
+            })
+            .collect();
+        let turn = self.turn(Track::MAIN);
+        let fresh = Step::new(0, Track::MAIN);
+        let step = self.state.current_step().unwrap_or(&fresh);
+        match turn.try_calls(step, requests, TranslatedBy::Rules) {
+            Ok(call @ Decision::Call { .. }) => call,
+            Ok(end @ (Decision::Fail { .. } | Decision::Wait { .. })) => end,
+            // A guard or the policy stands against looking: the steps will tell.
+            Ok(_) | Err(_) => self.adopted(draft.clone(), None),
+        }
+    }
+
+    fn adopted(&self, plan: TaskPlan, looked: Option<&Step>) -> Decision {
+        let calls = looked.into_iter().flat_map(|step| &step.calls);
+        match resolve(&plan, &self.place(), calls) {
+            Ok(plan) => self.advance(PlanAdvance::Adopted {
+                plan,
+                after_step: self.state.usage.steps,
+            }),
+            Err(problems) => self.refused(problems),
+        }
+    }
+
+    fn refused(&self, problems: Vec<String>) -> Decision {
+        self.advance(PlanAdvance::Refused { problems })
+    }
+
+    fn review_said(&self, read: &ReviewRead) -> Decision {
+        let review = read.review.clone().unwrap_or_else(|| Review {
+            // An optional look that says nothing changes nothing.
+            achieved: self.failed_steps().next().is_none(),
+            message: String::new(),
+            missing: Vec::new(),
+        });
+        self.advance(PlanAdvance::Reviewed { review })
+    }
+}

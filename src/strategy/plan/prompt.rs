@@ -1,0 +1,360 @@
+//! The prompts of this strategy, made to fit the model's window.
+
+use super::Course;
+use super::context::compress;
+use super::planning::{Wanted, Wording};
+use super::rules::title;
+use crate::domain::chat::{Message, Role};
+use crate::domain::fold::PROMPT_TOO_LONG;
+use crate::domain::step::{QuestionRecord, Step};
+use crate::domain::toolbox::Tool;
+use crate::domain::track::Track;
+use crate::domain::work::plan::{StepWork, TaskPlan};
+use crate::prompts::{PromptError, render};
+use crate::strategy::directive::block::without_thinking;
+use crate::strategy::directive::memory::brief_schema;
+use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
+use serde_json::{Value, json};
+
+type Prompt = Result<Vec<Message>, PromptError>;
+
+/// The least that earlier results may have, in tokens: less tells nothing.
+const LEAST_CONTEXT: usize = 200;
+
+/// Notes that a planner is told.
+const MOST_NOTES: usize = 5;
+
+/// Steps that a plan may have by the simple prompt.
+const SIMPLE_STEPS: u32 = 4;
+
+/// Bytes of one text when texts are not to be cut: more than any tool gives.
+const UNCUT: usize = 1 << 20;
+
+impl Course<'_> {
+    fn render(&self, id: &str, context: Value) -> Result<String, PromptError> {
+        render(&self.profile.prompts, id, context)
+    }
+
+    /// Bytes of one text in a result.
+    pub(super) fn text_limit(&self) -> usize {
+        let rules = &self.profile.plan;
+        if rules.truncate_large_outputs {
+            rules.max_content_length
+        } else {
+            UNCUT
+        }
+    }
+
+    /// Earlier results, in what the model's window leaves beside `fixed`.
+    fn context(&self, role: Role, needed_by: Option<&StepWork>, fixed: &[Message]) -> String {
+        let rules = &self.profile.plan;
+        let limits = self.inputs.roles.get(&role).copied().unwrap_or_default();
+        let whole = limits.num_ctx.saturating_sub(limits.max_tokens) as usize;
+        let used: usize = fixed.iter().map(|m| estimate_tokens(&m.content)).sum();
+        let mut room = whole.saturating_sub(used);
+        // The estimate was too low for this model: each refusal halves what is tried next.
+        if self
+            .state
+            .last_failure
+            .as_ref()
+            .is_some_and(|f| f.code == PROMPT_TOO_LONG)
+        {
+            room >>= self.state.model_failures.min(8);
+        }
+        let max = match rules.compression {
+            crate::domain::work::plan_rules::Compression::None => room,
+            _ => room.min(rules.max_context_tokens as usize),
+        };
+        let sections = self.sections(needed_by);
+        compress(
+            &sections,
+            rules.compression,
+            self.text_limit(),
+            max.max(LEAST_CONTEXT),
+        )
+    }
+
+    // Planner ------------------------------------------------------------------------------------------------------
+
+    pub(super) fn plan_prompt(&self, wanted: &Wanted, wording: Wording) -> Prompt {
+        let mut messages = self.opening(wording)?;
+        let correction = match wording {
+            Wording::Full => Vec::new(),
+            Wording::WithProblems => self.correction(true)?,
+            Wording::Simple => self.correction(false)?,
+        };
+        if let Wanted::Replan(bad) = wanted {
+            messages.push(self.said_plan());
+            let fixed: Vec<Message> = messages.iter().chain(&correction).cloned().collect();
+            let results = self.context(Role::Planner, None, &fixed);
+            let done: Vec<u32> = self
+                .work
+                .steps
+                .iter()
+                .filter(|w| w.is_done())
+                .map(|w| w.step.id)
+                .collect();
+            messages.push(Message::user(self.render(
+                "plan/replan",
+                json!({"results": results, "problem": bad.words, "done": done, "first": self.work.next_number(),
+                    "notes": self.notes()}),
+            )?));
+        }
+        messages.extend(correction);
+        Ok(messages)
+    }
+
+    pub(super) fn review_prompt(&self) -> Prompt {
+        let mut messages = self.opening(Wording::Full)?;
+        messages.push(self.said_plan());
+        let results = self.context(Role::Planner, None, &messages);
+        let failed = self.failed_steps().next().is_some();
+        messages.push(Message::user(self.render(
+            "plan/review",
+            json!({"results": results, "failed": failed, "notes": self.notes()}),
+        )?));
+        Ok(messages)
+    }
+
+    /// Who the planner is, and the task.
+    fn opening(&self, wording: Wording) -> Prompt {
+        let id = if wording == Wording::Simple {
+            "plan/simple"
+        } else {
+            "plan/planner"
+        };
+        let rules = &self.profile.plan;
+        let place = self.place();
+        let home = self.state.home();
+        let own = self.turn(Track::MAIN).tools(home).usable(self.profile);
+        // A prompt that did not fit once is told in fewer words.
+        let is_brief = self.state.prompt_ceiling.is_some();
+        let listed = |tool: &Tool| match (listed(tool), is_brief) {
+            (Value::Object(mut tool), true) => {
+                tool.insert("description".to_owned(), json!(""));
+                Value::Object(tool)
+            }
+            (tool, _) => tool,
+        };
+        let tools: Vec<Value> = own.iter().map(|tool| listed(tool)).collect();
+        let fleet = &self.inputs.fleet.computers;
+        let computers: Vec<Value> = fleet
+            .iter()
+            .map(|c| {
+                let known = |tool: &&Tool| own.iter().any(|own| own.name == tool.name);
+                let usable = place.tools(Some(&c.client_id)).usable(self.profile);
+                let more: Vec<Value> = usable.into_iter().filter(|tool| !known(tool)).map(listed).collect();
+                json!({"name": c.client_id, "own": home == Some(&c.client_id), "kind": c.kind, "label": c.label,
+                    "online": c.online, "more": more})
+            })
+            .collect();
+        let has_others = place.computers().len() > 1;
+        let system = self.render(
+            id,
+            json!({
+                "instructions": self.profile.instructions.trim(),
+                "proof": self.profile.demand_proof,
+                "max_steps": rules.max_steps,
+                "max_depth": rules.max_depth,
+                "tools": tools,
+                "computers": if has_others { computers } else { Vec::new() },
+            }),
+        )?;
+        let created = self.state.created.as_ref();
+        let context = created
+            .map(|c| &c.context)
+            .filter(|c| !c.is_null())
+            .map(|c| {
+                let text = serde_json::to_string_pretty(c).unwrap_or_default();
+                fenced(
+                    &head_and_tail(&text, self.profile.memory.result_bytes * 4),
+                    "json",
+                )
+            });
+        let asked = self
+            .state
+            .steps
+            .iter()
+            .filter(|step| step.track == Track::MAIN);
+        let answers: Vec<Value> = asked
+            .filter_map(|s| answer_told(s.question.as_ref()?))
+            .collect();
+        let task = self.render(
+            "plan/task",
+            json!({
+                "prompt": created.map_or("", |c| c.prompt.as_str()),
+                "computer": home.map_or("any", |id| id.as_str()),
+                "context": context,
+                "answers": answers,
+            }),
+        )?;
+        Ok(vec![Message::system(system), Message::user(task)])
+    }
+
+    /// The plan as it is followed, in the planner's own form.
+    fn said_plan(&self) -> Message {
+        let steps = self.work.current().map(|work| work.step.clone()).collect();
+        let plan = self.work.plans.last().map(|plan| TaskPlan {
+            steps,
+            ..plan.clone()
+        });
+        let mut value = json!(plan);
+        // Contents of files would fill the window a second time.
+        for step in value["steps"].as_array_mut().into_iter().flatten() {
+            let params = step.get_mut("params").and_then(Value::as_object_mut);
+            for text in params.into_iter().flat_map(|params| params.values_mut()) {
+                if let Value::String(long) = text {
+                    *long = head_and_tail(long, 200);
+                }
+            }
+        }
+        // The task itself stands above.
+        if let Some(fields) = value.as_object_mut() {
+            fields.remove("query");
+        }
+        Message::assistant(value.to_string())
+    }
+
+    /// What was wrong with the last answer, below that answer where it is of use.
+    fn correction(&self, with_answer: bool) -> Prompt {
+        let problems = self.work.refused.last().cloned().unwrap_or_default();
+        let mut messages = Vec::new();
+        let mut on_main = self
+            .state
+            .steps
+            .iter()
+            .rev()
+            .filter(|step| step.track == Track::MAIN);
+        let said = on_main.find_map(|step: &Step| step.planner.as_ref());
+        if let (true, Some(said)) = (with_answer, said) {
+            let text = without_thinking(&said.answer.content).trim();
+            messages.push(Message::assistant(head_and_tail(text, 6000)));
+        }
+        let most = if with_answer {
+            self.profile.plan.max_steps
+        } else {
+            SIMPLE_STEPS
+        };
+        let words = self.render(
+            "plan/invalid",
+            json!({"problems": problems, "max_steps": most}),
+        )?;
+        messages.push(Message::user(words));
+        Ok(messages)
+    }
+
+    /// The last of what became known beside the steps.
+    fn notes(&self) -> Vec<&str> {
+        let told = self
+            .state
+            .notes
+            .iter()
+            .rev()
+            .filter(|note| note.code != "model_failed");
+        let mut last: Vec<&str> = told
+            .take(MOST_NOTES)
+            .map(|note| note.message.as_str())
+            .collect();
+        last.reverse();
+        last
+    }
+
+    // Executor -----------------------------------------------------------------------------------------------------
+
+    pub(super) fn step_prompt(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
+        let place = self.place();
+        let tools: Vec<Value> = place
+            .tools_for(&work.step)
+            .into_iter()
+            .map(listed)
+            .collect();
+        let system = self.render(
+            "plan/executor",
+            json!({"reasoning": self.profile.plan.include_reasoning}),
+        )?;
+        self.about_step(work, system, "plan/step", tools, problems)
+    }
+
+    pub(super) fn words_prompt(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
+        let system = self.render("plan/analyst", json!({}))?;
+        self.about_step(work, system, "plan/question", Vec::new(), problems)
+    }
+
+    fn about_step(
+        &self,
+        work: &StepWork,
+        system: String,
+        id: &str,
+        tools: Vec<Value>,
+        problems: Option<&[String]>,
+    ) -> Prompt {
+        let repair = self.mending(work, problems)?;
+        let step = &work.step;
+        let params = (!step.params.is_null()).then(|| fenced(&step.params.to_string(), "json"));
+        let mut about = json!({
+            "number": step.id,
+            "title": title(step),
+            "action": step.action,
+            "target": step.target,
+            "computer": self.place().computer_of(step).map(|id| id.as_str()),
+            "reason": step.reason,
+            "expected": step.expected_outcome,
+            "params": params,
+            "goal": self.work.plans.last().map(|plan| plan.goal.as_str()),
+            "tools": tools,
+            "results": "",
+        });
+        // What the window leaves beside everything else is for the results.
+        let bare = Message::user(self.render(id, about.clone())?);
+        let fixed: Vec<Message> = [Message::system(&system), bare]
+            .into_iter()
+            .chain(repair.iter().cloned())
+            .collect();
+        about["results"] = json!(self.context(Role::Executor, Some(work), &fixed));
+        let message = Message::user(self.render(id, about)?);
+        Ok([Message::system(system), message]
+            .into_iter()
+            .chain(repair)
+            .collect())
+    }
+
+    /// What was wrong with the last answer, below that answer.
+    fn mending(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
+        let Some(problems) = problems else {
+            return Ok(Vec::new());
+        };
+        let past = self.past(work.step.id);
+        let said = past
+            .answered()
+            .last()
+            .and_then(|attempt| attempt.answer.as_ref());
+        let said = said
+            .map(|answer| without_thinking(&answer.content).trim())
+            .unwrap_or_default();
+        let words = self.render("plan/repair", json!({"problems": problems}))?;
+        Ok(vec![
+            Message::assistant(head_and_tail(said, 4000)),
+            Message::user(words),
+        ])
+    }
+}
+
+fn listed(tool: &Tool) -> Value {
+    let args = tool
+        .args_schema
+        .as_deref()
+        .map(brief_schema)
+        .or_else(|| tool.args.clone());
+    json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
+}
+
+/// A question on the main track that was answered.
+fn answer_told(asked: &QuestionRecord) -> Option<Value> {
+    let answer = asked.answer.as_ref()?;
+    let by = if answer.authenticated {
+        answer.by.clone()
+    } else {
+        format!("somebody at {} (not authenticated)", answer.by)
+    };
+    Some(json!({"question": asked.question.question, "answer": answer.answer, "by": by}))
+}

@@ -1,0 +1,545 @@
+//! What came of a step, for the steps after it, for the planner and for people: a heading, each call by what its tool
+//! tells, failures in plain words. What tools and programs said stands in fences.
+
+use super::rules::title;
+use crate::domain::call::{CallReport, Outcome};
+use crate::domain::step::{CallEnd, CallRecord, QuestionRecord};
+use crate::domain::work::plan::{Settled, StepState, StepWork};
+use crate::strategy::directive::call_title;
+use crate::strategy::guards::failure_text;
+use crate::strategy::render::{output_of, quoted_part};
+use crate::strategy::text::{fenced, head_and_tail};
+use serde_json::Value;
+
+/// One step's result, not yet cut to any size.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Section {
+    /// Without a line end.
+    pub heading: String,
+    pub failure: Option<String>,
+    pub lines: Vec<Line>,
+    /// Whoever reads this builds on it: it is shortened last.
+    pub is_needed: bool,
+}
+
+/// A piece of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// Our own words, one line.
+    Words(String),
+    /// What somebody else wrote: data.
+    Data { label: String, text: String },
+}
+
+/// What happened in a step beside what stands in the books.
+#[derive(Debug, Clone, Default)]
+pub struct Happened<'a> {
+    /// In the order in which they were made.
+    pub calls: Vec<&'a CallRecord>,
+    /// Why each call was made, as far as an executor said so.
+    pub reasons: Vec<&'a str>,
+    /// What a model said in a step that is done by thinking.
+    pub words: Option<&'a str>,
+    pub question: Option<&'a QuestionRecord>,
+}
+
+impl Section {
+    /// The section with each text of at most `max` bytes; 0 leaves them out.
+    pub fn render(&self, max: usize) -> String {
+        let mut out = format!("### {}\n", self.heading);
+        if let Some(failure) = &self.failure {
+            out.push_str(&format!(
+                "Failed: {}\n",
+                head_and_tail(failure, max.clamp(80, 600))
+            ));
+        }
+        if max == 0 {
+            return out;
+        }
+        for line in &self.lines {
+            match line {
+                Line::Words(words) => {
+                    out.push_str(&format!("{}\n", head_and_tail(words, max.max(80))))
+                }
+                Line::Data { label, text } if text.is_empty() => {
+                    out.push_str(&format!("{label}: (nothing)\n"));
+                }
+                Line::Data { label, text } => {
+                    out.push_str(&format!(
+                        "{label}:\n{}\n",
+                        fenced(&head_and_tail(text, max), "")
+                    ));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The section of a step.
+pub fn section(work: &StepWork, happened: &Happened<'_>) -> Section {
+    let step = &work.step;
+    let outcome = match &work.state {
+        StepState::Settled(Settled::Carried { from }) => format!("done, as in step {from}"),
+        StepState::Settled(Settled::Failed { .. }) => "FAILED".to_owned(),
+        StepState::Skipped { because: 0 } => "given up for another plan".to_owned(),
+        StepState::Skipped { because } => format!("skipped, because step {because} failed"),
+        _ => work.outcome().to_owned(),
+    };
+    let mut lines = Vec::new();
+    for (at, call) in happened.calls.iter().enumerate() {
+        if let Some(why) = happened.reasons.get(at).filter(|why| !why.is_empty()) {
+            lines.push(Line::Words(format!("why: {why}")));
+        }
+        told(call, &mut lines);
+    }
+    if let Some(words) = happened.words {
+        lines.push(data("analysis", words));
+    }
+    if let Some(asked) = happened.question {
+        question(asked, &mut lines);
+    }
+    if let Some(expected) = &step.expected_outcome {
+        lines.push(Line::Words(expectation(expected, happened)));
+    }
+    Section {
+        heading: format!("Step {}: {} — {outcome}", step.id, title(step)),
+        failure: work.error().map(str::to_owned),
+        lines,
+        is_needed: false,
+    }
+}
+
+fn data(label: &str, text: &str) -> Line {
+    Line::Data {
+        label: label.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+fn question(asked: &QuestionRecord, lines: &mut Vec<Line>) {
+    match &asked.answer {
+        Some(answer) => {
+            let proven = if answer.authenticated {
+                ""
+            } else {
+                " (not authenticated)"
+            };
+            lines.push(data(
+                &format!("{} answered{proven}", answer.by),
+                &answer.answer,
+            ));
+        }
+        None => lines.push(Line::Words(
+            "nobody answered in time; that is no consent".to_owned(),
+        )),
+    }
+}
+
+/// Only a quoted text is looked for; the rest is for whoever reads.
+fn expectation(expected: &str, happened: &Happened<'_>) -> String {
+    let seen = quoted_part(expected).map(|text| {
+        let found = happened
+            .calls
+            .iter()
+            .any(|call| output_of(call).contains(text));
+        if found { " (found)" } else { " (NOT found)" }
+    });
+    format!("expected: {expected}{}", seen.unwrap_or_default())
+}
+
+/// A call and what its tool told.
+fn told(call: &CallRecord, lines: &mut Vec<Line>) {
+    let place = call
+        .intended
+        .as_ref()
+        .map(|i| format!(" on {}", i.client_id));
+    let title = format!("{}{}", call_title(call), place.unwrap_or_default());
+    let CallEnd::Finished(report) = &call.end else {
+        let end = match &call.end {
+            CallEnd::NotPlaced(no_route) => {
+                format!("{title}: not carried out: {}", no_route.message)
+            }
+            _ => format!("{title}: still running"),
+        };
+        lines.push(Line::Words(end));
+        return;
+    };
+    let said = match report.outcome {
+        Outcome::Done if report.succeeded() => "ok",
+        Outcome::Done => "ran and FAILED",
+        Outcome::Failed => "FAILED",
+        Outcome::NotStarted => "not carried out, nothing happened",
+        Outcome::Unknown => "outcome UNKNOWN: it may or may not have happened",
+    };
+    lines.push(Line::Words(format!("{title}: {said}")));
+    if !report.succeeded() {
+        lines.push(data("error", &failure_text(call)));
+    }
+    if let Some(result) = &report.result {
+        result_of(&call.tool, result, lines);
+    }
+    cut(report, lines);
+}
+
+fn cut(report: &CallReport, lines: &mut Vec<Line>) {
+    let more = report.result.as_ref().and_then(|r| r.get("truncated")) == Some(&Value::Bool(true));
+    if report.truncated || more {
+        lines.push(Line::Words("(there is more than is shown here)".to_owned()));
+    }
+}
+
+/// What a tool's result says, by tool.
+fn result_of(tool: &str, result: &Value, lines: &mut Vec<Line>) {
+    let text = |at: &str| result.pointer(at).and_then(Value::as_str);
+    let number = |at: &str| result.pointer(at).and_then(Value::as_u64);
+    let path = text("/path").unwrap_or_default();
+    match tool {
+        "fs_read" if text("/content").is_some() => {
+            let size = number("/bytes").map(|bytes| format!(" ({bytes} bytes)"));
+            let label = format!("content of {path}{}", size.unwrap_or_default());
+            lines.push(data(&label, text("/content").unwrap_or_default()));
+        }
+        "fs_write" if number("/bytes").is_some() => lines.push(Line::Words(written(result))),
+        "fs_write_many" if result.get("files").is_some_and(Value::is_array) => {
+            let files = result
+                .get("files")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            lines.extend(files.map(|file| Line::Words(written(file))));
+        }
+        "fs_patch" if number("/bytes").is_some() => lines.push(Line::Words(format!(
+            "changed {path}: {} lines added, {} removed, {} bytes now",
+            number("/lines_added").unwrap_or(0),
+            number("/lines_removed").unwrap_or(0),
+            number("/bytes").unwrap_or(0)
+        ))),
+        "run_program" | "shell_exec" => ran(result, lines),
+        "write_and_run" => {
+            if number("/write/bytes").is_some() {
+                lines.push(Line::Words(format!(
+                    "wrote {} bytes",
+                    number("/write/bytes").unwrap_or(0)
+                )));
+            }
+            if let Some(run) = result.get("run").filter(|run| run.is_object()) {
+                ran(run, lines);
+            }
+        }
+        "fs_list" if result.get("entries").is_some_and(Value::is_array) => {
+            lines.push(data(
+                &format!("entries of {path}"),
+                &names(result, "entries", "name"),
+            ));
+        }
+        "fs_find" if result.get("found").is_some_and(Value::is_array) => {
+            lines.push(data("found", &names(result, "found", "path")));
+        }
+        "fs_grep" if result.get("matches").is_some_and(Value::is_array) => {
+            lines.push(data("matches", &matches(result)));
+        }
+        _ => lines.push(data("result", &result.to_string())),
+    }
+}
+
+fn written(file: &Value) -> String {
+    let made = if file.get("created") == Some(&Value::Bool(true)) {
+        " (a new file)"
+    } else {
+        ""
+    };
+    let bytes = file.get("bytes").and_then(Value::as_u64).unwrap_or(0);
+    let path = file.get("path").and_then(Value::as_str).unwrap_or_default();
+    format!("wrote {bytes} bytes to {path}{made}")
+}
+
+/// How a program ended and what it printed.
+fn ran(run: &Value, lines: &mut Vec<Line>) {
+    let text = |key: &str| run.get(key).and_then(Value::as_str);
+    let exit = if run.get("timed_out") == Some(&Value::Bool(true)) {
+        "stopped at its time limit"
+    } else if run.get("success") == Some(&Value::Bool(false)) {
+        "with an error"
+    } else {
+        "well"
+    };
+    lines.push(Line::Words(format!("exit: {exit}")));
+    lines.push(data("output", text("output").unwrap_or_default()));
+    for key in ["error", "traceback"] {
+        if let Some(text) = text(key).filter(|text| !text.is_empty()) {
+            lines.push(data(key, text));
+        }
+    }
+}
+
+fn names(result: &Value, list: &str, field: &str) -> String {
+    let items = result
+        .get(list)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let name = |item: &Value| {
+        let name = item.get(field)?.as_str()?;
+        let is_dir = item.get("is_dir") == Some(&Value::Bool(true));
+        let size = item.get("size").and_then(Value::as_u64).filter(|_| !is_dir);
+        let size = size
+            .map(|bytes| format!(" ({bytes} bytes)"))
+            .unwrap_or_default();
+        Some(format!("{name}{}{size}", if is_dir { "/" } else { "" }))
+    };
+    items.filter_map(name).collect::<Vec<_>>().join("\n")
+}
+
+fn matches(result: &Value) -> String {
+    let items = result
+        .get("matches")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let line = |item: &Value| {
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        let number = item.get("line")?.as_u64()?;
+        Some(format!("{}:{number}: {}", text("path")?, text("text")?))
+    };
+    items.filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::domain::call::Target;
+    use crate::domain::directive::StrictRequest;
+    use crate::domain::ids::CallId;
+    use crate::strategy::plan::place::bench::plan_of;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    pub fn call(
+        tool: &str,
+        args: Value,
+        outcome: Outcome,
+        result: Value,
+        error: Option<&str>,
+    ) -> CallRecord {
+        CallRecord {
+            call_id: CallId::parse("cal_x").unwrap(),
+            target: Target::Any,
+            tool: tool.into(),
+            args,
+            timeout_ms: None,
+            request: StrictRequest::Unclear { missing: vec![] },
+            intended: None,
+            end: CallEnd::Finished(CallReport {
+                outcome,
+                result: Some(result).filter(|r| !r.is_null()),
+                error: error.map(str::to_owned),
+                code: None,
+                duration_ms: Some(3),
+                truncated: false,
+            }),
+        }
+    }
+
+    pub fn work(step: Value, state: StepState) -> StepWork {
+        let step = plan_of(json!([step])).steps.remove(0);
+        StepWork {
+            step,
+            state,
+            started_at_ms: Some(0),
+            ended_at_ms: Some(7),
+        }
+    }
+
+    fn rendered(tool: &str, args: Value, result: Value) -> String {
+        let work = work(
+            json!({"id": 3, "action": "call_tool", "target": tool, "reason": ""}),
+            StepState::Settled(Settled::Done),
+        );
+        let call = call(tool, args, Outcome::Done, result, None);
+        section(
+            &work,
+            &Happened {
+                calls: vec![&call],
+                ..Default::default()
+            },
+        )
+        .render(2000)
+    }
+
+    #[test]
+    fn each_tool_is_told_in_its_own_way() {
+        for (tool, args, result, expected) in [
+            (
+                "fs_read",
+                json!({"path": "/a"}),
+                json!({"path": "/a", "content": "x = 1", "bytes": 5}),
+                "content of /a (5 bytes):\n```\nx = 1\n```",
+            ),
+            (
+                "fs_write",
+                json!({"path": "/a"}),
+                json!({"path": "/a", "bytes": 12, "created": true}),
+                "wrote 12 bytes to /a (a new file)",
+            ),
+            (
+                "fs_write_many",
+                json!({}),
+                json!({"files": [{"path": "/a", "bytes": 1}, {"path": "/b", "bytes": 2}]}),
+                "wrote 1 bytes to /a\nwrote 2 bytes to /b",
+            ),
+            (
+                "fs_patch",
+                json!({"path": "/a"}),
+                json!({"path": "/a", "bytes": 9, "lines_added": 2, "lines_removed": 1}),
+                "changed /a: 2 lines added, 1 removed, 9 bytes now",
+            ),
+            (
+                "shell_exec",
+                json!({"command": "todo"}),
+                json!({"success": true, "output": "hi"}),
+                "exit: well\noutput:\n```\nhi\n```",
+            ),
+            (
+                "run_program",
+                json!({"path": "/a"}),
+                json!({"success": false, "output": "", "error": "boom", "traceback": "a:1"}),
+                "exit: with an error\noutput: (nothing)\nerror:\n```\nboom\n```\ntraceback:\n```\na:1\n```",
+            ),
+            (
+                "run_program",
+                json!({"path": "/a"}),
+                json!({"success": false, "timed_out": true}),
+                "exit: stopped at its time limit",
+            ),
+            (
+                "write_and_run",
+                json!({"path": "/a"}),
+                json!({"success": true, "write": {"bytes": 4}, "run": {"success": true, "output": "o"}}),
+                "wrote 4 bytes\nexit: well\noutput:\n```\no\n```",
+            ),
+            (
+                "fs_list",
+                json!({"path": "/"}),
+                json!({"path": "/", "entries": [{"name": "lib", "is_dir": true}, {"name": "a.lua", "size": 7}]}),
+                "entries of /:\n```\nlib/\na.lua (7 bytes)\n```",
+            ),
+            (
+                "fs_find",
+                json!({}),
+                json!({"found": [{"path": "/x/a.lua"}], "truncated": true}),
+                "found:\n```\n/x/a.lua\n```\n(there is more than is shown here)",
+            ),
+            (
+                "fs_grep",
+                json!({}),
+                json!({"matches": [{"path": "/a", "line": 4, "text": "local x"}]}),
+                "matches:\n```\n/a:4: local x\n```",
+            ),
+            (
+                "dig",
+                json!({}),
+                json!({"dug": true}),
+                "result:\n```\n{\"dug\":true}\n```",
+            ),
+        ] {
+            let told = rendered(tool, args, result);
+            assert!(
+                told.starts_with(&format!("### Step 3: call_tool {tool} — done\n")),
+                "{told}"
+            );
+            assert!(told.contains(expected), "{tool}:\n{told}");
+        }
+    }
+
+    #[test]
+    fn failures_and_skips_are_told() {
+        let failed = Settled::Failed {
+            error: "fs_read: /a: no such file".into(),
+        };
+        let work_failed = work(
+            json!({"id": 1, "action": "read_file", "target": "/a", "reason": "", "on": "farm"}),
+            StepState::Settled(failed),
+        );
+        let call = call(
+            "fs_read",
+            json!({"path": "/a"}),
+            Outcome::Failed,
+            Value::Null,
+            Some("/a: no such file"),
+        );
+        let told = section(
+            &work_failed,
+            &Happened {
+                calls: vec![&call],
+                ..Default::default()
+            },
+        )
+        .render(2000);
+        assert!(
+            told.starts_with(
+                "### Step 1: read_file /a on farm — FAILED\nFailed: fs_read: /a: no such file\n"
+            ),
+            "{told}"
+        );
+        let skipped = work(
+            json!({"id": 2, "action": "shell", "target": "x", "reason": ""}),
+            StepState::Skipped { because: 1 },
+        );
+        let told = section(&skipped, &Happened::default()).render(2000);
+        assert_eq!(
+            told,
+            "### Step 2: shell x — skipped, because step 1 failed\n"
+        );
+    }
+
+    #[test]
+    fn an_expectation_is_looked_for_and_never_more_than_told() {
+        let step = json!({"id": 1, "action": "run_test", "target": "/a", "reason": "", "expected_outcome": "prints \"ok\""});
+        let work = work(step, StepState::Settled(Settled::Done));
+        for (output, seen) in [("all ok", "(found)"), ("bad", "(NOT found)")] {
+            let call = call(
+                "run_program",
+                json!({"path": "/a"}),
+                Outcome::Done,
+                json!({"success": true, "output": output}),
+                None,
+            );
+            let told = section(
+                &work,
+                &Happened {
+                    calls: vec![&call],
+                    ..Default::default()
+                },
+            )
+            .render(2000);
+            assert!(
+                told.contains(&format!("expected: prints \"ok\" {seen}")),
+                "{told}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_result_of_any_tool_is_rendered_with_its_texts_cut(
+            tool in prop::sample::select(vec!["fs_read", "fs_write", "fs_write_many", "fs_patch", "run_program", "write_and_run", "fs_list", "fs_find", "fs_grep", "x"]),
+            content in "\\PC{0,300}",
+            shape in 0usize..6,
+            max in 0usize..120,
+        ) {
+            let result = match shape {
+                0 => json!({"content": content, "output": content, "error": content}),
+                1 => json!({"entries": [content, {"name": content}], "found": 3, "matches": [[content]]}),
+                2 => json!([content]),
+                3 => json!(content),
+                4 => json!({"files": [content], "run": content, "write": {"bytes": content}}),
+                _ => json!({"path": 3, "bytes": "x", "run": {"output": [content]}}),
+            };
+            let work = work(json!({"id": 1, "action": "call_tool", "target": tool, "reason": ""}), StepState::Settled(Settled::Done));
+            let call = call(tool, json!({"path": content}), Outcome::Done, result, None);
+            let told = section(&work, &Happened { calls: vec![&call], ..Default::default() }).render(max);
+            prop_assert!(told.starts_with("### Step 1"));
+        }
+    }
+}

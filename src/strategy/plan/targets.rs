@@ -1,0 +1,441 @@
+//! Targets that are paths are looked up on their computer before the plan begins: a part of a path becomes the whole
+//! one, and a path that is not there, or could be several, is told. Globs are left alone.
+
+use super::place::Place;
+use crate::domain::call::Target;
+use crate::domain::ids::ClientId;
+use crate::domain::step::{CallEnd, CallRecord};
+use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use serde_json::{Value, json};
+
+/// The most computers and names that one plan has looked up.
+const MOST_LOOKUPS: usize = 12;
+/// Candidates that a planner is told.
+const MOST_TOLD: usize = 5;
+const FOUND_LIMIT: u64 = 50;
+
+/// One call that looks for a path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lookup {
+    pub on: Option<ClientId>,
+    pub tool: &'static str,
+    pub args: Value,
+}
+
+impl Lookup {
+    /// Whether a call is this lookup.
+    fn is(&self, call: &CallRecord) -> bool {
+        let there = match &self.on {
+            Some(on) => call.target == Target::Computer(on.clone()),
+            None => call.target == Target::Any,
+        };
+        there && call.tool == self.tool && call.args == self.args
+    }
+}
+
+/// The calls that a plan's targets need, each once.
+pub fn lookups(plan: &TaskPlan, place: &Place<'_>) -> Vec<Lookup> {
+    let mut wanted = Vec::new();
+    if !place.profile.plan.resolve_targets {
+        return wanted;
+    }
+    for (at, step) in plan.steps.iter().enumerate() {
+        let lookup = match settled_by_plan(plan, at, place) {
+            Some(_) => None,
+            None => lookup_of(step, place),
+        };
+        if let Some(lookup) = lookup.filter(|lookup| !wanted.contains(lookup)) {
+            wanted.push(lookup);
+        }
+    }
+    wanted.truncate(MOST_LOOKUPS);
+    wanted
+}
+
+fn lookup_of(step: &PlanStep, place: &Place<'_>) -> Option<Lookup> {
+    let path = path_of(step)?;
+    let tools = place.tools(step.on.as_ref());
+    let (folder, name) = path
+        .trim_end_matches('/')
+        .rsplit_once('/')
+        .unwrap_or(("", path));
+    let may = |tool: &str| {
+        tools.has(tool) && crate::strategy::fleet::is_allowed_name(place.state, place.profile, tool)
+    };
+    let on = step.on.clone();
+    if name.is_empty() {
+        return None;
+    }
+    if may("fs_find") {
+        // The last part alone: what lies elsewhere under that name is worth telling.
+        let args = json!({"pattern": name, "limit": FOUND_LIMIT});
+        return Some(Lookup {
+            on,
+            tool: "fs_find",
+            args,
+        });
+    }
+    may("fs_list").then(|| Lookup {
+        on,
+        tool: "fs_list",
+        args: json!({"path": absolute(folder)}),
+    })
+}
+
+/// The path that a step is about and that has to be there; none for globs, for what is written anew, and for what is
+/// no path.
+fn path_of(step: &PlanStep) -> Option<&str> {
+    let target = step.target.as_deref()?;
+    let path = match step.action {
+        PlanAction::ReadFile | PlanAction::EditFile => target,
+        PlanAction::RunProgram | PlanAction::RunTest => program_of(target)?,
+        PlanAction::Gather if target.contains('/') => target,
+        _ => return None,
+    };
+    let is_glob = path.contains(['*', '?', '[', '{']);
+    // The game's own files are left out of searches.
+    let is_rom = absolute(path).starts_with("/rom");
+    (!is_glob && !is_rom && !path.contains("..")).then_some(path)
+}
+
+/// The program's own file in a command, if it is named with its ending.
+pub fn program_of(command: &str) -> Option<&str> {
+    let first = command.split_whitespace().next()?;
+    first.ends_with(".lua").then_some(first)
+}
+
+/// A path from the root.
+pub fn absolute(path: &str) -> String {
+    let parts = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".");
+    let parts: Vec<&str> = parts.collect();
+    format!("/{}", parts.join("/"))
+}
+
+/// What the plan itself, or the task's books, say about a step's path: an earlier step writes it, or the task has seen
+/// it before.
+fn settled_by_plan(plan: &TaskPlan, at: usize, place: &Place<'_>) -> Option<String> {
+    let step = &plan.steps[at];
+    let path = path_of(step)?;
+    let whole = absolute(path);
+    let same_place = |other: &&PlanStep| place.computer_of(other) == place.computer_of(step);
+    let writes = |other: &PlanStep| {
+        let target = other
+            .target
+            .as_deref()
+            .filter(|_| other.action == PlanAction::WriteFile)?;
+        let written = absolute(target);
+        let is_part = !path.starts_with('/') && written.ends_with(&whole);
+        (written == whole || is_part).then_some(written)
+    };
+    let earlier = plan.steps[..at].iter().rev().filter(same_place);
+    let written = earlier.filter_map(writes).next();
+    // The books hold the files of one computer only.
+    let is_home = step.on.is_none() || step.on.as_ref() == place.state.home();
+    written.or_else(|| (is_home && place.state.files.contains_key(&whole)).then_some(whole))
+}
+
+/// The plan with its targets as they were found.
+///
+/// # Errors
+/// Targets that are not there, or could be several.
+pub fn resolve<'a>(
+    plan: &TaskPlan,
+    place: &Place<'_>,
+    calls: impl Iterator<Item = &'a CallRecord> + Clone,
+) -> Result<TaskPlan, Vec<String>> {
+    let mut resolved = plan.clone();
+    let mut problems = Vec::new();
+    for (at, step) in plan.steps.iter().enumerate() {
+        let Some(path) = path_of(step) else { continue };
+        let found = match settled_by_plan(plan, at, place) {
+            Some(whole) => Found::At(whole),
+            None => {
+                let lookup = lookup_of(step, place);
+                let call = lookup.and_then(|lookup| calls.clone().find(|call| lookup.is(call)));
+                call.map_or(Found::Unknown, |call| look(path, call))
+            }
+        };
+        match found {
+            Found::At(mut whole) => {
+                if path.ends_with('/') {
+                    // A folder stays one by its looks.
+                    whole.push('/');
+                }
+                let target = &mut resolved.steps[at].target;
+                // Arguments behind a program's path stay.
+                *target = target
+                    .as_ref()
+                    .map(|target| target.replacen(path, &whole, 1));
+            }
+            Found::Unknown => {}
+            Found::Missing(_) if may_be_made(plan, at, place) => {}
+            Found::Missing(others) => problems.push(missing(step, path, &others)),
+            Found::Several(paths) => problems.push(format!(
+                "step {}: {path} could be {}: name one of them in full",
+                step.id,
+                paths.join(" or ")
+            )),
+        }
+    }
+    if problems.is_empty() {
+        Ok(resolved)
+    } else {
+        Err(problems)
+    }
+}
+
+fn missing(step: &PlanStep, path: &str, others: &[String]) -> String {
+    let hint = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; there is {}", others.join(", "))
+    };
+    format!("step {}: {path} does not exist{hint}", step.id)
+}
+
+/// Whether a step before this one may make what is not there yet.
+fn may_be_made(plan: &TaskPlan, at: usize, place: &Place<'_>) -> bool {
+    use PlanAction::*;
+    let step = &plan.steps[at];
+    let mut earlier = plan.steps[..at].iter();
+    let whole_new = step.action == EditFile && step.params.get("content").is_some();
+    let maker = |other: &PlanStep| {
+        matches!(other.action, RunProgram | RunTest | Shell | CallTool)
+            && place.computer_of(other) == place.computer_of(step)
+    };
+    whole_new || earlier.any(maker)
+}
+
+enum Found {
+    At(String),
+    Several(Vec<String>),
+    /// Not there; others of the same name are elsewhere.
+    Missing(Vec<String>),
+    /// Nobody could tell: the step will.
+    Unknown,
+}
+
+/// What a lookup says about a path.
+fn look(path: &str, call: &CallRecord) -> Found {
+    let CallEnd::Finished(report) = &call.end else {
+        return Found::Unknown;
+    };
+    let Some(result) = report.result.as_ref().filter(|_| report.succeeded()) else {
+        return Found::Unknown;
+    };
+    let whole = absolute(path);
+    let list = |key: &str, field: &str| -> Option<Vec<String>> {
+        let items = result.get(key)?.as_array()?.iter();
+        Some(
+            items
+                .filter_map(|item| Some(item.get(field)?.as_str()?.to_owned()))
+                .collect(),
+        )
+    };
+    if let Some(names) = list("entries", "name") {
+        let name = whole.rsplit('/').next().unwrap_or_default();
+        return if names.iter().any(|known| known == name) {
+            Found::At(whole)
+        } else {
+            Found::Missing(Vec::new())
+        };
+    }
+    let Some(mut paths) = list("found", "path") else {
+        return Found::Unknown;
+    };
+    if paths.contains(&whole) {
+        return Found::At(whole);
+    }
+    let incomplete = report.truncated || result.get("truncated") == Some(&Value::Bool(true));
+    if incomplete {
+        return Found::Unknown;
+    }
+    let mut fitting: Vec<String> = paths
+        .iter()
+        .filter(|found| found.ends_with(&whole))
+        .cloned()
+        .collect();
+    paths.truncate(MOST_TOLD);
+    match (path.starts_with('/'), fitting.len()) {
+        (false, 1) => Found::At(fitting.remove(0)),
+        (false, 2..) => {
+            fitting.truncate(MOST_TOLD);
+            Found::Several(fitting)
+        }
+        _ => Found::Missing(paths),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::{CallReport, Outcome};
+    use crate::domain::directive::StrictRequest;
+    use crate::domain::ids::CallId;
+    use crate::strategy::plan::place::bench::{Setting, plan_of};
+
+    fn answered(lookup: &Lookup, result: Value) -> CallRecord {
+        CallRecord {
+            call_id: CallId::parse("cal_x").unwrap(),
+            target: lookup.on.clone().map_or(Target::Any, Target::Computer),
+            tool: lookup.tool.into(),
+            args: lookup.args.clone(),
+            timeout_ms: None,
+            request: StrictRequest::Unclear { missing: vec![] },
+            intended: None,
+            end: CallEnd::Finished(CallReport {
+                outcome: Outcome::Done,
+                result: Some(result),
+                error: None,
+                code: None,
+                duration_ms: None,
+                truncated: false,
+            }),
+        }
+    }
+
+    fn found(paths: &[&str]) -> Value {
+        let found: Vec<Value> = paths
+            .iter()
+            .map(|path| json!({"path": path, "is_dir": false}))
+            .collect();
+        json!({"path": "/", "found": found, "truncated": false})
+    }
+
+    /// The target of the last step after its lookup found these.
+    fn target(steps: Value, paths: &[&str]) -> Result<String, String> {
+        let setting = Setting::begin();
+        let (plan, place) = (plan_of(steps), setting.place());
+        let calls: Vec<CallRecord> = lookups(&plan, &place)
+            .iter()
+            .map(|lookup| answered(lookup, found(paths)))
+            .collect();
+        resolve(&plan, &place, calls.iter())
+            .map(|plan| plan.steps.last().unwrap().target.clone().unwrap())
+            .map_err(|problems| problems.join("; "))
+    }
+
+    fn step(id: u32, action: &str, target: &str) -> Value {
+        json!({"id": id, "action": action, "target": target, "reason": ""})
+    }
+
+    #[test]
+    fn a_part_of_a_path_becomes_the_whole_one() {
+        let read = |path: &str| json!([step(1, "read_file", path)]);
+        assert_eq!(
+            target(read("TODO.lua"), &["/TODO.lua", "/old/TODO.lua"]).unwrap(),
+            "/TODO.lua"
+        );
+        assert_eq!(
+            target(read("lib/json.lua"), &["/apps/lib/json.lua", "/json.lua"]).unwrap(),
+            "/apps/lib/json.lua"
+        );
+        assert_eq!(
+            target(
+                json!([step(1, "run_test", "t.lua fast")]),
+                &["/tests/t.lua"]
+            )
+            .unwrap(),
+            "/tests/t.lua fast"
+        );
+    }
+
+    #[test]
+    fn a_folder_stays_a_folder() {
+        let gather = json!([step(1, "gather", "logs/")]);
+        assert_eq!(target(gather, &["/var/logs"]).unwrap(), "/var/logs/");
+    }
+
+    #[test]
+    fn what_could_be_several_or_is_not_there_is_told() {
+        let read = |path: &str| json!([step(1, "read_file", path)]);
+        let told = target(read("a.lua"), &["/x/a.lua", "/y/a.lua"]).unwrap_err();
+        assert_eq!(
+            told,
+            "step 1: a.lua could be /x/a.lua or /y/a.lua: name one of them in full"
+        );
+        let told = target(read("/src/a.lua"), &["/a.lua"]).unwrap_err();
+        assert_eq!(told, "step 1: /src/a.lua does not exist; there is /a.lua");
+        assert_eq!(
+            target(read("a.lua"), &[]).unwrap_err(),
+            "step 1: a.lua does not exist"
+        );
+    }
+
+    #[test]
+    fn globs_and_what_earlier_steps_make_are_left_alone() {
+        assert_eq!(
+            target(json!([step(1, "read_file", "*.lua")]), &[]).unwrap(),
+            "*.lua"
+        );
+        let written = json!([
+            step(1, "write_file", "/new/a.lua"),
+            step(2, "run_test", "a.lua")
+        ]);
+        assert_eq!(target(written, &[]).unwrap(), "/new/a.lua");
+        let made = json!([
+            step(1, "run_program", "/gen.lua"),
+            step(2, "read_file", "/out.txt")
+        ]);
+        assert_eq!(target(made, &["/gen.lua"]).unwrap(), "/out.txt");
+        let elsewhere = json!([{"id": 1, "action": "shell", "target": "gen", "reason": "", "on": "farm"}, step(2, "read_file", "/out.txt")]);
+        assert!(
+            target(elsewhere, &[])
+                .unwrap_err()
+                .contains("does not exist")
+        );
+    }
+
+    #[test]
+    fn a_lookup_is_made_once_and_where_its_step_is() {
+        let setting = Setting::begin();
+        let mut far = step(3, "read_file", "a.lua");
+        far["on"] = json!("farm");
+        let plan = plan_of(json!([
+            step(1, "read_file", "a.lua"),
+            step(2, "edit_file", "/x/a.lua"),
+            far
+        ]));
+        let wanted = lookups(&plan, &setting.place());
+        let on: Vec<Option<&str>> = wanted
+            .iter()
+            .map(|l| l.on.as_ref().map(|id| id.as_str()))
+            .collect();
+        assert_eq!(on, [None, Some("farm")]);
+        assert_eq!(wanted[0].args, json!({"pattern": "a.lua", "limit": 50}));
+    }
+
+    #[test]
+    fn a_computer_that_can_only_list_is_asked_for_the_folder() {
+        let mut setting = Setting::begin();
+        for computer in &mut setting.fleet.computers {
+            computer.tools = computer
+                .tools
+                .iter()
+                .filter(|t| t.name != "fs_find")
+                .cloned()
+                .collect();
+        }
+        let plan = plan_of(json!([step(1, "read_file", "/lib/a.lua")]));
+        let place = setting.place();
+        let wanted = lookups(&plan, &place);
+        assert_eq!(
+            (wanted[0].tool, wanted[0].args.clone()),
+            ("fs_list", json!({"path": "/lib"}))
+        );
+        for (name, there) in [("a.lua", true), ("b.lua", false)] {
+            let calls = [answered(&wanted[0], json!({"entries": [{"name": name}]}))];
+            assert_eq!(resolve(&plan, &place, calls.iter()).is_ok(), there);
+        }
+        // A folder that cannot be listed tells nothing.
+        let mut failed = answered(&wanted[0], Value::Null);
+        failed.end = CallEnd::Finished(CallReport::without_answer(
+            Outcome::Failed,
+            "x",
+            "no folder",
+        ));
+        assert!(resolve(&plan, &place, [failed].iter()).is_ok());
+    }
+}

@@ -1,0 +1,802 @@
+//! Plans from the first prompt to the end: by hand, and at random.
+
+use super::rig::{Rig, plan_profile, report};
+use crate::domain::call::Outcome;
+use crate::domain::chat::{ChatFailure, Role};
+use crate::domain::decision::{Contract, Decision, WaitReason};
+use crate::domain::event::TaskEvent;
+use crate::domain::profile::{ExecutorMode, Profile};
+use crate::domain::task::{TaskState, TaskStatus};
+use crate::domain::work::plan::PlanAdvance;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn step(id: u32, action: &str, target: &str, depends_on: &[u32]) -> Value {
+    json!({"id": id, "action": action, "target": target, "reason": "it is needed", "depends_on": depends_on})
+}
+
+fn on(computer: &str, mut step: Value) -> Value {
+    step["on"] = json!(computer);
+    step
+}
+
+/// A rig whose plans have no paths looked up.
+fn rig() -> Rig {
+    rig_with(|_| {})
+}
+
+fn rig_with(change: impl FnOnce(&mut Profile)) -> Rig {
+    let mut profile = plan_profile();
+    profile.plan.resolve_targets = false;
+    change(&mut profile);
+    let mut rig = Rig::new(profile);
+    rig.run();
+    rig
+}
+
+fn finished(made: &[Decision]) -> &crate::domain::directive::TaskResult {
+    match made.last() {
+        Some(Decision::Finish { result, .. }) => result,
+        other => panic!("not finished: {other:?}"),
+    }
+}
+
+fn failed(made: &[Decision]) -> (&str, &str, &Value) {
+    match made.last() {
+        Some(Decision::Fail {
+            code,
+            error,
+            details,
+        }) => (code, error, details),
+        other => panic!("not failed: {other:?}"),
+    }
+}
+
+fn asks(made: &[Decision]) -> Option<Contract> {
+    match made.last() {
+        Some(Decision::Consult(consult)) => Some(consult.contract),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_plan_whose_steps_have_one_meaning_is_carried_out_without_an_executor() {
+    let mut rig = rig();
+    let mut write = step(2, "write_file", "/a.lua", &[1]);
+    write["params"] = json!({"content": "print('ok')"});
+    rig.plan(json!([
+        step(1, "read_file", "/a.lua", &[]),
+        write,
+        step(3, "run_test", "/a.lua x", &[2])
+    ]));
+    rig.ok(
+        "fs_read",
+        json!({"path": "/a.lua", "content": "print('no')", "bytes": 11}),
+    );
+    assert_eq!(rig.open_calls(), ["fs_write on base"]);
+    rig.ok("fs_write", json!({"path": "/a.lua", "bytes": 11}));
+    let made = rig.ok("run_program", json!({"success": true, "output": "ok"}));
+    let result = finished(&made);
+    assert!(result.success);
+    assert_eq!(result.message, "it works");
+    let steps = result.details["steps"].as_array().unwrap();
+    let told: Vec<_> = steps
+        .iter()
+        .map(|s| {
+            (
+                s["id"].as_u64().unwrap(),
+                s["outcome"].as_str().unwrap(),
+                s["duration_ms"].as_i64().unwrap() > 0,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [(1, "done", true), (2, "done", true), (3, "done", true)]
+    );
+    assert!(
+        result.details["results"]
+            .as_str()
+            .unwrap()
+            .contains("exit: well")
+    );
+    assert_eq!(
+        (
+            rig.state.usage.executor_model_calls,
+            rig.state.usage.model_calls
+        ),
+        (0, 1)
+    );
+    assert_eq!(result.details["executor_calls_avoided"], 3);
+}
+
+#[test]
+fn independent_steps_run_at_once_on_different_computers_and_one_after_the_other_on_one() {
+    let mut rig = rig();
+    rig.plan(json!([
+        step(1, "shell", "one", &[]),
+        step(2, "shell", "two", &[]),
+        on("farm", step(3, "shell", "three", &[])),
+        on("farm", step(4, "read_file", "/a.txt", &[3])),
+        step(5, "read_file", "/b.txt", &[]),
+    ]));
+    assert_eq!(
+        rig.open_calls(),
+        ["shell_exec on base", "shell_exec on farm"]
+    );
+    rig.ok("shell_exec", json!({"success": true}));
+    assert_eq!(
+        rig.open_calls(),
+        ["shell_exec on farm", "shell_exec on base"]
+    );
+    assert_eq!(
+        rig.outcomes(),
+        ["done", "running", "running", "waiting", "waiting"]
+    );
+    rig.ok("shell_exec", json!({"success": true}));
+    // What only looks may be under way together.
+    assert_eq!(rig.open_calls(), ["shell_exec on base", "fs_read on farm"]);
+    rig.ok("shell_exec", json!({"success": true}));
+    assert_eq!(rig.open_calls(), ["fs_read on farm", "fs_read on base"]);
+    rig.ok("fs_read", json!({"content": ""}));
+    let made = rig.ok("fs_read", json!({"content": ""}));
+    assert!(finished(&made).success);
+}
+
+#[test]
+fn a_failed_step_takes_its_dependents_along_and_a_new_plan_goes_on_from_what_is_done() {
+    let mut rig = rig();
+    rig.plan(json!([
+        step(1, "read_file", "/a.lua", &[]),
+        step(2, "run_test", "/a.lua", &[1]),
+        step(3, "shell", "after", &[2]),
+        on("farm", step(4, "gather", "/notes.txt", &[])),
+    ]));
+    rig.ok(
+        "fs_read",
+        json!({"path": "/a.lua", "content": "x", "bytes": 1}),
+    );
+    rig.end(
+        "run_program",
+        report(
+            Outcome::Done,
+            json!({"success": false, "output": "", "error": "boom"}),
+            None,
+        ),
+    );
+    assert_eq!(rig.outcomes(), ["done", "failed", "skipped", "running"]);
+    let made = rig.ok(
+        "fs_read",
+        json!({"path": "/notes.txt", "content": "buy milk", "bytes": 8}),
+    );
+    assert_eq!(asks(&made), Some(Contract::Plan));
+    let prompt = rig.prompt(Role::Planner);
+    for told in [
+        "step 2 failed: run_program: boom",
+        "skipped, because step 2 failed",
+        "buy milk",
+        "Ids begin with 5",
+        "steps 1, 4; do not repeat",
+    ] {
+        assert!(prompt.contains(told), "{told}:\n{prompt}");
+    }
+    // It repeats a step that is done: its result is taken, nothing is called.
+    rig.plan(json!([
+        on("farm", step(1, "gather", "/notes.txt", &[])),
+        step(2, "run_test", "/a.lua", &[])
+    ]));
+    assert_eq!(rig.open_calls(), ["run_program on base"]);
+    let made = rig.ok("run_program", json!({"success": true, "output": "ok"}));
+    let result = finished(&made);
+    assert!(result.success);
+    let outcomes: Vec<_> = result.details["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        outcomes,
+        ["done", "failed", "skipped", "done", "done", "done"]
+    );
+}
+
+#[test]
+fn without_plans_left_a_failure_ends_the_task_with_all_its_steps() {
+    let mut rig = rig_with(|profile| profile.plan.replans = 0);
+    rig.plan(json!([
+        step(1, "read_file", "/a", &[]),
+        step(2, "shell", "x", &[1])
+    ]));
+    let made = rig.fails("fs_read", "/a: no such file");
+    let (code, error, details) = failed(&made);
+    assert_eq!(
+        (code, error),
+        ("plan_failed", "step 1 failed: fs_read: /a: no such file")
+    );
+    let summary = details["summary"].as_str().unwrap();
+    assert!(
+        summary.starts_with("1. read_file /a: failed (")
+            && summary.ends_with("\n2. shell x: skipped"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn dependents_of_a_failed_step_run_where_dependencies_are_not_strict() {
+    let mut rig = rig_with(|profile| {
+        profile.plan.strict_dependencies = false;
+        profile.plan.replans = 0;
+    });
+    rig.plan(json!([
+        step(1, "read_file", "/a", &[]),
+        step(2, "shell", "x", &[1])
+    ]));
+    rig.fails("fs_read", "gone");
+    let made = rig.ok("shell_exec", json!({"success": true}));
+    assert_eq!(rig.outcomes(), ["failed", "done"]);
+    assert_eq!(failed(&made).0, "plan_failed");
+}
+
+#[test]
+fn an_answer_that_is_no_plan_is_told_then_asked_for_simply_then_a_person_is_asked() {
+    let mut rig = rig();
+    assert_eq!(
+        asks(&rig.say("I will look around first.")),
+        Some(Contract::Plan)
+    );
+    let prompt = rig.prompt(Role::Planner);
+    assert!(
+        prompt.contains("- the answer holds no JSON plan with a list of steps")
+            && prompt.contains("I will look around first."),
+        "{prompt}"
+    );
+    let made = rig.plan(json!([step(1, "git_commit", "x", &[])]));
+    assert_eq!(asks(&made), Some(Contract::Plan));
+    let prompt = rig.prompt(Role::Planner);
+    assert!(
+        prompt.contains("at most 4 steps")
+            && prompt.contains("no version control")
+            && !prompt.contains("# Actions"),
+        "{prompt}"
+    );
+    let made = rig.say("{\"steps\": [");
+    let Some(Decision::Ask { question, .. }) = made.last() else {
+        panic!("{made:?}")
+    };
+    assert!(question.why.contains("cut off"), "{}", question.why);
+    rig.push(TaskEvent::QuestionAnswered {
+        question_id: question.question_id.clone(),
+        answer: "only read /a".into(),
+        by: "Ada".into(),
+        authenticated: true,
+    });
+    assert_eq!(asks(&rig.run()), Some(Contract::Plan));
+    let prompt = rig.prompt(Role::Planner);
+    assert!(
+        prompt.contains("Ada answered: only read /a") && prompt.contains("# Actions"),
+        "{prompt}"
+    );
+    rig.plan(json!([step(1, "read_file", "/a", &[])]));
+    assert!(finished(&rig.ok("fs_read", json!({"content": "x"}))).success);
+}
+
+#[test]
+fn a_question_that_nobody_answers_ends_a_task_without_a_plan() {
+    let mut rig = rig();
+    rig.say("no");
+    rig.say("no");
+    let made = rig.say("no");
+    let Some(Decision::Ask { question, .. }) = made.last() else {
+        panic!("{made:?}")
+    };
+    rig.push(TaskEvent::QuestionExpired {
+        question_id: question.question_id.clone(),
+    });
+    let made = rig.run();
+    let (code, error, _) = failed(&made);
+    assert_eq!(code, "plan_invalid");
+    assert!(
+        error.contains("nobody answered") && error.contains("no JSON plan"),
+        "{error}"
+    );
+    let mut silent = rig_with(|profile| profile.budgets.questions = 0);
+    silent.say("no");
+    silent.say("no");
+    assert_eq!(failed(&silent.say("no")).0, "plan_invalid");
+}
+
+#[test]
+fn paths_are_looked_up_before_the_plan_is_followed() {
+    let mut rig = rig_with(|profile| profile.plan.resolve_targets = true);
+    rig.plan(json!([
+        step(1, "read_file", "TODO.lua", &[]),
+        on("farm", step(2, "read_file", "notes.txt", &[]))
+    ]));
+    assert_eq!(rig.open_calls(), ["fs_find on base", "fs_find on farm"]);
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/apps/TODO.lua"}], "truncated": false}),
+    );
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/a/notes.txt"}, {"path": "/b/notes.txt"}], "truncated": false}),
+    );
+    let prompt = rig.prompt(Role::Planner);
+    assert!(
+        prompt.contains("step 2: notes.txt could be /a/notes.txt or /b/notes.txt"),
+        "{prompt}"
+    );
+    rig.plan(json!([
+        step(1, "read_file", "TODO.lua", &[]),
+        on("farm", step(2, "read_file", "/b/notes.txt", &[]))
+    ]));
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/apps/TODO.lua"}], "truncated": false}),
+    );
+    rig.ok(
+        "fs_find",
+        json!({"found": [{"path": "/b/notes.txt"}], "truncated": false}),
+    );
+    let targets: Vec<_> = rig
+        .work()
+        .steps
+        .iter()
+        .map(|w| w.step.target.clone().unwrap())
+        .collect();
+    assert_eq!(targets, ["/apps/TODO.lua", "/b/notes.txt"]);
+    assert_eq!(rig.open_calls(), ["fs_read on base", "fs_read on farm"]);
+}
+
+#[test]
+fn an_invalid_executor_answer_is_repaired_once_and_then_fails_its_step_alone() {
+    for (first, told) in [
+        ("I would read it", "holds no JSON call"),
+        (
+            "{\"calls\": [{\"tool\": \"fs_fly\", \"args\": {}}]}",
+            "call 1: there is no tool fs_fly",
+        ),
+        (
+            "{\"tool\": \"fs_write\", \"args\": {\"path\": 3}}",
+            "call 1: fs_write: ",
+        ),
+        ("{\"analysis\": \"it is long\"}", "a call is needed"),
+    ] {
+        let mut rig = rig_with(|profile| profile.plan.replans = 0);
+        assert_eq!(
+            asks(&rig.plan(json!([step(1, "write_file", "/a.lua", &[])]))),
+            Some(Contract::StepCalls)
+        );
+        assert_eq!(asks(&rig.say(first)), Some(Contract::StepCalls), "{first}");
+        let prompt = rig.prompt(Role::Executor);
+        assert!(prompt.contains(told), "{told}:\n{prompt}");
+        let made = rig.say("no");
+        assert!(
+            failed(&made)
+                .1
+                .contains("the executor's answer stayed invalid: the answer holds no JSON call")
+        );
+    }
+}
+
+#[test]
+fn several_calls_of_a_step_are_made_one_after_the_other_and_stop_at_the_first_failure() {
+    let mut rig = rig_with(|profile| profile.plan.replans = 0);
+    rig.plan(json!([step(1, "gather", "what is stored here", &[])]));
+    let calls = json!([{"tool": "fs_list", "args": {"path": "/"}}, {"tool": "fs_read", "args": {"path": "/a"}}, {"tool": "fs_read", "args": {"path": "/b"}}]);
+    rig.say(&calls.to_string());
+    assert_eq!(rig.open_calls(), ["fs_list on base"]);
+    rig.ok("fs_list", json!({"entries": []}));
+    assert_eq!(rig.open_calls(), ["fs_read on base"]);
+    assert!(
+        failed(&rig.fails("fs_read", "gone"))
+            .1
+            .contains("fs_read: gone")
+    );
+    assert_eq!(rig.state.usage.calls, 2);
+}
+
+#[test]
+fn a_step_that_only_looks_may_not_change_anything() {
+    let mut rig = rig();
+    rig.plan(json!([step(1, "gather", "what is stored here", &[])]));
+    assert!(!rig.prompt(Role::Executor).contains("fs_write"));
+    rig.say("{\"tool\": \"shell_exec\", \"args\": {\"command\": \"rm /\"}}");
+    assert!(
+        rig.prompt(Role::Executor)
+            .contains("shell_exec may change something, and this step only looks")
+    );
+    rig.say("{\"unclear\": [\"which folder\"]}");
+    assert_eq!(
+        rig.work().steps[0].error(),
+        Some("the executor would have to guess: which folder")
+    );
+}
+
+#[test]
+fn the_words_of_a_thinking_step_reach_the_steps_after_it() {
+    let mut rig = rig();
+    let plan = json!([
+        step(1, "run_test", "/a.lua", &[]),
+        step(2, "analyze_error", "the crash", &[1]),
+        step(3, "edit_file", "/a.lua", &[2])
+    ]);
+    rig.plan(plan);
+    assert_eq!(
+        asks(&rig.ok(
+            "run_program",
+            json!({"success": true, "output": "attempt to index nil"})
+        )),
+        Some(Contract::StepWords)
+    );
+    assert!(rig.prompt(Role::Executor).contains("attempt to index nil"));
+    assert_eq!(
+        asks(&rig.say("Line 3: the file is not open.")),
+        Some(Contract::StepCalls)
+    );
+    let prompt = rig.prompt(Role::Executor);
+    assert!(
+        prompt.contains("analysis:\n```\nLine 3: the file is not open.\n```"),
+        "{prompt}"
+    );
+    rig.say("{\"tool\": \"fs_patch\", \"args\": {\"path\": \"/a.lua\", \"edits\": [{\"search\": \"a\", \"replace\": \"b\"}]}}");
+    assert!(finished(&rig.ok("fs_patch", json!({"path": "/a.lua", "bytes": 3}))).success);
+    assert_eq!(rig.state.usage.executor_model_calls, 2);
+}
+
+#[test]
+fn a_review_decides_whether_the_goal_is_reached() {
+    let review = |achieved: bool| {
+        json!({"achieved": achieved, "message": "seen", "missing": ["the test"]}).to_string()
+    };
+    let mut rig = rig_with(|profile| profile.plan.review = true);
+    rig.plan(json!([step(1, "read_file", "/a", &[])]));
+    assert_eq!(
+        asks(&rig.ok("fs_read", json!({"content": "x"}))),
+        Some(Contract::Review)
+    );
+    assert_eq!(asks(&rig.say(&review(false))), Some(Contract::Plan));
+    assert!(
+        rig.prompt(Role::Planner)
+            .contains("the goal is not reached: seen the test")
+    );
+    rig.plan(json!([step(1, "shell", "test", &[])]));
+    // The last plan failed, but the goal holds.
+    assert_eq!(
+        asks(&rig.fails("shell_exec", "exists already")),
+        Some(Contract::Review)
+    );
+    let made = rig.say(&review(true));
+    assert_eq!(
+        (finished(&made).success, finished(&made).message.as_str()),
+        (true, "seen")
+    );
+    // One that cannot be read changes nothing.
+    let mut rig = rig_with(|profile| profile.plan.review = true);
+    rig.plan(json!([step(1, "read_file", "/a", &[])]));
+    rig.ok("fs_read", json!({"content": "x"}));
+    assert!(finished(&rig.say("looks good")).success);
+}
+
+#[test]
+fn a_kind_that_demands_proof_gets_it_planned_and_is_not_ended_without() {
+    let mut rig = rig_with(|profile| profile.demand_proof = true);
+    let mut write = step(1, "write_file", "/a.lua", &[]);
+    write["params"] = json!({"content": "x"});
+    rig.plan(json!([write]));
+    assert!(rig.prompt(Role::Planner).contains("add a run_test step"));
+    rig.plan(json!([step(1, "read_file", "/a", &[])]));
+    assert_eq!(
+        asks(&rig.ok("fs_read", json!({"content": "x"}))),
+        Some(Contract::Plan)
+    );
+    assert!(rig.prompt(Role::Planner).contains("run your tests first"));
+    rig.plan(json!([step(1, "run_test", "/a.lua", &[])]));
+    assert!(finished(&rig.ok("run_program", json!({"success": true}))).success);
+}
+
+#[test]
+fn a_question_to_a_person_is_a_step_and_its_answer_a_result() {
+    let mut rig = rig();
+    let made = rig.plan(json!([
+        step(1, "ask_user", "Which folder?", &[]),
+        step(2, "gather", "list that folder", &[1])
+    ]));
+    let Some(Decision::Ask { question, .. }) = made.last() else {
+        panic!("{made:?}")
+    };
+    assert_eq!(
+        (question.question.as_str(), question.why.as_str()),
+        ("Which folder?", "it is needed")
+    );
+    rig.push(TaskEvent::QuestionAnswered {
+        question_id: question.question_id.clone(),
+        answer: "/logs".into(),
+        by: "farm".into(),
+        authenticated: false,
+    });
+    rig.run();
+    assert!(
+        rig.prompt(Role::Executor)
+            .contains("farm answered (not authenticated):\n```\n/logs\n```")
+    );
+}
+
+#[test]
+fn a_model_that_is_away_is_waited_for_while_calls_go_on() {
+    let mut rig = rig();
+    rig.plan(json!([
+        step(1, "shell", "slow", &[]),
+        step(2, "analyse_error", "x", &[])
+    ]));
+    let (consult, role, _) = rig.consult().unwrap();
+    let failure = ChatFailure {
+        code: "model_unreachable".into(),
+        message: "m".into(),
+        hint: "h".into(),
+        retryable: true,
+    };
+    rig.push(TaskEvent::ModelFailed {
+        consult,
+        role,
+        failure,
+    });
+    assert!(matches!(
+        rig.run().last(),
+        Some(Decision::Wait {
+            reason: WaitReason::Model,
+            ..
+        })
+    ));
+    rig.ok("shell_exec", json!({"success": true}));
+    assert_eq!(rig.outcomes(), ["done", "running"]);
+    rig.push(TaskEvent::WaitEnded {
+        reason: WaitReason::Model,
+    });
+    assert_eq!(asks(&rig.run()), Some(Contract::StepWords));
+    assert!(finished(&rig.say("It follows.")).success);
+}
+
+#[test]
+fn what_a_plan_and_its_task_name_is_wanted_of_the_fleet() {
+    let mut rig = rig();
+    rig.plan(json!([
+        on("farm", step(1, "read_file", "/a", &[])),
+        step(2, "call_tool", "group:miners/dig", &[1])
+    ]));
+    let wanted: Vec<String> = super::wants(&rig.state)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(
+        wanted.iter().any(|w| w == "farm/") && wanted.iter().any(|w| w == "group:miners/dig"),
+        "{wanted:?}"
+    );
+}
+
+// Prompts ----------------------------------------------------------------------------------------------------------
+
+#[test]
+fn the_prompts_of_a_real_course() {
+    let because = |why: &str, mut step: Value| {
+        step["reason"] = json!(why);
+        step
+    };
+    let mut rig = rig_with(|profile| profile.instructions = "Keep what already works.".into());
+    insta::assert_snapshot!("planner", rig.prompt(Role::Planner));
+    rig.say("First I would look at the file.");
+    insta::assert_snapshot!("planner_again", rig.prompt(Role::Planner));
+    let mut test = because(
+        "see how it fails",
+        step(2, "run_test", "/TODO.lua list", &[1]),
+    );
+    test["expected_outcome"] = json!("a line with \"1. [ ]\"");
+    rig.plan(json!([
+        because(
+            "see how tasks are kept",
+            step(1, "read_file", "/TODO.lua", &[])
+        ),
+        test,
+        because(
+            "find the cause of the failure",
+            step(3, "analyse_error", "the output of the test", &[1, 2])
+        ),
+        because(
+            "mend what the analysis names",
+            step(4, "edit_file", "/TODO.lua", &[3])
+        ),
+        because(
+            "its notes are wanted here",
+            on("farm", step(5, "gather", "/notes.txt", &[]))
+        ),
+    ]));
+    rig.ok("fs_read", json!({"path": "/TODO.lua", "content": "local f = fs.open('/todo.txt', 'r')\nprint(f.readAll())\n", "bytes": 57}));
+    rig.fails("fs_read", "/notes.txt: no such file");
+    rig.ok("run_program", json!({"success": true, "output": "TODO.lua:2: attempt to index local 'f' (a nil value)\n"}));
+    insta::assert_snapshot!("analyst", rig.prompt(Role::Executor));
+    rig.say(
+        "There is no /todo.txt yet, so fs.open gives nil in line 1. Print nothing in that case.",
+    );
+    rig.say("{\"calls\": [{\"tool\": \"fs_patch\", \"args\": {\"file\": \"/TODO.lua\"}}]}");
+    insta::assert_snapshot!("executor", rig.prompt(Role::Executor));
+    rig.say("{\"unclear\": [\"the text to replace\"]}");
+    insta::assert_snapshot!("planner_after_failure", rig.prompt(Role::Planner));
+}
+
+#[test]
+fn the_simple_prompt_and_the_review_of_a_real_course() {
+    let mut rig = rig_with(|profile| profile.plan.review = true);
+    rig.say("hm");
+    rig.say("{\"steps\": []}");
+    insta::assert_snapshot!("planner_simple", rig.prompt(Role::Planner));
+    rig.plan(json!([step(1, "read_file", "/a.txt", &[])]));
+    rig.ok(
+        "fs_read",
+        json!({"path": "/a.txt", "content": "42", "bytes": 2}),
+    );
+    insta::assert_snapshot!("review", rig.prompt(Role::Planner));
+}
+
+// At random --------------------------------------------------------------------------------------------------------
+
+fn any_step() -> impl Strategy<Value = (usize, usize, Vec<u32>, usize)> {
+    (
+        0usize..12,
+        0usize..5,
+        prop::collection::vec(1u32..6, 0..3),
+        0usize..3,
+    )
+}
+
+fn plan_text(steps: &[(usize, usize, Vec<u32>, usize)]) -> String {
+    let actions = [
+        "read_file",
+        "write_file",
+        "edit_file",
+        "run_program",
+        "run_test",
+        "search",
+        "shell",
+        "call_tool",
+        "analyse_error",
+        "gather",
+        "ask_user",
+        "fly",
+    ];
+    let targets = ["/a.lua", "a.lua", "dig", "the notes", "/b/"];
+    let steps: Vec<Value> = steps
+        .iter()
+        .enumerate()
+        .map(|(at, (action, target, deps, place))| {
+            let id = at as u32 + 1;
+            // Mostly valid: dependencies point back.
+            let deps: Vec<u32> = deps
+                .iter()
+                .copied()
+                .filter(|dep| *dep < id || *target == 4)
+                .collect();
+            let mut said = step(id, actions[*action], targets[*target], &deps);
+            if *place > 0 {
+                said["on"] = json!(["base", "farm"][place - 1]);
+            }
+            if *target == 0 {
+                said["params"] = json!({"content": "x"});
+            }
+            said
+        })
+        .collect();
+    json!({"goal": "g", "steps": steps}).to_string()
+}
+
+/// Answers for each contract, good and bad.
+fn any_answers() -> impl Strategy<Value = Vec<(String, usize)>> {
+    let plan = prop::collection::vec(any_step(), 1..6).prop_map(|steps| plan_text(&steps));
+    let plan = prop_oneof![8 => plan, 1 => Just("no plan".to_owned()), 1 => Just("{\"steps\": [{".to_owned())];
+    prop::collection::vec((plan, 0usize..9), 12)
+}
+
+fn calls_text(which: usize) -> &'static str {
+    [
+        "{\"calls\": [{\"tool\": \"fs_read\", \"args\": {\"path\": \"/a\"}}]}",
+        "[{\"tool\": \"fs_list\", \"args\": {}}, {\"tool\": \"fs_read\", \"args\": {\"path\": \"/b\"}}]",
+        "{\"tool\": \"fs_write\", \"args\": {\"path\": \"/c\", \"content\": \"x\"}}",
+        "{\"tool\": \"shell_exec\", \"args\": {\"command\": \"x\"}}",
+        "{\"tool\": \"fly\", \"args\": {}}",
+        "chatter",
+        "{\"unclear\": [\"all\"]}",
+        "{\"tool\": \"ask_user\", \"args\": {\"question\": \"q\", \"why\": \"w\"}}",
+        "{\"tool\": \"fs_read\", \"args\": {\"pa",
+    ][which]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_plan_and_any_computer_lead_to_an_end_and_no_step_is_done_twice(
+        answers in any_answers(),
+        events in prop::collection::vec((0usize..8, 0usize..8), 60),
+        mode in prop_oneof![4 => Just(ExecutorMode::Auto), 1 => Just(ExecutorMode::Always), 1 => Just(ExecutorMode::Never)],
+        (strict, review, resolve, replans, proof) in (any::<bool>(), any::<bool>(), any::<bool>(), 0u32..3, any::<bool>()),
+    ) {
+        let mut profile = plan_profile();
+        profile.executor_mode = mode;
+        profile.demand_proof = proof;
+        profile.plan.strict_dependencies = strict;
+        profile.plan.review = review;
+        profile.plan.resolve_targets = resolve;
+        profile.plan.replans = replans;
+        let mut rig = Rig::new(profile);
+        let (mut answers, mut events) = (answers.into_iter().cycle(), events.into_iter().cycle());
+        for _ in 0..400 {
+            rig.run();
+            if rig.state.status.is_final() {
+                break;
+            }
+            let (pick, how) = events.next().unwrap();
+            let open: Vec<_> = rig.state.calls().filter(|call| call.is_open()).map(|call| call.call_id.clone()).collect();
+            if let Some((question, _)) = rig.state.open_question() {
+                let question_id = question.question_id.clone();
+                rig.push(match how % 2 {
+                    0 => TaskEvent::QuestionExpired { question_id },
+                    _ => TaskEvent::QuestionAnswered { question_id, answer: "yes".into(), by: "x".into(), authenticated: true },
+                });
+            } else if rig.consult().is_some() && (open.is_empty() || pick < 4) {
+                let (consult, role, contract) = rig.consult().unwrap();
+                if how == 7 && pick == 0 {
+                    let failure = ChatFailure { code: "model_busy".into(), message: "m".into(), hint: "h".into(), retryable: true };
+                    rig.push(TaskEvent::ModelFailed { consult, role, failure });
+                } else {
+                    let (plan, which) = answers.next().unwrap();
+                    rig.say(match contract {
+                        Contract::Plan => &plan,
+                        Contract::Review => ["{\"achieved\": true}", "{\"achieved\": false}", "hm"][which % 3],
+                        Contract::StepWords => ["It follows.", " "][usize::from(which > 6)],
+                        _ => calls_text(which),
+                    });
+                }
+            } else if !open.is_empty() {
+                let call = rig.state.call(&open[pick % open.len()]).unwrap().clone();
+                let found = json!({"found": [{"path": "/a.lua"}], "entries": [], "success": true});
+                rig.end(&call.tool, match how {
+                    0 => report(Outcome::Failed, Value::Null, Some("broken")),
+                    1 => report(Outcome::Done, json!({"success": false}), None),
+                    2 => report(Outcome::Unknown, Value::Null, None),
+                    _ => report(Outcome::Done, found, None),
+                });
+            } else {
+                rig.now_ms += 61_000;
+                for reason in [WaitReason::Model, WaitReason::ComputerOffline] {
+                    rig.push(TaskEvent::WaitEnded { reason });
+                }
+            }
+        }
+        prop_assert!(rig.state.status.is_final(), "{:?}\n{:?}", rig.state.open, rig.state.work);
+        prop_assert!(rig.state.usage.steps <= 60 && rig.state.usage.calls <= 60);
+        // What was done stays done, and is done once.
+        let mut begun: Vec<u32> = Vec::new();
+        let mut settled: Vec<u32> = Vec::new();
+        for advance in rig.advances() {
+            match advance {
+                PlanAdvance::StepBegun { step } => begun.push(*step),
+                PlanAdvance::StepSettled { step, .. } => settled.push(*step),
+                _ => {}
+            }
+        }
+        for list in [begun, settled] {
+            let mut once = list.clone();
+            once.sort_unstable();
+            once.dedup();
+            prop_assert_eq!(once.len(), list.len());
+        }
+        if rig.state.status == TaskStatus::Completed {
+            let last_failed = rig.work().current().any(|work| work.error().is_some());
+            prop_assert!(!last_failed || rig.work().review.as_ref().is_some_and(|r| r.achieved));
+        }
+        // The journal alone tells the same.
+        let mut again = TaskState::new(rig.state.task_id.clone());
+        again.apply_all(&rig.events);
+        prop_assert_eq!(&again, &rig.state);
+    }
+}
