@@ -2,7 +2,9 @@
 
 use super::gateway::messages::Complete;
 use crate::config::ModelSettings;
-use crate::domain::chat::{ChatAnswer, ChatFailure, Message as ChatMessage, OutputFormat, Role};
+use crate::domain::chat::{
+    ChatAnswer, ChatFailure, Message as ChatMessage, OutputFormat, Role, ToolDef,
+};
 use crate::domain::decision::Contract;
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
@@ -27,6 +29,7 @@ pub struct ConsultModel {
     pub contract: Contract,
     pub prompt: Vec<ChatMessage>,
     pub format: OutputFormat,
+    pub tools: Vec<ToolDef>,
     pub script: ScriptPosition,
     pub reply_to: Recipient<Consulted>,
 }
@@ -58,7 +61,7 @@ impl Consulting {
             model: settings.model.clone(),
             messages: consult.prompt,
             format: consult.format,
-            tools: Vec::new(),
+            tools: consult.tools,
             params: settings.params.clone(),
             script: consult.script,
         };

@@ -2,10 +2,12 @@
 //! what it was based on, and is never made twice.
 
 use super::call::Target;
-use super::chat::{Message, OutputFormat, Role};
+use super::chat::{Message, OutputFormat, Role, ToolDef};
 use super::directive::{StrictRequest, TaskResult, TranslatedBy};
 use super::ids::{BlobHash, CallId, QuestionId};
 use super::tool::FleetView;
+use super::track::Track;
+use super::work::Advance;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -47,7 +49,24 @@ pub struct InputsRef {
     pub roles: BTreeMap<Role, RoleLimits>,
 }
 
-/// A task's next move.
+/// A task's next move, and the track on which it is made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Move {
+    pub track: Track,
+    pub decision: Decision,
+}
+
+impl Move {
+    /// A move on the main track.
+    pub fn main(decision: Decision) -> Self {
+        Move {
+            track: Track::MAIN,
+            decision,
+        }
+    }
+}
+
+/// What a task does next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
@@ -82,8 +101,8 @@ pub enum Decision {
         error: String,
         details: Value,
     },
-    /// The task waits for something that is under way, or has ended. Never journalled.
-    Rest,
+    /// Change the task's own books; nothing happens outside.
+    Advance { advance: Advance },
 }
 
 /// One model call.
@@ -94,6 +113,33 @@ pub struct Consult {
     pub prompt: PromptDelta,
     #[serde(default)]
     pub format: OutputFormat,
+    /// Tools for native calling.
+    #[serde(default, skip_serializing_if = "ToolsDelta::is_same")]
+    pub tools: ToolsDelta,
+}
+
+/// A consult's native tools, told only when they are others than those of the role's former consult.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolsDelta {
+    #[default]
+    Same,
+    Set(Vec<ToolDef>),
+}
+
+impl ToolsDelta {
+    /// What turns `former` into `next`.
+    pub fn between(former: &[ToolDef], next: Vec<ToolDef>) -> Self {
+        if former == next {
+            ToolsDelta::Same
+        } else {
+            ToolsDelta::Set(next)
+        }
+    }
+
+    fn is_same(&self) -> bool {
+        *self == ToolsDelta::Same
+    }
 }
 
 /// What the answer of a consult must be.
@@ -106,6 +152,8 @@ pub enum Contract {
     StrictRequest,
     /// The same, after the first try was invalid.
     Repair,
+    /// Calls, native or as JSON, or a final answer in words.
+    Turn,
 }
 
 /// A prompt as the former prompt of the same role plus what was appended.
@@ -143,6 +191,9 @@ pub struct PlannedCall {
     /// Longest time on the computer, in milliseconds; none = the tool's own or the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The request of this call alone, where one decision makes several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<StrictRequest>,
 }
 
 /// A question to a person.
@@ -153,6 +204,25 @@ pub struct Question {
     pub why: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// Calls that need a person's consent; only a person who proved who they are can give it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+}
+
+/// Calls that are made only with a person's consent (design section 6, "Policy").
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    pub calls: Vec<AskedCall>,
+    /// The rule that asks for it.
+    pub reason: String,
+}
+
+/// A call as consent is given for it: to exactly this.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedCall {
+    pub target: Target,
+    pub tool: String,
+    pub args: Value,
 }
 
 /// Which guard refused a move.
@@ -175,6 +245,8 @@ pub enum Guard {
     Tool,
     /// Arguments that do not match the tool's schema.
     Arguments,
+    /// The kind's policy denies it, or a person did.
+    Policy,
 }
 
 impl Guard {
@@ -188,6 +260,7 @@ impl Guard {
             Guard::Proof => "proof",
             Guard::Tool => "tool",
             Guard::Arguments => "arguments",
+            Guard::Policy => "policy",
         }
     }
 }

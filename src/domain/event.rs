@@ -6,7 +6,9 @@ use super::decision::{Decision, InputsRef, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult};
 use super::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
 use super::profile::Budgets;
+use super::read::Read;
 use super::tool::EffectClass;
+use super::track::Track;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -44,6 +46,8 @@ pub enum TaskEvent {
     Decided {
         decision: Box<Decision>,
         inputs: InputsRef,
+        #[serde(default, skip_serializing_if = "Track::is_main")]
+        track: Track,
     },
     /// `consult` is the journal position of the decision that asked.
     ModelAnswered {
@@ -66,6 +70,12 @@ pub enum TaskEvent {
         consult: u64,
         request: Option<StrictRequest>,
         problems: Vec<String>,
+    },
+    /// What was read out of an answer of any other contract.
+    AnswerRead {
+        consult: u64,
+        #[serde(flatten)]
+        read: Read,
     },
     /// A lane granted the call its turn; it leaves the process only after this is committed.
     CallIntended(CallIntended),
@@ -187,6 +197,7 @@ impl TaskEvent {
         "model_failed",
         "directive_read",
         "request_read",
+        "answer_read",
         "call_intended",
         "call_finished",
         "call_not_placed",
@@ -222,6 +233,7 @@ impl TaskEvent {
             TaskEvent::ModelFailed { .. } => "model_failed",
             TaskEvent::DirectiveRead { .. } => "directive_read",
             TaskEvent::RequestRead { .. } => "request_read",
+            TaskEvent::AnswerRead { .. } => "answer_read",
             TaskEvent::CallIntended(_) => "call_intended",
             TaskEvent::CallFinished { .. } => "call_finished",
             TaskEvent::CallNotPlaced { .. } => "call_not_placed",

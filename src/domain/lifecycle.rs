@@ -237,8 +237,10 @@ mod tests {
         ));
         state.steps.push(crate::domain::task::Step {
             number: 1,
+            track: Default::default(),
             planner: None,
             reading: None,
+            read: None,
             executor: vec![],
             request: None,
             translated_by: None,

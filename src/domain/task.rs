@@ -1,11 +1,14 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
 use super::call::{CallReport, NoRoute, Outcome, Target};
-use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role};
-use super::decision::{Contract, Guard, Question, WaitReason};
+use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role, ToolDef};
+use super::decision::{AskedCall, Contract, Guard, Question, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
 use super::event::{CallIntended, TaskCreated};
-use super::ids::{CallId, ClientId, Generation, TaskId};
+use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
+use super::read::Read;
+use super::track::Track;
+use super::work::{Compaction, Work};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -75,7 +78,8 @@ pub struct TaskState {
     pub started_at_ms: Option<i64>,
     pub status: TaskStatus,
     pub wait: Option<WaitReason>,
-    pub open: Open,
+    /// What each track is in the middle of; one that is not named has nothing open.
+    pub open: BTreeMap<Track, Open>,
     pub steps: Vec<Step>,
     /// The last full prompt of each role, and all its raw answers in order.
     pub conversations: BTreeMap<Role, Conversation>,
@@ -86,6 +90,8 @@ pub struct TaskState {
     pub model_failures: u32,
     pub last_failure: Option<ChatFailure>,
     pub failures_waited_out: u32,
+    /// The planner's model refused native tools: they are told in the prompt from then on.
+    pub no_native_tools: bool,
     /// The planner's prompts stay below this many bytes, since a longer one did not fit.
     pub prompt_ceiling: Option<usize>,
     pub files: BTreeMap<String, FileRecord>,
@@ -93,6 +99,9 @@ pub struct TaskState {
     /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
     pub tests_before_change: usize,
     pub notes: Vec<Note>,
+    /// The strategy's own books.
+    pub work: Work,
+    pub compaction: Option<Compaction>,
     /// The computer that the task sticks to once it made a call there.
     pub sticky: Option<ClientId>,
     /// Since when the task waits for a computer that never came, in milliseconds since the Unix epoch.
@@ -139,6 +148,8 @@ pub struct TaskError {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
     pub prompt: Vec<Message>,
+    /// The native tools of the last consult.
+    pub tools: Vec<ToolDef>,
     pub answers: Vec<String>,
 }
 
@@ -147,8 +158,11 @@ pub struct Conversation {
 pub struct Step {
     /// From 1.
     pub number: u32,
+    pub track: Track,
     pub planner: Option<Answered>,
     pub reading: Option<Reading>,
+    /// What was read out of the planner's answer under another contract than the directive's.
+    pub read: Option<Read>,
     /// The executor's tries for this directive.
     pub executor: Vec<ExecutorTry>,
     pub request: Option<StrictRequest>,
@@ -175,6 +189,8 @@ pub struct ExecutorTry {
     pub answer: Option<ChatAnswer>,
     pub request: Option<StrictRequest>,
     pub problems: Vec<String>,
+    /// What was read under another contract than the strict request's.
+    pub read: Option<Read>,
 }
 
 /// A refused move.
@@ -205,6 +221,54 @@ pub enum CallEnd {
     Open,
     Finished(CallReport),
     NotPlaced(NoRoute),
+}
+
+impl Step {
+    /// Whether a person who proved who they are consented to exactly this call in this step.
+    pub fn approves(&self, call: &AskedCall) -> bool {
+        let asked = self.question.as_ref();
+        let approval = asked.and_then(|asked| asked.question.approval.as_ref());
+        let given = asked.and_then(|asked| asked.answer.as_ref());
+        given.is_some_and(UserAnswer::consents)
+            && approval.is_some_and(|approval| approval.calls.contains(call))
+    }
+}
+
+impl QuestionRecord {
+    /// What the planner is told of a consent that did not come.
+    pub fn refusal(&self) -> Blocked {
+        let asked = self.question.approval.as_ref();
+        let calls: Vec<&str> = asked
+            .into_iter()
+            .flat_map(|asked| asked.calls.iter().map(|call| call.tool.as_str()))
+            .collect();
+        let why = match &self.answer {
+            None => "nobody consented in time".to_owned(),
+            Some(answer) if answer.authenticated => {
+                format!("{} said: {}", answer.by, answer.answer)
+            }
+            Some(answer) => format!(
+                "{} answered \"{}\", but did not prove who they are",
+                answer.by, answer.answer
+            ),
+        };
+        Blocked {
+            guard: Guard::Policy,
+            evidence: format!(
+                "{} needs a person's consent: {why}. Nothing was done; find another way, or end the task",
+                calls.join(", ")
+            ),
+        }
+    }
+}
+
+impl UserAnswer {
+    /// A clear yes from a person who proved who they are. Silence and doubt are none.
+    pub fn consents(&self) -> bool {
+        let word = self.answer.trim().trim_end_matches(['.', '!']);
+        let yes = ["yes", "y", "approve", "approved", "ok", "allow"];
+        self.authenticated && yes.iter().any(|yes| word.eq_ignore_ascii_case(yes))
+    }
 }
 
 impl CallRecord {
@@ -284,7 +348,7 @@ impl TaskState {
             started_at_ms: None,
             status: TaskStatus::Queued,
             wait: None,
-            open: Open::Nothing,
+            open: BTreeMap::new(),
             steps: Vec::new(),
             conversations: BTreeMap::new(),
             usage: Usage::default(),
@@ -292,11 +356,14 @@ impl TaskState {
             model_failures: 0,
             last_failure: None,
             failures_waited_out: 0,
+            no_native_tools: false,
             prompt_ceiling: None,
             files: BTreeMap::new(),
             tests: Vec::new(),
             tests_before_change: 0,
             notes: Vec::new(),
+            work: Work::None,
+            compaction: None,
             sticky: None,
             offline_since_ms: None,
             result: None,
@@ -304,9 +371,50 @@ impl TaskState {
         }
     }
 
-    /// The step that is not closed yet.
+    /// The main track's step that is not closed yet.
     pub fn current_step(&self) -> Option<&Step> {
-        self.steps.last().filter(|step| !step.closed)
+        self.current_step_on(Track::MAIN)
+    }
+
+    /// A track's step that is not closed yet.
+    pub fn current_step_on(&self, track: Track) -> Option<&Step> {
+        let last = self.steps.iter().rev().find(|step| step.track == track);
+        last.filter(|step| !step.closed)
+    }
+
+    /// What a track is in the middle of.
+    pub fn open_on(&self, track: Track) -> &Open {
+        self.open.get(&track).unwrap_or(&Open::Nothing)
+    }
+
+    /// Whether no track is in the middle of anything.
+    pub fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// The consult that was decided at journal position `consult`, if it still waits for its answer.
+    pub fn open_consult(&self, consult: u64) -> Option<(Track, &Open)> {
+        let mut open = self.open.iter();
+        let found = open.find(|(_, o)| matches!(o, Open::Consult { seq, .. } if *seq == consult));
+        found.map(|(track, open)| (*track, open))
+    }
+
+    /// The question that is open, and whether it was delivered. There is one at a time.
+    pub fn open_question(&self) -> Option<(&Question, bool)> {
+        self.open.values().find_map(|open| match open {
+            Open::Question {
+                question,
+                delivered,
+                ..
+            } => Some((question, *delivered)),
+            _ => None,
+        })
+    }
+
+    /// Whether this question is the one that is open.
+    pub fn asks(&self, question_id: &QuestionId) -> bool {
+        let open = self.open_question();
+        open.is_some_and(|(question, _)| &question.question_id == question_id)
     }
 
     /// The former prompt of a role, empty at first.
@@ -314,6 +422,14 @@ impl TaskState {
         self.conversations
             .get(&role)
             .map(|c| c.prompt.as_slice())
+            .unwrap_or_default()
+    }
+
+    /// The native tools of a role's former consult, empty at first.
+    pub fn native_tools(&self, role: Role) -> &[ToolDef] {
+        self.conversations
+            .get(&role)
+            .map(|c| c.tools.as_slice())
             .unwrap_or_default()
     }
 

@@ -47,6 +47,9 @@ pub(super) async fn answer(
         Err(error @ AnswerError::NotOpen(_)) => {
             Err(Problem::new(ErrorCode::NoSuchQuestion, error.to_string()))
         }
+        Err(error @ AnswerError::NeedsPerson) => {
+            Err(Problem::new(ErrorCode::NotAllowed, error.to_string()))
+        }
         Err(error @ AnswerError::Journal(_)) => Err(Problem::new(
             ErrorCode::JournalUnavailable,
             error.to_string(),

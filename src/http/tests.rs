@@ -183,6 +183,7 @@ impl Handler<OpenQuestions> for Scripted {
             task_id: task("T1"),
             question: "Which chest?".into(),
             why: "there are two".into(),
+            approval: None,
         }])
     }
 }

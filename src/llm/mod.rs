@@ -5,7 +5,6 @@
 //! kept as comments where they are used. Queueing, deadlines and retries belong to
 //! `actors::gateway`; what a text means belongs to `strategy`.
 
-pub mod content_calls;
 pub mod deadlines;
 pub mod detect;
 pub mod error;
@@ -19,7 +18,7 @@ pub mod provider;
 pub mod scripted;
 pub mod set;
 
-pub use content_calls::calls_in_content;
+pub use crate::strategy::content_calls::calls_in_content;
 pub use detect::{Detection, detect_default};
 pub use error::{Deadline, Dialect, LlmError};
 pub use http::client as http_client;

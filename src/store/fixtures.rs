@@ -73,6 +73,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
         tool: "dig".into(),
         args: json!({}),
         timeout_ms: None,
+        request: None,
     });
     TaskEvent::Decided {
         decision: Box::new(Decision::Call {
@@ -90,6 +91,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
             fleet: BlobHash::of(""),
             roles: Default::default(),
         },
+        track: Default::default(),
     }
 }
 

@@ -18,20 +18,20 @@ pub const NAME: &str = "call";
 pub const VERSION: u32 = 1;
 
 /// The next move of a one-call task that has nothing open.
-pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Decision {
+pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
     let Some(call) = state
         .created
         .as_ref()
         .and_then(|created| created.call.as_ref())
     else {
-        return fail(
+        return Some(fail(
             "bad_request",
             "a task of kind \"call\" needs the call that it shall make".to_owned(),
-        );
+        ));
     };
     match state.calls().next() {
         Some(made) => ended(made),
-        None => make(state, profile, inputs, call),
+        None => Some(make(state, profile, inputs, call)),
     }
 }
 
@@ -55,6 +55,7 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
             tool: address.tool,
             args: mended.unwrap_or_else(|| call.args.clone()),
             timeout_ms: call.timeout_ms,
+            request: None,
         }],
     }
 }
@@ -116,11 +117,11 @@ fn request(call: &DirectCall) -> StrictRequest {
     }
 }
 
-fn ended(call: &CallRecord) -> Decision {
+fn ended(call: &CallRecord) -> Option<Decision> {
     let report = match &call.end {
-        CallEnd::Open => return Decision::Rest,
+        CallEnd::Open => return None,
         CallEnd::NotPlaced(no_route) => {
-            return fail(no_route.reason.as_str(), no_route.message.clone());
+            return Some(fail(no_route.reason.as_str(), no_route.message.clone()));
         }
         CallEnd::Finished(report) => report,
     };
@@ -132,11 +133,11 @@ fn ended(call: &CallRecord) -> Decision {
             .unwrap_or_else(|| format!("{} is {}", call.tool, report.outcome.as_str())),
         details: json!({"call_id": call.call_id, "report": report}),
     };
-    Decision::Finish {
+    Some(Decision::Finish {
         request: call.request.clone(),
         translated_by: TranslatedBy::Rules,
         result,
-    }
+    })
 }
 
 fn unknown_computer(id: &ClientId) -> Decision {

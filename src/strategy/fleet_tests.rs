@@ -109,7 +109,8 @@ fn a_planner_may_name_a_computer_or_a_group_with_the_tool_and_its_arguments_are_
             fleet: wide(),
             ..inputs(bench.now_ms)
         };
-        let Decision::Call { calls, .. } = decide(&bench.state, &bench.profile, &inputs) else {
+        let next = decide(&bench.state, &bench.profile, &inputs).unwrap();
+        let Decision::Call { calls, .. } = next.decision else {
             panic!("no call for {name}");
         };
         assert_eq!((&calls[0].target, calls[0].tool.as_str()), (&target, "dig"));
@@ -187,7 +188,8 @@ fn a_planner_that_calls_a_draft_is_told_to_test_and_activate_it() {
         fleet: wide(),
         ..inputs(bench.now_ms)
     };
-    match decide(&bench.state, &bench.profile, &inputs) {
+    let next = decide(&bench.state, &bench.profile, &inputs);
+    match next.unwrap().decision {
         Decision::Block { guard, evidence } => {
             assert_eq!(guard, Guard::Tool);
             assert!(evidence.contains("tool_test"), "{evidence}");

@@ -2,23 +2,27 @@
 //!
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
+pub mod act;
 pub mod call;
 pub mod coerce;
+pub mod content_calls;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
 pub mod render;
 pub mod step_log;
 pub mod text;
+pub mod turn_reader;
 pub mod validate;
 
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;
-use crate::domain::decision::{Contract, Decision, Inputs, WaitReason};
+use crate::domain::decision::{Contract, Decision, Inputs, Move, WaitReason};
 use crate::domain::directive::StrictRequest;
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::Profile;
-use crate::domain::task::{Open, TaskState};
+use crate::domain::read::Read;
+use crate::domain::task::TaskState;
 use fleet::Wants;
 
 /// The version in which this program runs a strategy; none for one that it does not have.
@@ -30,27 +34,30 @@ pub fn version_of(strategy: &str) -> Option<u32> {
     }
 }
 
-/// A task's next move. [`Decision::Rest`] while something is under way, or after the end.
-pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Decision {
+/// A task's next move; none while everything that can be done is under way, and after the end.
+pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Move> {
     if state.created.is_none() || state.status.is_final() {
-        return Decision::Rest;
+        return None;
     }
-    if let Some(decision) =
-        guards::over_budget(state, &directive::budgets(state, profile), inputs.now_ms)
-    {
-        return decision;
+    let budgets = act::budgets(state, profile);
+    if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
+        return Some(Move::main(decision));
     }
-    if state.open != Open::Nothing {
-        return Decision::Rest;
-    }
+    let on_main = |decide: fn(&TaskState, &Profile, &Inputs) -> Option<Decision>| {
+        let free = state.is_idle();
+        free.then(|| decide(state, profile, inputs))?
+            .map(Move::main)
+    };
     match (profile.strategy.as_str(), profile.strategy_version) {
-        (directive::NAME, directive::VERSION) => directive::decide(state, profile, inputs),
-        (call::NAME, call::VERSION) => call::decide(state, profile, inputs),
+        (directive::NAME, directive::VERSION) => on_main(directive::decide),
+        (call::NAME, call::VERSION) => on_main(call::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
-        _ => Decision::Wait {
-            reason: WaitReason::Stopped,
-            until_ms: None,
-        },
+        _ => on_main(|_, _, _| {
+            Some(Decision::Wait {
+                reason: WaitReason::Stopped,
+                until_ms: None,
+            })
+        }),
     }
 }
 
@@ -60,6 +67,10 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::Directive => TaskEvent::DirectiveRead {
             consult,
             reading: directive::parser::read(&answer.content),
+        },
+        Contract::Turn => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Turn(turn_reader::read(answer)),
         },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {

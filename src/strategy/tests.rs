@@ -4,7 +4,7 @@ use super::directive::printer;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
 use crate::domain::chat::{ChatAnswer, ChatFailure, Role, StopReason, Usage};
-use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, RoleLimits, WaitReason};
+use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, Move, RoleLimits, WaitReason};
 use crate::domain::directive::{Action, Directive, TaskResult, ThenItem};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
@@ -12,6 +12,7 @@ use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules, Profile
 use crate::domain::task::{Open, TaskState, TaskStatus};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::toolbox::Toolbox;
+use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -202,12 +203,14 @@ impl Bench {
 
     /// Decides, journals the decision and what closes with it; blocks are decided past.
     pub fn advance(&mut self) -> Decision {
+        self.next().expect("there is something to decide")
+    }
+
+    /// As [`Bench::advance`]; none if there is nothing to decide now.
+    pub fn next(&mut self) -> Option<Decision> {
         for _ in 0..4 {
             let inputs = inputs(self.now_ms);
-            let decision = decide(&self.state, &self.profile, &inputs);
-            if decision == Decision::Rest {
-                return decision;
-            }
+            let Move { track, decision } = decide(&self.state, &self.profile, &inputs)?;
             let inputs = InputsRef {
                 now_ms: self.now_ms,
                 fleet: BlobHash::of(""),
@@ -216,9 +219,10 @@ impl Bench {
             self.push(TaskEvent::Decided {
                 decision: Box::new(decision.clone()),
                 inputs,
+                track,
             });
             match &decision {
-                Decision::Block { .. } => continue,
+                Decision::Block { .. } | Decision::Advance { .. } => continue,
                 Decision::Finish { result, .. } => {
                     self.push(TaskEvent::TaskCompleted {
                         result: result.clone(),
@@ -235,7 +239,7 @@ impl Bench {
                 }),
                 _ => {}
             }
-            return decision;
+            return Some(decision);
         }
         panic!("deciding spins: {:?}", self.state.steps.last());
     }
@@ -247,7 +251,7 @@ impl Bench {
             role,
             contract,
             ..
-        } = self.state.open.clone()
+        } = self.state.open_on(Track::MAIN).clone()
         else {
             panic!("no consult is open: {:?}", self.state.open)
         };
@@ -563,7 +567,7 @@ fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
             matches!(bench.advance(), Decision::Consult(_)),
             "round {round}"
         );
-        let Open::Consult { seq, role, .. } = bench.state.open else {
+        let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
             panic!()
         };
         bench.push(TaskEvent::ModelFailed {
@@ -584,7 +588,7 @@ fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
     }
     assert_eq!(bench.state.usage.steps, 1, "waiting costs no steps");
     bench.advance();
-    let Open::Consult { seq, role, .. } = bench.state.open else {
+    let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
         panic!()
     };
     bench.push(TaskEvent::ModelFailed {
@@ -618,7 +622,7 @@ fn a_prompt_that_did_not_fit_is_made_shorter() {
             .sum::<usize>()
     };
     let before = size(&bench);
-    let Open::Consult { seq, role, .. } = bench.state.open else {
+    let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
         panic!()
     };
     let failure = ChatFailure {
@@ -704,8 +708,8 @@ fn a_computer_that_connected_but_has_no_tools_yet_is_waited_for() {
     let mut inputs = inputs(bench.now_ms);
     inputs.fleet.computers[0].tools = Toolbox::default();
     assert!(matches!(
-        decide(&bench.state, &bench.profile, &inputs),
-        Decision::Wait { .. }
+        decide(&bench.state, &bench.profile, &inputs).map(|next| next.decision),
+        Some(Decision::Wait { .. })
     ));
 }
 
@@ -819,7 +823,8 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             let mut other = Bench::new(profile(ExecutorMode::Auto));
             other.advance();
             other.answer(&text);
-            let decision = decide(&other.state, &other.profile, &inputs(now_ms));
+            let Move { decision, track } =
+                decide(&other.state, &other.profile, &inputs(now_ms)).unwrap();
             let inputs = InputsRef {
                 now_ms,
                 fleet: BlobHash::of(""),
@@ -828,6 +833,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             TaskEvent::Decided {
                 decision: Box::new(decision),
                 inputs,
+                track,
             }
         }),
     ]
@@ -935,7 +941,9 @@ proptest! {
                     bench.push(TaskEvent::WaitEnded { reason });
                 }
                 Decision::Finish { .. } | Decision::Fail { .. } => break,
-                Decision::Block { .. } | Decision::Rest => unreachable!("advance goes past blocks"),
+                Decision::Block { .. } | Decision::Advance { .. } => {
+                    unreachable!("advance goes past both")
+                }
             }
         }
         prop_assert!(bench.state.status.is_final());

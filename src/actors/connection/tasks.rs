@@ -200,6 +200,9 @@ impl Connection {
                 Ok(Err(error @ AnswerError::NotOpen(_))) => {
                     (ErrorCode::NoSuchQuestion, error.to_string())
                 }
+                Ok(Err(error @ AnswerError::NeedsPerson)) => {
+                    (ErrorCode::NotAllowed, error.to_string())
+                }
                 Ok(Err(error @ AnswerError::Journal(_))) => {
                     (ErrorCode::JournalUnavailable, error.to_string())
                 }

@@ -2,6 +2,7 @@
 
 use crate::actors::computer::messages::LateSettled;
 use crate::domain::call::CallReport;
+use crate::domain::decision::Approval;
 use crate::domain::event::DirectCall;
 use crate::domain::ids::CallId;
 use crate::domain::ids::{ClientId, QuestionId, TaskId};
@@ -108,6 +109,8 @@ pub struct AnswerQuestion {
 pub enum AnswerError {
     #[error("no open question {0}")]
     NotOpen(QuestionId),
+    #[error("this asks for a consent, which only a person who proved who they are can give")]
+    NeedsPerson,
     #[error("the answer could not be written down: {0}")]
     Journal(String),
 }
@@ -123,6 +126,9 @@ pub struct OpenQuestion {
     pub task_id: TaskId,
     pub question: String,
     pub why: String,
+    /// Calls that wait for consent; only a person who proved who they are can give it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
 }
 
 /// Start all unfinished tasks from the journal. Answers how many.

@@ -12,14 +12,13 @@ use crate::domain::call::args_hash;
 use crate::domain::decision::WaitReason;
 use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::ids::CallId;
-use crate::domain::task::Open;
 use actix::prelude::*;
 
 impl Handler<Consulted> for Task {
     type Result = ();
 
     fn handle(&mut self, told: Consulted, ctx: &mut Self::Context) {
-        let expected = matches!(self.state.open, Open::Consult { seq, .. } if seq == told.consult);
+        let expected = self.state.open_consult(told.consult).is_some();
         if told.generation != self.generation || !expected {
             tracing::debug!(task = %self.state.task_id, consult = told.consult, "a stale answer is dropped");
             return;
@@ -142,18 +141,11 @@ impl Handler<QuestionDelivered> for Task {
     type Result = ();
 
     fn handle(&mut self, told: QuestionDelivered, ctx: &mut Self::Context) {
-        let Open::Question {
-            question,
-            delivered: false,
-            ..
-        } = &self.state.open
-        else {
-            return;
-        };
-        if question.question_id != told.question_id {
+        let question_id = told.question_id;
+        let delivered = self.state.open_question().is_some_and(|(_, d)| d);
+        if delivered || !self.state.asks(&question_id) {
             return;
         }
-        let question_id = told.question_id;
         let then: Then = Box::new(|task, ctx| task.expire_question_later(ctx));
         self.append(
             ctx,
@@ -168,10 +160,15 @@ impl Handler<Answer> for Task {
     type Result = AtomicResponse<Self, Result<(), AnswerError>>;
 
     fn handle(&mut self, given: Answer, _ctx: &mut Self::Context) -> Self::Result {
-        let open = matches!(&self.state.open,
-            Open::Question { question, .. } if question.question_id == given.question_id);
-        if !open {
+        if !self.state.asks(&given.question_id) {
             let refused = Err(AnswerError::NotOpen(given.question_id));
+            return AtomicResponse::new(Box::pin(async { refused }.into_actor(self)));
+        }
+        let asked = self.state.open_question();
+        let consent = asked.is_some_and(|(question, _)| question.approval.is_some());
+        if consent && !given.authenticated {
+            // It is not taken as a refusal either: otherwise any computer could stop what people allow.
+            let refused = Err(AnswerError::NeedsPerson);
             return AtomicResponse::new(Box::pin(async { refused }.into_actor(self)));
         }
         let event = TaskEvent::QuestionAnswered {
@@ -197,15 +194,14 @@ impl Handler<GetQuestion> for Task {
     type Result = Option<OpenQuestion>;
 
     fn handle(&mut self, _: GetQuestion, _ctx: &mut Self::Context) -> Self::Result {
-        match &self.state.open {
-            Open::Question { question, .. } => Some(OpenQuestion {
-                question_id: question.question_id.clone(),
-                task_id: self.state.task_id.clone(),
-                question: question.question.clone(),
-                why: question.why.clone(),
-            }),
-            _ => None,
-        }
+        let (question, _) = self.state.open_question()?;
+        Some(OpenQuestion {
+            question_id: question.question_id.clone(),
+            task_id: self.state.task_id.clone(),
+            question: question.question.clone(),
+            why: question.why.clone(),
+            approval: question.approval.clone(),
+        })
     }
 }
 

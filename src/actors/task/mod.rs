@@ -21,7 +21,7 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
 use crate::domain::profile::Profile;
-use crate::domain::task::{CallRecord, Open, TaskState};
+use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy;
 use actix::prelude::*;
 use messages::TaskStopped;
@@ -194,10 +194,10 @@ impl Task {
             return self.wind_down(ctx);
         }
         let inputs = self.inputs();
-        let decision = strategy::decide(&self.state, &self.profile, &inputs);
-        if decision == Decision::Rest {
+        let Some(next) = strategy::decide(&self.state, &self.profile, &inputs) else {
             return;
-        }
+        };
+        let (track, decision) = (next.track, next.decision);
         let fleet = serde_json::to_string(&inputs.fleet).unwrap_or_default();
         let hash = BlobHash::of(&fleet);
         let inputs = InputsRef {
@@ -208,9 +208,10 @@ impl Task {
         let mut events = vec![TaskEvent::Decided {
             decision: Box::new(decision.clone()),
             inputs,
+            track,
         }];
         events.extend(closing_event(&decision));
-        let then: Then = Box::new(move |task, ctx| task.perform(decision, ctx));
+        let then: Then = Box::new(move |task, ctx| task.perform(track, &decision, ctx));
         self.append(ctx, events, vec![(hash, fleet)], then);
     }
 
@@ -281,10 +282,8 @@ impl Task {
     }
 
     fn open_question(&self) -> Option<QuestionId> {
-        match &self.state.open {
-            Open::Question { question, .. } => Some(question.question_id.clone()),
-            _ => None,
-        }
+        let (question, _) = self.state.open_question()?;
+        Some(question.question_id.clone())
     }
 
     /// The question is open no longer: answered, expired, or its task has ended. Nobody shall be asked it now.

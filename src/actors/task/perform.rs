@@ -11,6 +11,7 @@ use crate::domain::decision::{Contract, Decision, Question, WaitReason};
 use crate::domain::event::TaskEvent;
 use crate::domain::model_call::{LastResult, ScriptPosition};
 use crate::domain::task::{CallEnd, CallRecord, Open};
+use crate::domain::track::Track;
 use crate::strategy::{self, render};
 use actix::prelude::*;
 use std::time::Duration;
@@ -20,33 +21,35 @@ impl Task {
     pub(super) fn resume(&mut self, ctx: &mut Context<Self>) {
         self.watch_wall_time(ctx);
         self.remember_unknown_calls(ctx);
-        self.take_up(ctx);
+        let tracks: Vec<Track> = self.state.open.keys().copied().collect();
+        self.take_up(&tracks, ctx);
     }
 
-    /// Takes up what is open.
-    fn take_up(&mut self, ctx: &mut Context<Self>) {
-        match self.state.open.clone() {
-            _ if self.state.status.is_final() => self.wind_down(ctx),
-            Open::Nothing => self.advance(ctx),
+    /// Takes up what is open on these tracks, then decides what else there is to do.
+    fn take_up(&mut self, tracks: &[Track], ctx: &mut Context<Self>) {
+        // What comes of it at once is journalled together: each append has to know the last position.
+        let mut events = Vec::new();
+        for track in tracks {
+            events.extend(self.take_up_track(*track, ctx));
+        }
+        if events.is_empty() {
+            self.advance(ctx);
+        } else {
+            self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+        }
+    }
+
+    /// Takes up what is open on a track; answers what is to be journalled at once.
+    fn take_up_track(&mut self, track: Track, ctx: &mut Context<Self>) -> Vec<TaskEvent> {
+        let event = match self.state.open_on(track).clone() {
+            Open::Nothing => None,
             Open::Consult {
                 seq,
                 role,
                 contract,
                 format,
             } => self.consult(seq, role, contract, format, ctx),
-            Open::Calls { .. } => {
-                // What comes of it at once is journalled together: each append has to know the last position.
-                let mut events = Vec::new();
-                for call in self.open_calls() {
-                    events.extend(match &call.intended {
-                        Some(_) => self.adopt(&call, ctx),
-                        None => self.place(&call, ctx),
-                    });
-                }
-                if !events.is_empty() {
-                    self.append(ctx, events, Vec::new(), Box::new(Task::advance));
-                }
-            }
+            Open::Calls { .. } => return self.take_up_calls(track, ctx),
             Open::Question {
                 question,
                 delivered,
@@ -54,20 +57,34 @@ impl Task {
             } => self.ask(&question, delivered, ctx),
             Open::Wait {
                 reason, until_ms, ..
-            } => self.wait_until(reason, until_ms, ctx),
-        }
+            } => {
+                self.wait_until(reason, until_ms, ctx);
+                None
+            }
+        };
+        event.into_iter().collect()
     }
 
-    pub(super) fn perform(&mut self, decision: Decision, ctx: &mut Context<Self>) {
+    fn take_up_calls(&mut self, track: Track, ctx: &mut Context<Self>) -> Vec<TaskEvent> {
+        let step = self.state.current_step_on(track);
+        let calls = step.into_iter().flat_map(|step| &step.calls);
+        let open: Vec<CallRecord> = calls.filter(|call| call.is_open()).cloned().collect();
+        let taken = open.iter().map(|call| match &call.intended {
+            Some(_) => self.adopt(call, ctx),
+            None => self.place(call, ctx),
+        });
+        taken.flatten().collect()
+    }
+
+    /// Carries out what was decided for a track. It is folded by now: what is open there is what was decided.
+    pub(super) fn perform(&mut self, track: Track, decision: &Decision, ctx: &mut Context<Self>) {
         match decision {
-            // Folded by now: what is open is what was decided.
             Decision::Consult(_)
             | Decision::Call { .. }
             | Decision::Ask { .. }
-            | Decision::Wait { .. } => self.take_up(ctx),
-            Decision::Block { .. } => self.advance(ctx),
+            | Decision::Wait { .. } => self.take_up(&[track], ctx),
+            Decision::Block { .. } | Decision::Advance { .. } => self.advance(ctx),
             Decision::Finish { .. } | Decision::Fail { .. } => self.wind_down(ctx),
-            Decision::Rest => {}
         }
     }
 
@@ -79,7 +96,7 @@ impl Task {
         contract: Contract,
         format: OutputFormat,
         ctx: &mut Context<Self>,
-    ) {
+    ) -> Option<TaskEvent> {
         let consult = ConsultModel {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
@@ -88,6 +105,7 @@ impl Task {
             contract,
             prompt: self.state.prompt(role).to_vec(),
             format,
+            tools: self.state.native_tools(role).to_vec(),
             script: self.script_position(role),
             reply_to: ctx.address().recipient(),
         };
@@ -95,7 +113,7 @@ impl Task {
             Role::Planner => &self.deps.planner,
             Role::Executor => &self.deps.executor,
         };
-        if actor.try_send(consult).is_err() {
+        actor.try_send(consult).err().map(|_| {
             let failure = ChatFailure {
                 code: "model_busy".to_owned(),
                 message: format!("the {} has too many consults waiting", role.as_str()),
@@ -103,15 +121,12 @@ impl Task {
                     .to_owned(),
                 retryable: true,
             };
-            self.append_then_advance(
-                ctx,
-                TaskEvent::ModelFailed {
-                    consult: seq,
-                    role,
-                    failure,
-                },
-            );
-        }
+            TaskEvent::ModelFailed {
+                consult: seq,
+                role,
+                failure,
+            }
+        })
     }
 
     /// Where a scripted model stands: told by the journal alone.
@@ -192,13 +207,24 @@ impl Task {
     }
 
     /// Shows a question where the task comes from. Over HTTP it can be answered whether shown or not.
-    fn ask(&mut self, question: &Question, delivered: bool, ctx: &mut Context<Self>) {
+    fn ask(
+        &mut self,
+        question: &Question,
+        delivered: bool,
+        ctx: &mut Context<Self>,
+    ) -> Option<TaskEvent> {
         if delivered {
             self.expire_question_later(ctx);
         }
-        let Some(lane) = self.state.home().and_then(|id| self.deps.router.lane(id)) else {
-            return;
-        };
+        if question.approval.is_some() {
+            // A computer can give no consent, so nobody is asked there; people find it in the list of questions.
+            let question_id = question.question_id.clone();
+            return (!delivered).then(|| {
+                self.expire_question_later(ctx);
+                TaskEvent::QuestionDelivered { question_id }
+            });
+        }
+        let lane = self.state.home().and_then(|id| self.deps.router.lane(id))?;
         lane.question.do_send(QuestionNotice::Ask {
             task_id: self.state.task_id.clone(),
             question_id: question.question_id.clone(),
@@ -206,13 +232,14 @@ impl Task {
             why: question.why.clone(),
             delivered: ctx.address().recipient(),
         });
+        None
     }
 
     /// The clock of a question starts when it was first delivered.
     pub(super) fn expire_question_later(&mut self, ctx: &mut Context<Self>) {
         let timeout = self.deps.settings.tasks.question_timeout;
         self.later(ctx, timeout, |task, ctx| {
-            if let Open::Question { question, .. } = &task.state.open {
+            if let Some((question, _)) = task.state.open_question() {
                 let question_id = question.question_id.clone();
                 task.append_then_advance(ctx, TaskEvent::QuestionExpired { question_id });
             }
@@ -229,7 +256,8 @@ impl Task {
 
     /// Ends a wait for `reason`, if that is what the task waits for.
     pub(super) fn end_wait(&mut self, reason: WaitReason, ctx: &mut Context<Self>) {
-        if matches!(self.state.open, Open::Wait { reason: waits_for, .. } if waits_for == reason) {
+        let ends = |open: &Open| matches!(open, Open::Wait { reason: waits_for, .. } if *waits_for == reason);
+        if self.state.open.values().any(ends) {
             self.append_then_advance(ctx, TaskEvent::WaitEnded { reason });
         }
     }
@@ -258,14 +286,23 @@ impl Task {
     /// Whether another look at the fleet would lead to the same wait: a computer came that this task does not
     /// need, and its journal shall not grow by that.
     pub(super) fn would_wait_again(&self) -> bool {
-        if !matches!(self.state.open, Open::Wait { .. }) {
+        let waits = |open: &Open| matches!(open, Open::Wait { .. });
+        if !self.state.open.values().any(waits) {
             return false;
         }
         let mut looked = self.state.clone();
-        looked.open = Open::Nothing;
+        looked.open.retain(|_, open| !waits(open));
         let next = strategy::decide(&looked, &self.profile, &self.inputs());
-        let reason = WaitReason::ComputerOffline;
-        matches!(next, Decision::Wait { reason: again, .. } if again == reason)
+        let offline = |decision: &Decision| {
+            matches!(
+                decision,
+                Decision::Wait {
+                    reason: WaitReason::ComputerOffline,
+                    ..
+                }
+            )
+        };
+        next.is_some_and(|next| offline(&next.decision))
     }
 
     /// The wall-time budget ends a task even while it waits.

@@ -127,7 +127,9 @@ impl Task {
             now,
             None | Some(WaitReason::ComputerOffline | WaitReason::Stopped)
         );
-        if !matches!(self.state.open, Open::Calls { .. }) || !ours || now == shown {
+        let mut open = self.state.open.values();
+        let calls = open.any(|open| matches!(open, Open::Calls { .. }));
+        if !calls || !ours || now == shown {
             return Vec::new();
         }
         let ended = now.map(|reason| TaskEvent::WaitEnded { reason });

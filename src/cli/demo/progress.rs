@@ -10,7 +10,7 @@ use crate::domain::decision::Decision;
 use crate::domain::directive::Reading;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{QuestionId, TaskId};
-use crate::domain::task::{TaskState, TaskSummary};
+use crate::domain::task::{TaskState, TaskStatus, TaskSummary};
 use crate::strategy::directive::call_title;
 use crate::strategy::directive::printer::title;
 use crate::strategy::step_log::prompt_text;
@@ -76,11 +76,10 @@ impl Watch {
     }
 
     fn doing(&self) -> &'static str {
-        use crate::domain::task::Open;
-        match self.state.as_ref().map(|s| &s.open) {
-            Some(Open::Consult { .. }) => "waiting for the model",
-            Some(Open::Calls { .. }) => "waiting for the computer",
-            Some(Open::Question { .. }) => "waiting for an answer",
+        match self.state.as_ref().map(|s| s.status) {
+            Some(TaskStatus::Running) => "waiting for the model",
+            Some(TaskStatus::WaitingForCommand) => "waiting for the computer",
+            Some(TaskStatus::WaitingForUser) => "waiting for an answer",
             _ => "waiting",
         }
     }
@@ -141,6 +140,7 @@ impl Watch {
                     &format!("invalid answer: {}", problems.join("; ")),
                 ),
             },
+            TaskEvent::AnswerRead { read, .. } => self.say("model", &read.title()),
             TaskEvent::CallFinished { call_id, report } => {
                 let Some(call) = self.state.as_ref().and_then(|s| s.call(call_id)) else {
                     return;
@@ -206,9 +206,9 @@ impl Watch {
                 );
             }
             Decision::Call { .. }
+            | Decision::Advance { .. }
             | Decision::Finish { .. }
-            | Decision::Fail { .. }
-            | Decision::Rest => {}
+            | Decision::Fail { .. } => {}
         }
     }
 

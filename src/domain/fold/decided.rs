@@ -1,39 +1,41 @@
 //! How a journalled decision changes a task's state.
 
 use crate::domain::chat::Role;
-use crate::domain::decision::{Consult, Decision, PlannedCall, Question, WaitReason};
+use crate::domain::decision::{Consult, Decision, PlannedCall, Question, ToolsDelta, WaitReason};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::StoredEvent;
 use crate::domain::task::{
     Blocked, CallEnd, CallRecord, ExecutorTry, Open, QuestionRecord, Step, TaskState,
 };
+use crate::domain::track::Track;
+use crate::domain::work::{Advance, Compaction};
 
 impl TaskState {
-    pub(super) fn decided(&mut self, stored: &StoredEvent, decision: &Decision) {
+    pub(super) fn decided(&mut self, stored: &StoredEvent, track: Track, decision: &Decision) {
         let seq = stored.seq;
         self.started_at_ms.get_or_insert(stored.at_ms);
         match decision {
-            Decision::Consult(consult) => self.consulting(seq, consult),
+            Decision::Consult(consult) => self.consulting(seq, track, consult),
             Decision::Call {
                 request,
                 translated_by,
                 calls,
             } => {
-                self.calling(seq, request, *translated_by, calls);
+                self.calling(seq, track, request, *translated_by, calls);
             }
             Decision::Ask {
                 request,
                 translated_by,
                 question,
             } => {
-                self.asking(seq, request, *translated_by, question);
+                self.asking(seq, track, request, *translated_by, question);
             }
             Decision::Block { guard, evidence } => {
                 let blocked = Blocked {
                     guard: *guard,
                     evidence: evidence.clone(),
                 };
-                match self.open_step() {
+                match self.open_step_on(track) {
                     Some(step) => {
                         step.blocked = Some(blocked);
                         step.closed = true;
@@ -43,11 +45,12 @@ impl TaskState {
                 self.bounces = self.bounces.saturating_add(1);
             }
             Decision::Wait { reason, until_ms } => {
-                self.open = Open::Wait {
+                let wait = Open::Wait {
                     seq,
                     reason: *reason,
                     until_ms: *until_ms,
                 };
+                self.open.insert(track, wait);
                 self.wait = Some(*reason);
                 match reason {
                     WaitReason::Model => self.failures_waited_out = self.model_failures,
@@ -62,7 +65,7 @@ impl TaskState {
                 translated_by,
                 ..
             } => {
-                if let Some(step) = self.open_step() {
+                if let Some(step) = self.open_step_on(track) {
                     step.request = Some(request.clone());
                     step.translated_by = Some(*translated_by);
                     step.closed = true;
@@ -70,28 +73,60 @@ impl TaskState {
             }
             // The closing event follows in the same append.
             Decision::Fail { .. } => {}
-            Decision::Rest => {}
+            Decision::Advance { advance } => self.advanced(stored.at_ms, track, advance),
         }
     }
 
-    fn consulting(&mut self, seq: u64, consult: &Consult) {
+    fn advanced(&mut self, at_ms: i64, track: Track, advance: &Advance) {
+        match advance {
+            Advance::Compacted {
+                upto_step,
+                facts,
+                by,
+            } => {
+                self.compaction = Some(Compaction {
+                    upto_step: *upto_step,
+                    facts: facts.clone(),
+                    by: *by,
+                });
+            }
+        }
+        self.work.advance(advance, at_ms);
+        if advance.closes_step()
+            && let Some(step) = self.open_step_on(track)
+        {
+            step.closed = true;
+            self.bounces = 0;
+        }
+    }
+
+    /// A step for what happens now on a track, if none is open there.
+    fn begin_step(&mut self, track: Track) {
+        if self.current_step_on(track).is_none() {
+            self.usage.steps = self.usage.steps.saturating_add(1);
+            self.steps.push(Step::new(self.usage.steps, track));
+        }
+    }
+
+    fn consulting(&mut self, seq: u64, track: Track, consult: &Consult) {
         let conversation = self.conversations.entry(consult.role).or_default();
         conversation.prompt = consult.prompt.apply(&conversation.prompt);
-        self.open = Open::Consult {
+        if let ToolsDelta::Set(tools) = &consult.tools {
+            conversation.tools.clone_from(tools);
+        }
+        let open = Open::Consult {
             seq,
             role: consult.role,
             contract: consult.contract,
             format: consult.format.clone(),
         };
+        self.open.insert(track, open);
+        // Who is asked again after a model failure stays in its step.
+        self.begin_step(track);
         match consult.role {
-            // A planner that is asked again after a model failure stays in its step.
-            Role::Planner if self.current_step().is_none() => {
-                self.usage.steps = self.usage.steps.saturating_add(1);
-                self.steps.push(Step::new(self.usage.steps));
-            }
             Role::Planner => {}
             Role::Executor => {
-                if let Some(step) = self.open_step() {
+                if let Some(step) = self.open_step_on(track) {
                     // A try that the model failed to answer is made again.
                     step.executor.retain(|attempt| attempt.answer.is_some());
                     step.executor.push(ExecutorTry {
@@ -99,6 +134,7 @@ impl TaskState {
                         answer: None,
                         request: None,
                         problems: Vec::new(),
+                        read: None,
                     });
                 }
             }
@@ -108,17 +144,17 @@ impl TaskState {
     fn calling(
         &mut self,
         seq: u64,
+        track: Track,
         request: &StrictRequest,
         translated_by: TranslatedBy,
         calls: &[PlannedCall],
     ) {
-        if self.current_step().is_none() {
-            // Strategies without a planner (a direct call) have no step yet.
-            self.usage.steps = self.usage.steps.saturating_add(1);
-            self.steps.push(Step::new(self.usage.steps));
-        }
+        // What comes without a consult (a direct call, a plan's step by rule) has no step yet.
+        self.begin_step(track);
         self.usage.calls = self.usage.calls.saturating_add(calls.len() as u32);
-        let Some(step) = self.open_step() else { return };
+        let Some(step) = self.open_step_on(track) else {
+            return;
+        };
         if step.request.is_none() {
             step.request = Some(request.clone());
             step.translated_by = Some(translated_by);
@@ -129,28 +165,38 @@ impl TaskState {
             tool: call.tool.clone(),
             args: call.args.clone(),
             timeout_ms: call.timeout_ms,
-            request: request.clone(),
+            request: call.request.as_ref().unwrap_or(request).clone(),
             intended: None,
             end: CallEnd::Open,
         }));
-        self.open = Open::Calls { seq };
+        self.open.insert(track, Open::Calls { seq });
     }
 
     fn asking(
         &mut self,
         seq: u64,
+        track: Track,
         request: &StrictRequest,
         translated_by: TranslatedBy,
         question: &Question,
     ) {
-        self.usage.questions = self.usage.questions.saturating_add(1);
-        self.wait = Some(WaitReason::Answer);
-        self.open = Open::Question {
+        if question.approval.is_some() {
+            // Not the planner's wish, so not of its budget either.
+            self.wait = Some(WaitReason::Approval);
+        } else {
+            self.usage.questions = self.usage.questions.saturating_add(1);
+            self.wait = Some(WaitReason::Answer);
+        }
+        let open = Open::Question {
             seq,
             question: question.clone(),
             delivered: false,
         };
-        let Some(step) = self.open_step() else { return };
+        self.open.insert(track, open);
+        self.begin_step(track);
+        let Some(step) = self.open_step_on(track) else {
+            return;
+        };
         step.request = Some(request.clone());
         step.translated_by = Some(translated_by);
         step.question = Some(QuestionRecord {

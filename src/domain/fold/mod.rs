@@ -11,11 +11,13 @@ use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
 use super::directive::{Action, Reading, StrictRequest, ThenItem};
 use super::event::{CallIntended, StoredEvent, TaskEvent};
-use super::ids::CallId;
+use super::ids::{CallId, QuestionId};
+use super::read::Read;
 use super::task::{
     Answered, CallEnd, CallRecord, FileRecord, Note, Open, Step, TaskError, TaskState, TaskStatus,
     TestRun, UserAnswer,
 };
+use super::track::Track;
 use effects::{Effects, effects_of};
 use serde_json::Value;
 
@@ -48,14 +50,16 @@ impl TaskState {
                     self.offline_since_ms = Some(stored.at_ms);
                 }
             }
-            TaskEvent::Decided { decision, .. } => self.decided(stored, decision),
+            TaskEvent::Decided {
+                decision, track, ..
+            } => self.decided(stored, *track, decision),
             TaskEvent::ModelAnswered {
                 consult,
                 role,
                 answer,
             } => {
-                if self.close_consult(*consult, *role) {
-                    self.model_answered(*consult, *role, answer);
+                if let Some(track) = self.close_consult(*consult, *role) {
+                    self.model_answered(track, *consult, *role, answer);
                 }
             }
             TaskEvent::ModelFailed {
@@ -63,12 +67,13 @@ impl TaskState {
                 role,
                 failure,
             } => {
-                if self.close_consult(*consult, *role) {
+                if self.close_consult(*consult, *role).is_some() {
                     self.model_failures = self.model_failures.saturating_add(1);
                     self.last_failure = Some(failure.clone());
                     if failure.code == PROMPT_TOO_LONG {
                         self.prompt_did_not_fit();
                     }
+                    self.no_native_tools |= failure.code == TOOLS_UNSUPPORTED;
                     self.note(
                         "model_failed",
                         format!("{}: {}", failure.code, failure.message),
@@ -83,20 +88,23 @@ impl TaskState {
             } => {
                 self.request_read(*consult, request, problems);
             }
+            TaskEvent::AnswerRead { consult, read } => self.answer_read(*consult, read),
             TaskEvent::CallIntended(intended) => self.call_intended(intended),
             TaskEvent::CallFinished { call_id, report } => self.call_finished(call_id, report),
             TaskEvent::CallNotPlaced { call_id, no_route } => {
                 self.end_call(call_id, CallEnd::NotPlaced(no_route.clone()));
             }
             TaskEvent::QuestionDelivered { question_id } => {
-                if let Open::Question {
-                    question,
-                    delivered,
-                    ..
-                } = &mut self.open
-                    && question.question_id == *question_id
-                {
-                    *delivered = true;
+                for open in self.open.values_mut() {
+                    if let Open::Question {
+                        question,
+                        delivered,
+                        ..
+                    } = open
+                        && question.question_id == *question_id
+                    {
+                        *delivered = true;
+                    }
                 }
             }
             TaskEvent::QuestionAnswered {
@@ -110,10 +118,10 @@ impl TaskState {
                     by: by.clone(),
                     authenticated: *authenticated,
                 };
-                self.close_question(question_id.as_str(), Some(answer));
+                self.close_question(question_id, Some(answer));
             }
             TaskEvent::QuestionExpired { question_id } => {
-                self.close_question(question_id.as_str(), None);
+                self.close_question(question_id, None);
             }
             TaskEvent::WaitStarted { reason } => self.wait = Some(*reason),
             TaskEvent::WaitEnded { reason } => self.wait_ended(*reason),
@@ -153,23 +161,21 @@ impl TaskState {
         }
     }
 
-    /// Whether this was the answer that the task waits for; if so it waits no longer.
-    fn close_consult(&mut self, consult: u64, of: Role) -> bool {
-        match self.open {
-            Open::Consult { seq, role, .. } if seq == consult && role == of => {
-                self.open = Open::Nothing;
-                self.usage.model_calls = self.usage.model_calls.saturating_add(1);
-                if of == Role::Executor {
-                    self.usage.executor_model_calls =
-                        self.usage.executor_model_calls.saturating_add(1);
-                }
-                true
-            }
-            _ => false,
+    /// The track that waits for this answer, if there is one; it waits no longer.
+    fn close_consult(&mut self, consult: u64, of: Role) -> Option<Track> {
+        let (track, open) = self.open_consult(consult)?;
+        if !matches!(open, Open::Consult { role, .. } if *role == of) {
+            return None;
         }
+        self.open.remove(&track);
+        self.usage.model_calls = self.usage.model_calls.saturating_add(1);
+        if of == Role::Executor {
+            self.usage.executor_model_calls = self.usage.executor_model_calls.saturating_add(1);
+        }
+        Some(track)
     }
 
-    fn model_answered(&mut self, consult: u64, role: Role, answer: &ChatAnswer) {
+    fn model_answered(&mut self, track: Track, consult: u64, role: Role, answer: &ChatAnswer) {
         self.model_failures = 0;
         self.failures_waited_out = 0;
         self.last_failure = None;
@@ -190,7 +196,9 @@ impl TaskState {
             .or_default()
             .answers
             .push(answer.content.clone());
-        let Some(step) = self.open_step() else { return };
+        let Some(step) = self.open_step_on(track) else {
+            return;
+        };
         match role {
             Role::Planner => {
                 step.planner = Some(Answered {
@@ -207,15 +215,28 @@ impl TaskState {
     }
 
     fn directive_read(&mut self, consult: u64, reading: &Reading) {
-        if let Some(step) = self.open_step()
-            && step.planner.as_ref().is_some_and(|p| p.consult == consult)
-        {
+        let asked = |step: &Step| step.planner.as_ref().is_some_and(|p| p.consult == consult);
+        if let Some(step) = self.open_step_where(asked) {
             step.reading = Some(reading.clone());
         }
     }
 
+    fn answer_read(&mut self, consult: u64, read: &Read) {
+        let of_planner = |step: &Step| step.planner.as_ref().is_some_and(|p| p.consult == consult);
+        let of_executor = |step: &Step| step.executor.iter().any(|t| t.consult == consult);
+        if let Some(step) = self.open_step_where(of_planner) {
+            step.read = Some(read.clone());
+        } else if let Some(step) = self.open_step_where(of_executor) {
+            let attempt = step.executor.iter_mut().find(|t| t.consult == consult);
+            if let Some(attempt) = attempt {
+                attempt.read = Some(read.clone());
+            }
+        }
+    }
+
     fn request_read(&mut self, consult: u64, request: &Option<StrictRequest>, problems: &[String]) {
-        if let Some(step) = self.open_step()
+        let asked = |step: &Step| step.executor.iter().any(|t| t.consult == consult);
+        if let Some(step) = self.open_step_where(asked)
             && let Some(attempt) = step.executor.iter_mut().find(|t| t.consult == consult)
         {
             attempt.request = request.clone();
@@ -282,13 +303,20 @@ impl TaskState {
             return;
         }
         call.end = end;
-        let Some(step) = self.open_step() else { return };
+        let at_ms = self.updated_at_ms;
+        let has_it = |step: &Step| step.calls.iter().any(|call| &call.call_id == call_id);
+        let Some(step) = self.open_step_where(has_it) else {
+            return;
+        };
         if step.calls.iter().all(|call| !call.is_open()) {
             let failed = step.calls.iter().any(|call| !call.succeeded());
             // THEN items go on only while everything succeeds.
             step.closed = failed || step.next_then().is_none();
-            self.open = Open::Nothing;
+            let track = step.track;
+            let ended = step.clone();
+            self.open.remove(&track);
             self.bounces = 0;
+            self.work.calls_ended(&ended, at_ms);
         }
     }
 
@@ -312,20 +340,29 @@ impl TaskState {
         }
     }
 
-    fn close_question(&mut self, question_id: &str, answer: Option<UserAnswer>) {
-        match &self.open {
-            Open::Question { question, .. } if question.question_id.as_str() == question_id => {}
-            _ => return,
-        }
-        self.open = Open::Nothing;
+    fn close_question(&mut self, question_id: &QuestionId, answer: Option<UserAnswer>) {
+        let asks = |open: &Open| matches!(open, Open::Question { question, .. } if question.question_id == *question_id);
+        let Some(track) = self.open.iter().find(|(_, open)| asks(open)) else {
+            return;
+        };
+        let track = *track.0;
+        self.open.remove(&track);
         self.wait = None;
         self.bounces = 0;
-        if let Some(step) = self.open_step() {
-            step.closed = true;
-            if let Some(record) = &mut step.question {
-                record.expired = answer.is_none();
-                record.answer = answer;
-            }
+        let Some(step) = self.open_step_on(track) else {
+            return;
+        };
+        let consents = answer.as_ref().is_some_and(UserAnswer::consents);
+        let Some(record) = &mut step.question else {
+            return;
+        };
+        record.expired = answer.is_none();
+        record.answer = answer;
+        // With a person's consent the step goes on to the call that it was asked for.
+        let refused = record.question.approval.is_some() && !consents;
+        step.closed = record.question.approval.is_none() || refused;
+        if refused {
+            step.blocked = Some(record.refusal());
         }
     }
 
@@ -345,9 +382,8 @@ impl TaskState {
         if self.wait == Some(ended) {
             self.wait = None;
         }
-        if matches!(self.open, Open::Wait { reason, .. } if reason == ended) {
-            self.open = Open::Nothing;
-        }
+        self.open
+            .retain(|_, open| !matches!(open, Open::Wait { reason, .. } if *reason == ended));
     }
 
     pub(super) fn note(&mut self, code: &str, message: String) {
@@ -361,9 +397,9 @@ impl TaskState {
 
     fn end(&mut self, status: TaskStatus) {
         self.status = status;
-        self.open = Open::Nothing;
+        self.open.clear();
         self.wait = None;
-        if let Some(step) = self.open_step() {
+        for step in &mut self.steps {
             step.closed = true;
         }
     }
@@ -372,21 +408,35 @@ impl TaskState {
         if self.status.is_final() {
             return;
         }
-        self.status = match &self.open {
-            Open::Nothing if self.started_at_ms.is_none() => TaskStatus::Queued,
-            Open::Calls { .. } => TaskStatus::WaitingForCommand,
-            Open::Question { .. } => TaskStatus::WaitingForUser,
+        // Of several tracks the one is shown about which people can do most.
+        let status = |open: &Open| match open {
+            Open::Question { .. } => (0, TaskStatus::WaitingForUser),
+            Open::Calls { .. } => (1, TaskStatus::WaitingForCommand),
+            Open::Nothing | Open::Consult { .. } => (2, TaskStatus::Running),
             Open::Wait {
                 reason: WaitReason::ComputerOffline,
                 ..
-            } => TaskStatus::WaitingForCommand,
-            Open::Wait { .. } => TaskStatus::Sleeping,
-            Open::Nothing | Open::Consult { .. } => TaskStatus::Running,
+            } => (3, TaskStatus::WaitingForCommand),
+            Open::Wait { .. } => (4, TaskStatus::Sleeping),
+        };
+        let shown = self.open.values().map(status).min_by_key(|(rank, _)| *rank);
+        self.status = match shown {
+            Some((_, status)) => status,
+            None if self.started_at_ms.is_none() => TaskStatus::Queued,
+            None => TaskStatus::Running,
         };
     }
 
-    pub(super) fn open_step(&mut self) -> Option<&mut Step> {
-        self.steps.last_mut().filter(|step| !step.closed)
+    /// A track's step that is not closed yet.
+    pub(super) fn open_step_on(&mut self, track: Track) -> Option<&mut Step> {
+        let last = self.steps.iter_mut().rev().find(|step| step.track == track);
+        last.filter(|step| !step.closed)
+    }
+
+    /// The newest open step for which something holds.
+    fn open_step_where(&mut self, holds: impl Fn(&Step) -> bool) -> Option<&mut Step> {
+        let mut open = self.steps.iter_mut().rev().filter(|step| !step.closed);
+        open.find(|step| holds(step))
     }
 
     fn call_mut(&mut self, call_id: &CallId) -> Option<&mut CallRecord> {
@@ -398,12 +448,17 @@ impl TaskState {
 /// The code of the model failure that asks for a shorter prompt.
 pub const PROMPT_TOO_LONG: &str = "prompt_too_long";
 
+/// The code of the model failure that asks for a prompt without native tools.
+pub const TOOLS_UNSUPPORTED: &str = "tools_unsupported";
+
 impl Step {
-    pub(super) fn new(number: u32) -> Self {
+    pub(super) fn new(number: u32, track: Track) -> Self {
         Step {
             number,
+            track,
             planner: None,
             reading: None,
+            read: None,
             executor: Vec::new(),
             request: None,
             translated_by: None,

@@ -311,7 +311,7 @@ fn first_line(text: &str) -> String {
 }
 
 fn tail_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError> {
-    let budgets = super::budgets(state, profile);
+    let budgets = crate::strategy::act::budgets(state, profile);
     let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
     let questions_left = match interactive {
         true => "no limit".to_owned(),

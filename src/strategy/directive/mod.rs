@@ -2,7 +2,6 @@
 //! directive turns it into one strict request. Rules translate what is well-formed; a model is asked only for
 //! what is unclear.
 
-mod act;
 pub mod block;
 pub mod executor;
 pub mod memory;
@@ -10,20 +9,17 @@ pub mod parser;
 pub mod printer;
 pub mod translate;
 
-use super::fleet::ToolLookup;
-use super::guards;
+use super::act::Turn;
 use crate::domain::call::Address;
 use crate::domain::chat::{OutputFormat, Role, StopReason};
-use crate::domain::decision::{
-    Consult, Contract, Decision, Guard, Inputs, PromptDelta, WaitReason,
-};
+use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{Action, Reading, StrictRequest, TranslatedBy};
 use crate::domain::fold::run_label;
 use crate::domain::ids::ClientId;
-use crate::domain::profile::{Budgets, ExecutorMode, Profile};
+use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Step, TaskState};
-use crate::prompts::PromptError;
-use serde_json::{Value, json};
+use crate::domain::track::Track;
+use serde_json::Value;
 
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
@@ -31,35 +27,26 @@ pub const NAME: &str = "directive";
 pub const VERSION: u32 = 1;
 
 /// The next move of a task that runs this strategy and has nothing open.
-pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Decision {
+pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
     let turn = Turn {
         state,
         profile,
         inputs,
+        track: Track::MAIN,
+        again: "State the directive again, complete and in the form you were shown.",
     };
-    if let Some(decision) = turn.after_model_failure() {
-        return decision;
-    }
-    if state.bounces > profile.guards.bounces {
-        return turn.fail(
-            "no_progress",
-            format!("{} answers in a row led to nothing", state.bounces),
-        );
-    }
+    let course = Course { turn };
+    let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
     match state.current_step() {
-        None => turn.next_step(),
-        Some(step) if step.planner.is_none() => turn.consult_planner(),
-        Some(step) if !step.calls.is_empty() => turn.next_then(step),
-        Some(step) => turn.carry_out(step),
+        _ if stands_in_the_way.is_some() => stands_in_the_way,
+        None => Some(
+            turn.before_step()
+                .unwrap_or_else(|| course.consult_planner()),
+        ),
+        Some(step) if step.planner.is_none() => Some(course.consult_planner()),
+        Some(step) if !step.calls.is_empty() => course.next_then(step),
+        Some(step) => Some(course.carry_out(step)),
     }
-}
-
-/// The budgets of this task: those it was created with.
-pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
-    state
-        .created
-        .as_ref()
-        .map_or(profile.budgets, |created| created.budgets)
 }
 
 /// The computer that a directive names in its `ON` line, also where the rest of it is unclear.
@@ -96,83 +83,45 @@ pub fn call_title(call: &CallRecord) -> String {
     }
 }
 
-/// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].
-const FIRST_WAIT_MS: i64 = 2_000;
-const LONGEST_WAIT_MS: i64 = 300_000;
-
-struct Turn<'a> {
-    state: &'a TaskState,
-    profile: &'a Profile,
-    inputs: &'a Inputs,
+/// A task's course under this strategy.
+struct Course<'a> {
+    turn: Turn<'a>,
 }
 
-impl Turn<'_> {
-    /// A failure that may pass is waited out; one that will not ends the task.
-    fn after_model_failure(&self) -> Option<Decision> {
-        let failure = self.state.last_failure.as_ref()?;
-        let failures = self.state.model_failures;
-        let limit = budgets(self.state, self.profile).model_failures;
-        let too_long = failure.code == crate::domain::fold::PROMPT_TOO_LONG;
-        // A server that is away or busy may come back tomorrow: only the wall-time budget ends that wait.
-        let patient = matches!(failure.code.as_str(), "model_unreachable" | "model_busy");
-        if (!failure.retryable && !too_long) || (failures >= limit && !patient) {
-            return Some(self.fail(
-                &failure.code,
-                format!("{} ({})", failure.message, failure.hint),
-            ));
-        }
-        if too_long || self.state.failures_waited_out >= failures {
-            return None;
-        }
-        let doublings = failures.saturating_sub(1).min(16);
-        let wait = FIRST_WAIT_MS
-            .saturating_mul(1 << doublings)
-            .min(LONGEST_WAIT_MS);
-        let until_ms = Some(self.inputs.now_ms.saturating_add(wait));
-        Some(Decision::Wait {
-            reason: WaitReason::Model,
-            until_ms,
-        })
-    }
-
-    fn next_step(&self) -> Decision {
-        let budgets = budgets(self.state, self.profile);
-        if self.state.usage.steps >= budgets.steps {
-            return guards::fail_over(self.state, "steps", u64::from(budgets.steps));
-        }
-        // Without its computer a planner would not even know the tools.
-        if self.tools(None).home_is_unseen() {
-            return self.wait_for_computer();
-        }
-        self.consult_planner()
-    }
-
+impl Course<'_> {
     fn consult_planner(&self) -> Decision {
-        let prompt = match memory::planner_prompt(self.state, self.profile, self.inputs) {
-            Ok(prompt) => prompt,
-            Err(error) => return self.broken_prompt(&error),
-        };
-        Decision::Consult(Consult {
-            role: Role::Planner,
-            contract: Contract::Directive,
-            prompt: PromptDelta::between(self.state.prompt(Role::Planner), prompt),
-            format: OutputFormat::Text,
-        })
+        let Turn {
+            state,
+            profile,
+            inputs,
+            ..
+        } = self.turn;
+        let prompt = memory::planner_prompt(state, profile, inputs);
+        let format = OutputFormat::Text;
+        self.turn.consult(
+            Role::Planner,
+            Contract::Directive,
+            prompt,
+            format,
+            Vec::new(),
+        )
     }
 
     /// The planner has answered and nothing has been done about it yet.
     fn carry_out(&self, step: &Step) -> Decision {
-        let mode = self.profile.executor_mode;
+        let mode = self.turn.profile.executor_mode;
         match &step.reading {
-            None => self.block(Guard::Unreadable, "the answer could not be read".to_owned()),
+            None => self
+                .turn
+                .block(Guard::Unreadable, "the answer could not be read".to_owned()),
             Some(Reading::Nothing { problems }) => self.unreadable(step, problems),
             Some(Reading::Clear { directive, .. }) if mode != ExecutorMode::Always => {
-                let tools = self.tools(directive.on.as_ref());
+                let tools = self.turn.tools(directive.on.as_ref());
                 let request = translate::translate(directive, &tools);
-                self.act(step, request, TranslatedBy::Rules)
+                self.turn.act(step, request, TranslatedBy::Rules)
             }
             Some(Reading::Unclear { problems, .. }) if mode == ExecutorMode::Never => {
-                self.block(Guard::Unclear, restate(problems))
+                self.turn.block(Guard::Unclear, self.turn.restate(problems))
             }
             Some(reading) => self.by_executor(step, reading),
         }
@@ -188,7 +137,10 @@ impl Turn<'_> {
         } else {
             ""
         };
-        self.block(Guard::Unreadable, format!("{}{cut}", restate(problems)))
+        self.turn.block(
+            Guard::Unreadable,
+            format!("{}{cut}", self.turn.restate(problems)),
+        )
     }
 
     /// The executor model translates; its answer is validated all the same.
@@ -200,12 +152,15 @@ impl Turn<'_> {
         let problems = match &attempt.request {
             None => attempt.problems.clone(),
             Some(StrictRequest::Unclear { missing }) => {
-                return self.block(Guard::Unclear, restate(missing));
+                return self.turn.block(Guard::Unclear, self.turn.restate(missing));
             }
             Some(request) => {
                 let problems = executor::disagreements(&asked, request);
                 if problems.is_empty() {
-                    match self.try_act(step, request.clone(), TranslatedBy::Model) {
+                    match self
+                        .turn
+                        .try_act(step, request.clone(), TranslatedBy::Model)
+                    {
                         Ok(decision) => return decision,
                         Err(problems) => problems,
                     }
@@ -215,10 +170,11 @@ impl Turn<'_> {
             }
         };
         let repairs = step.executor.len().saturating_sub(1);
-        if repairs < self.profile.guards.repair_attempts as usize {
+        if repairs < self.turn.profile.guards.repair_attempts as usize {
             self.consult_executor(&asked, Some(&problems))
         } else {
-            self.block(Guard::Invalid, restate(&problems))
+            self.turn
+                .block(Guard::Invalid, self.turn.restate(&problems))
         }
     }
 
@@ -227,75 +183,42 @@ impl Turn<'_> {
         asked: &executor::ExecutorInput<'_>,
         problems: Option<&[String]>,
     ) -> Decision {
-        let former = self.state.prompt(Role::Executor);
-        let attempt = self.state.current_step().and_then(|s| s.executor.last());
+        let attempt = self
+            .turn
+            .state
+            .current_step()
+            .and_then(|s| s.executor.last());
         let answer = attempt
             .and_then(|t| t.answer.as_ref())
             .map(|a| a.content.as_str());
         let on = self
+            .turn
             .state
             .current_step()
             .and_then(|step| named_computer(step.reading.as_ref()?));
         // A name that nobody has is told when the answer is carried out; until then the own tools are shown.
-        let tools = self.tools(on.as_ref().filter(|on| self.inputs.fleet.has(on)));
-        let prompt = executor::prompt(self.profile, &tools, asked, problems.zip(answer));
-        match prompt {
-            Ok(prompt) => Decision::Consult(Consult {
-                role: Role::Executor,
-                contract: if problems.is_some() {
-                    Contract::Repair
-                } else {
-                    Contract::StrictRequest
-                },
-                prompt: PromptDelta::between(former, prompt),
-                format: executor::format(self.profile, &tools, self.inputs, asked),
-            }),
-            Err(error) => self.broken_prompt(&error),
-        }
+        let tools = self
+            .turn
+            .tools(on.as_ref().filter(|on| self.turn.inputs.fleet.has(on)));
+        let prompt = executor::prompt(self.turn.profile, &tools, asked, problems.zip(answer));
+        let contract = match problems {
+            Some(_) => Contract::Repair,
+            None => Contract::StrictRequest,
+        };
+        let format = executor::format(self.turn.profile, &tools, self.turn.inputs, asked);
+        self.turn
+            .consult(Role::Executor, contract, prompt, format, Vec::new())
     }
 
     /// The next THEN item, translated by rule: it is part of a directive that was clear.
-    fn next_then(&self, step: &Step) -> Decision {
+    fn next_then(&self, step: &Step) -> Option<Decision> {
         let on = step
             .reading
             .as_ref()
             .and_then(|r| r.directive())
             .and_then(|d| d.on.clone());
-        match step.next_then() {
-            Some(item) => self.act(
-                step,
-                translate::translate_then(item, on),
-                TranslatedBy::Rules,
-            ),
-            // The fold closes a step after its last item, so this step has a call that is not ended.
-            None => Decision::Rest,
-        }
+        // The fold closes a step after its last item, so one without a further item has a call that is not ended.
+        let request = translate::translate_then(step.next_then()?, on);
+        Some(self.turn.act(step, request, TranslatedBy::Rules))
     }
-
-    fn tools<'b>(&'b self, on: Option<&'b ClientId>) -> ToolLookup<'b> {
-        ToolLookup::new(self.state, &self.inputs.fleet, on)
-    }
-
-    fn block(&self, guard: Guard, evidence: String) -> Decision {
-        Decision::Block { guard, evidence }
-    }
-
-    fn fail(&self, code: &str, error: String) -> Decision {
-        Decision::Fail {
-            code: code.to_owned(),
-            error,
-            details: guards::last_words(self.state, json!({})),
-        }
-    }
-
-    fn broken_prompt(&self, error: &PromptError) -> Decision {
-        self.fail("prompt_broken", error.to_string())
-    }
-}
-
-fn restate(problems: &[String]) -> String {
-    format!(
-        "{}. State the directive again, complete and in the form you were shown.",
-        problems.join("; ")
-    )
 }

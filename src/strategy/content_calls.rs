@@ -33,6 +33,21 @@ pub fn calls_in_content(content: &str) -> Vec<ToolCall> {
     calls
 }
 
+/// Whether a line begins something that was meant as a call, readable or not.
+pub fn begins_a_call(content: &str) -> bool {
+    let meant = |line: &str| {
+        let start = before_json(line);
+        let key = start
+            .trim_start_matches(['{', '[', ' '])
+            .trim_start_matches('"');
+        let named = NAMES.iter().any(|name| key.starts_with(name));
+        line.contains("<tool_call>") || (start.starts_with(['{', '[']) && named)
+    };
+    // Pretty printed JSON has its first key on the line after the brace.
+    let joined = content.replace("{\n", "{");
+    joined.lines().any(meant)
+}
+
 /// Skips what may stand between the start of a line and a call.
 fn before_json(line: &str) -> &str {
     let mut rest = line.trim_start();
@@ -76,14 +91,19 @@ fn collect(value: &Value, calls: &mut Vec<ToolCall>) {
     }
 }
 
-/// `{"name","arguments"}`, or the same under `function` as the OpenAI dialect nests it.
+/// The keys under which models write a tool's name and its arguments.
+const NAMES: [&str; 2] = ["name", "tool"];
+const ARGUMENTS: [&str; 4] = ["arguments", "args", "parameters", "params"];
+
+/// `{"name","arguments"}` or `{"tool","args"}`, or the same under `function` as the OpenAI dialect nests it.
 fn one_call(object: &Map<String, Value>) -> Option<ToolCall> {
     let function = match object.get("function") {
         Some(Value::Object(inner)) => inner,
         _ => object,
     };
-    let name = function.get("name")?.as_str()?.trim();
-    let arguments = match function.get("arguments")? {
+    let one_of = |keys: &[&str]| keys.iter().find_map(|key| function.get(*key));
+    let name = one_of(&NAMES)?.as_str()?.trim();
+    let arguments = match one_of(&ARGUMENTS)? {
         arguments @ Value::Object(_) => arguments.clone(),
         Value::String(text) => match serde_json::from_str(text) {
             Ok(Value::Object(inner)) => Value::Object(inner),
@@ -166,7 +186,7 @@ mod tests {
     #[test]
     fn other_json_and_broken_json_are_no_calls() {
         for text in [
-            r#"{"tool": "a", "parameters": {"name": "x", "arguments": {}}}"#,
+            r#"{"what": "a", "parameters": {"name": "x", "arguments": {}}}"#,
             r#"{"name": "a", "arguments": {"#,
             r#"{"name": 3, "arguments": {}}"#,
             r#"{"name": "a", "arguments": "not json"}"#,

@@ -1,0 +1,47 @@
+//! What was read out of a model's answer: facts that are journalled beside the raw answer.
+
+use super::chat::ToolCall;
+use serde::{Deserialize, Serialize};
+
+/// One variant for each contract that an answer can have, beside those of the directive strategy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "read", rename_all = "snake_case")]
+pub enum Read {
+    /// Calls, or words.
+    Turn(TurnRead),
+}
+
+impl Read {
+    /// What was read, in a few words for people.
+    pub fn title(&self) -> String {
+        match self {
+            Read::Turn(turn) => turn.title(),
+        }
+    }
+}
+
+/// An answer that may call tools: natively, as JSON in its text, or not at all.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TurnRead {
+    /// What is said beside the calls; the answer itself where there are none.
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    /// The calls came over the server's own channel, so their results go back over it too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub native: bool,
+    /// Something that was meant as a call and could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+impl TurnRead {
+    fn title(&self) -> String {
+        let called: Vec<&str> = self.calls.iter().map(|call| call.name.as_str()).collect();
+        match (called.is_empty(), self.problems.is_empty()) {
+            (false, _) => format!("calls {}", called.join(", ")),
+            (true, false) => format!("unreadable: {}", self.problems.join("; ")),
+            (true, true) => format!("says: {}", self.text.lines().next().unwrap_or_default()),
+        }
+    }
+}

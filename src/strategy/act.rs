@@ -1,0 +1,389 @@
+//! Carrying out what a model wants, the same for all strategies: every guard stands here, between the request and the
+//! world.
+
+use super::fleet::ToolLookup;
+use super::guards::{self, DuplicateVerdict};
+use super::validate::{Refusal, check_call};
+use crate::domain::call::{Address, NoRoute, Target};
+use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
+use crate::domain::decision::{
+    Consult, Contract, Decision, Guard, Inputs, PlannedCall, PromptDelta, Question, ToolsDelta,
+    WaitReason,
+};
+use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
+use crate::domain::ids::{ClientId, QuestionId};
+use crate::domain::profile::{Budgets, Profile};
+use crate::domain::task::{Step, TaskState};
+use crate::domain::track::Track;
+use crate::prompts::PromptError;
+use serde_json::{Value, json};
+
+/// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].
+const FIRST_WAIT_MS: i64 = 2_000;
+const LONGEST_WAIT_MS: i64 = 300_000;
+
+/// The budgets of this task: those it was created with.
+pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
+    state
+        .created
+        .as_ref()
+        .map_or(profile.budgets, |created| created.budgets)
+}
+
+/// One look at a task, on one of its tracks: what every strategy does in the same way.
+#[derive(Clone, Copy)]
+pub struct Turn<'a> {
+    pub state: &'a TaskState,
+    pub profile: &'a Profile,
+    pub inputs: &'a Inputs,
+    pub track: Track,
+    /// How a model is told to try again, in the words of its own contract; one sentence.
+    pub again: &'static str,
+}
+
+impl<'a> Turn<'a> {
+    /// A failure that may pass is waited out; one that will not ends the task.
+    pub fn after_model_failure(&self) -> Option<Decision> {
+        let failure = self.state.last_failure.as_ref()?;
+        let failures = self.state.model_failures;
+        let limit = self.budgets().model_failures;
+        // The next prompt is another one, which may be taken.
+        let adapts = [PROMPT_TOO_LONG, TOOLS_UNSUPPORTED].contains(&failure.code.as_str());
+        // A server that is away or busy may come back tomorrow: only the wall-time budget ends that wait.
+        let patient = matches!(failure.code.as_str(), "model_unreachable" | "model_busy");
+        if (!failure.retryable && !adapts) || (failures >= limit && !patient) {
+            return Some(self.fail(
+                &failure.code,
+                format!("{} ({})", failure.message, failure.hint),
+            ));
+        }
+        if adapts || self.state.failures_waited_out >= failures {
+            return None;
+        }
+        let doublings = failures.saturating_sub(1).min(16);
+        let wait = FIRST_WAIT_MS
+            .saturating_mul(1 << doublings)
+            .min(LONGEST_WAIT_MS);
+        let until_ms = Some(self.inputs.now_ms.saturating_add(wait));
+        Some(Decision::Wait {
+            reason: WaitReason::Model,
+            until_ms,
+        })
+    }
+
+    /// Ends a task whose model says nothing useful any more.
+    pub fn no_progress(&self) -> Option<Decision> {
+        let bounces = self.state.bounces;
+        (bounces > self.profile.guards.bounces).then(|| {
+            let words = format!("{bounces} answers in a row led to nothing");
+            self.fail("no_progress", words)
+        })
+    }
+
+    /// What stands before a new step: the budget of steps, and a computer that nobody has seen yet, without which a
+    /// model would not even know the tools.
+    pub fn before_step(&self) -> Option<Decision> {
+        let steps = self.budgets().steps;
+        if self.state.usage.steps >= steps {
+            return Some(guards::fail_over(self.state, "steps", u64::from(steps)));
+        }
+        let unseen = self.tools(None).home_is_unseen();
+        unseen.then(|| self.wait_for_computer())
+    }
+
+    /// A consult whose prompt is told as what it adds to the role's former one.
+    pub fn consult(
+        &self,
+        role: Role,
+        contract: Contract,
+        prompt: Result<Vec<Message>, PromptError>,
+        format: OutputFormat,
+        tools: Vec<ToolDef>,
+    ) -> Decision {
+        let prompt = match prompt {
+            Ok(prompt) => prompt,
+            Err(error) => return self.fail("prompt_broken", error.to_string()),
+        };
+        Decision::Consult(Consult {
+            role,
+            contract,
+            prompt: PromptDelta::between(self.state.prompt(role), prompt),
+            format,
+            tools: ToolsDelta::between(self.state.native_tools(role), tools),
+        })
+    }
+
+    /// Carries a request out, or sends it back.
+    pub fn act(&self, step: &Step, request: StrictRequest, by: TranslatedBy) -> Decision {
+        match self.try_act(step, request, by) {
+            Ok(decision) => decision,
+            Err(problems) => self.block(Guard::Arguments, self.restate(&problems)),
+        }
+    }
+
+    /// Carries a request out. An error lists what its author can mend in its arguments.
+    ///
+    /// # Errors
+    /// The arguments do not match the tool's schema.
+    pub fn try_act(
+        &self,
+        step: &Step,
+        request: StrictRequest,
+        by: TranslatedBy,
+    ) -> Result<Decision, Vec<String>> {
+        match &request {
+            StrictRequest::Unclear { missing } => {
+                Ok(self.block(Guard::Unclear, self.restate(missing)))
+            }
+            StrictRequest::Final { result, .. } => {
+                let result = result.clone();
+                Ok(self.finish(request, by, result))
+            }
+            StrictRequest::Tool {
+                tool, parameters, ..
+            } if tool == ASK_USER_TOOL => {
+                let parameters = parameters.clone();
+                Ok(self.ask(request, by, &parameters))
+            }
+            StrictRequest::Tool { .. } => self.try_calls(step, vec![request], by),
+        }
+    }
+
+    /// Makes several calls in one decision; questions and endings are none of them. All are made or none.
+    ///
+    /// # Errors
+    /// Arguments of one do not match its tool's schema.
+    pub fn try_calls(
+        &self,
+        step: &Step,
+        requests: Vec<StrictRequest>,
+        by: TranslatedBy,
+    ) -> Result<Decision, Vec<String>> {
+        let limit = self.budgets().calls;
+        let mut planned: Vec<PlannedCall> = Vec::new();
+        let several = requests.len() > 1;
+        for request in &requests {
+            if self.state.usage.calls as usize + planned.len() >= limit as usize {
+                return Ok(guards::fail_over(self.state, "calls", u64::from(limit)));
+            }
+            match self.plan_call(step, request, &planned)? {
+                Ok(call) => planned.push(PlannedCall {
+                    request: several.then(|| request.clone()),
+                    ..call
+                }),
+                Err(decision) => return Ok(*decision),
+            }
+        }
+        let Some(request) = requests.into_iter().next() else {
+            return Ok(self.block(
+                Guard::Unclear,
+                self.restate(&["no call is named".to_owned()]),
+            ));
+        };
+        Ok(Decision::Call {
+            request,
+            translated_by: by,
+            calls: planned,
+        })
+    }
+
+    /// Checks one call; what stands in its way is the decision instead.
+    fn plan_call(
+        &self,
+        _step: &Step,
+        request: &StrictRequest,
+        before: &[PlannedCall],
+    ) -> Result<Result<PlannedCall, Box<Decision>>, Vec<String>> {
+        let StrictRequest::Tool {
+            tool,
+            parameters,
+            on,
+            ..
+        } = request
+        else {
+            let problem = "several calls at once may only be tools".to_owned();
+            return Ok(Err(Box::new(
+                self.block(Guard::Unclear, self.restate(&[problem])),
+            )));
+        };
+        let instead = |decision: Decision| Ok(Err(Box::new(decision)));
+        let (target, tool) = place_of(tool.clone(), on.clone());
+        let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
+        let args = match check_call(self.state, self.profile, &tools, &tool, parameters) {
+            Ok(mended) => mended.unwrap_or_else(|| parameters.clone()),
+            Err(Refusal::Arguments(problems)) => return Err(problems),
+            Err(Refusal::CannotTell) => return instead(self.wait_for_computer()),
+            Err(refusal) => {
+                let why = self.tool_refused(&refusal, &tools);
+                return instead(self.block(Guard::Tool, why));
+            }
+        };
+        match guards::duplicate(self.state, self.profile, &tool, &args, &target) {
+            DuplicateVerdict::Fine => {}
+            DuplicateVerdict::Block(evidence) => {
+                return instead(self.block(Guard::Duplicate, evidence));
+            }
+            DuplicateVerdict::GiveUp(evidence) => return instead(self.fail("loop", evidence)),
+        }
+        let position = self.state.last_seq + 1;
+        Ok(Ok(PlannedCall {
+            call_id: self.state.call_id(position, before.len()),
+            target,
+            tool,
+            args,
+            timeout_ms: None,
+            request: None,
+        }))
+    }
+
+    /// Ends the task well, if the kind's demand for proof is met.
+    pub fn finish(
+        &self,
+        request: StrictRequest,
+        by: TranslatedBy,
+        mut result: TaskResult,
+    ) -> Decision {
+        let proof = &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..];
+        if self.profile.demand_proof && proof.is_empty() {
+            return self.block(
+                Guard::Proof,
+                "the end needs a program that ran after the last change: run your tests first"
+                    .to_owned(),
+            );
+        }
+        if !result.details.is_object() {
+            result.details = json!({});
+        }
+        if let Some(details) = result.details.as_object_mut() {
+            details.insert("tests_run".to_owned(), json!(proof));
+        }
+        Decision::Finish {
+            request,
+            translated_by: by,
+            result,
+        }
+    }
+
+    /// Asks a person, within the limit and with a reason.
+    pub fn ask(&self, request: StrictRequest, by: TranslatedBy, asked: &Value) -> Decision {
+        let text = |key: &str| {
+            asked
+                .get(key)
+                .and_then(Value::as_str)
+                .map(str::trim)
+                .unwrap_or_default()
+        };
+        let interactive = self.state.created.as_ref().is_some_and(|c| c.interactive);
+        let limit = self.budgets().questions;
+        if text("question").is_empty() || text("why").is_empty() {
+            return self.block(
+                Guard::Question,
+                "a question is asked only with a QUESTION and a WHY that says why you cannot find out yourself"
+                    .to_owned(),
+            );
+        }
+        if !interactive && self.state.usage.questions >= limit {
+            return self.block(
+                Guard::Question,
+                format!("all {limit} questions of this task are used up: decide yourself, or end with DONE"),
+            );
+        }
+        Decision::Ask {
+            translated_by: by,
+            question: Question {
+                question_id: QuestionId::derive(
+                    &self.state.task_id,
+                    self.state.generation,
+                    self.state.last_seq + 1,
+                ),
+                question: text("question").to_owned(),
+                why: text("why").to_owned(),
+                next: Some(text("next").to_owned()).filter(|next| !next.is_empty()),
+                approval: None,
+            },
+            request,
+        }
+    }
+
+    /// The computer that would know the tool was never seen, or has no tools yet.
+    pub fn wait_for_computer(&self) -> Decision {
+        let now = self.inputs.now_ms;
+        let since = self.state.offline_since_ms.unwrap_or(now);
+        let until = since.saturating_add(self.inputs.offline_timeout_ms);
+        if now >= until {
+            let who = self.state.home().map_or("any computer", |id| id.as_str());
+            return self.fail(
+                "computer_offline",
+                format!("waited for {who}, which never came, or never with tools"),
+            );
+        }
+        Decision::Wait {
+            reason: WaitReason::ComputerOffline,
+            until_ms: Some(until),
+        }
+    }
+
+    /// The tools that can be reached from the task's own computer, or from `on`.
+    pub fn tools(&self, on: Option<&'a ClientId>) -> ToolLookup<'a> {
+        ToolLookup::new(self.state, &self.inputs.fleet, on)
+    }
+
+    pub fn budgets(&self) -> Budgets {
+        budgets(self.state, self.profile)
+    }
+
+    /// Refuses a move; its author is told why.
+    pub fn block(&self, guard: Guard, evidence: String) -> Decision {
+        Decision::Block { guard, evidence }
+    }
+
+    /// Ends the task in failure, with what it did last.
+    pub fn fail(&self, code: &str, error: String) -> Decision {
+        Decision::Fail {
+            code: code.to_owned(),
+            error,
+            details: guards::last_words(self.state, json!({})),
+        }
+    }
+
+    /// What was wrong, and what is to be done about it.
+    pub fn restate(&self, problems: &[String]) -> String {
+        format!("{}. {}", problems.join("; "), self.again)
+    }
+
+    fn tool_refused(&self, refusal: &Refusal, tools: &ToolLookup<'_>) -> String {
+        if let Refusal::UnknownComputer(name) = refusal {
+            return format!(
+                "ON: no computer \"{name}\" was ever connected; leave ON out to use the task's own computer"
+            );
+        }
+        let (name, why) = match refusal {
+            Refusal::NotAllowed(name) => (name, "this task may not use it".to_owned()),
+            Refusal::UnknownTool { tool, elsewhere } => {
+                let other = elsewhere.as_ref();
+                let other = other.map(|id| format!("; {id} has one: name it with ON: {id}"));
+                let why = "no computer that is meant has such a tool";
+                (tool, format!("{why}{}", other.unwrap_or_default()))
+            }
+            Refusal::Draft { tool, on } => (tool, NoRoute::draft_words(tool, on)),
+            Refusal::UnknownComputer(_) | Refusal::CannotTell | Refusal::Arguments(_) => {
+                return String::new();
+            }
+        };
+        let usable = tools.usable(self.profile);
+        let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
+        format!("{name}: {why}. There are: {}", names.join(", "))
+    }
+}
+
+/// Where a call goes and what it calls. A directive names another computer with ON; in the name of a tool an address
+/// (`computer/tool`, `group:name/tool`) says the same, and ON wins.
+fn place_of(tool: String, on: Option<ClientId>) -> (Target, String) {
+    match (on, Address::parse(&tool)) {
+        (Some(on), Ok(address)) => (Target::Computer(on), address.tool),
+        (Some(on), Err(_)) => (Target::Computer(on), tool),
+        (None, Ok(address)) => (address.target, address.tool),
+        (None, Err(_)) => (Target::Any, tool),
+    }
+}

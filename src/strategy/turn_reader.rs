@@ -1,0 +1,86 @@
+//! Reads an answer that may call tools: over the server's own channel, as JSON in its text, or not at all.
+
+use super::content_calls::{begins_a_call, calls_in_content};
+use super::directive::block::without_thinking;
+use crate::domain::chat::{ChatAnswer, StopReason};
+use crate::domain::read::TurnRead;
+
+/// What an answer calls and says. Total: any text is read.
+pub fn read(answer: &ChatAnswer) -> TurnRead {
+    let text = without_thinking(&answer.content).trim();
+    if !answer.tool_calls.is_empty() {
+        return TurnRead {
+            text: text.to_owned(),
+            calls: answer.tool_calls.clone(),
+            native: true,
+            problems: Vec::new(),
+        };
+    }
+    let calls = calls_in_content(text);
+    if !calls.is_empty() {
+        return TurnRead {
+            calls,
+            ..TurnRead::default()
+        };
+    }
+    let cut = answer.stop == StopReason::Length;
+    let mut problems = Vec::new();
+    if begins_a_call(text) {
+        let why = if cut {
+            " (it was cut off: write less)"
+        } else {
+            ""
+        };
+        problems.push(format!("a call is begun, but its JSON cannot be read{why}"));
+    } else if cut {
+        problems.push("the answer was cut off at its length limit: write less".to_owned());
+    } else if text.is_empty() {
+        problems.push("the answer is empty".to_owned());
+    }
+    TurnRead {
+        text: text.to_owned(),
+        problems,
+        ..TurnRead::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::tests::answer;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_alone_are_no_call_and_a_broken_call_is_no_words() {
+        let said = read(&answer(
+            "<think>\n{\"name\":\"x\"</think>All four commands work.",
+        ));
+        assert_eq!(
+            (said.text.as_str(), said.problems.len()),
+            ("All four commands work.", 0)
+        );
+        for text in [
+            "{\"name\": \"fs_read\", \"arguments\": {\"path\": \"/a",
+            "```json\n{\"tool\": \"fs_read\"",
+            "<tool_call>\n{\"na",
+            "",
+        ] {
+            let broken = read(&answer(text));
+            assert!(
+                broken.calls.is_empty() && broken.problems.len() == 1,
+                "{text}: {broken:?}"
+            );
+        }
+        let called = read(&answer(
+            "Let me look.\n{\"tool\": \"fs_read\", \"args\": {\"path\": \"/a\"}}",
+        ));
+        assert_eq!(called.calls[0].name, "fs_read");
+    }
+
+    proptest! {
+        #[test]
+        fn noise_never_panics(text in "(\\{|\\}|\"|name|tool|```|<think>|\\n|\\PC){0,40}") {
+            let _ = read(&answer(&text));
+        }
+    }
+}
