@@ -17,6 +17,7 @@ pub mod profile;
 pub mod read;
 pub mod schema;
 pub mod shared;
+pub mod step;
 pub mod task;
 pub mod task_summary;
 pub mod tool;

@@ -1,18 +1,19 @@
 //! The state of a task as it is folded from its events, and the short form that lists show.
 
-use super::call::{CallReport, NoRoute, Outcome, Target};
-use super::chat::{ChatAnswer, ChatFailure, Message, OutputFormat, Role, ToolDef};
-use super::decision::{AskedCall, Contract, Guard, Question, WaitReason};
-use super::directive::{Reading, StrictRequest, TaskResult, TranslatedBy};
-use super::event::{CallIntended, TaskCreated};
+use super::chat::{ChatFailure, Message, OutputFormat, Role, ToolDef};
+use super::decision::{Contract, Question, WaitReason};
+use super::directive::TaskResult;
+use super::event::TaskCreated;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
-use super::read::Read;
 use super::track::Track;
 use super::work::{Compaction, Work};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+pub use super::step::{
+    Answered, Blocked, CallEnd, CallRecord, ExecutorTry, QuestionRecord, Step, UserAnswer,
+};
 pub use super::task_summary::{TaskSummary, Usage};
 
 /// Where a task stands (wire contract, statuses).
@@ -151,159 +152,6 @@ pub struct Conversation {
     /// The native tools of the last consult.
     pub tools: Vec<ToolDef>,
     pub answers: Vec<String>,
-}
-
-/// One planner turn and what came of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    /// From 1.
-    pub number: u32,
-    pub track: Track,
-    pub planner: Option<Answered>,
-    pub reading: Option<Reading>,
-    /// What was read out of the planner's answer under another contract than the directive's.
-    pub read: Option<Read>,
-    /// The executor's tries for this directive.
-    pub executor: Vec<ExecutorTry>,
-    pub request: Option<StrictRequest>,
-    pub translated_by: Option<TranslatedBy>,
-    /// The directive's own call, then those of its THEN items.
-    pub calls: Vec<CallRecord>,
-    pub question: Option<QuestionRecord>,
-    pub blocked: Option<Blocked>,
-    /// Nothing more will come of this step.
-    pub closed: bool,
-}
-
-/// A model answer and the decision that asked for it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    pub consult: u64,
-    pub answer: ChatAnswer,
-}
-
-/// One answer of the executor model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ExecutorTry {
-    pub consult: u64,
-    pub answer: Option<ChatAnswer>,
-    pub request: Option<StrictRequest>,
-    pub problems: Vec<String>,
-    /// What was read under another contract than the strict request's.
-    pub read: Option<Read>,
-}
-
-/// A refused move.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Blocked {
-    pub guard: Guard,
-    pub evidence: String,
-}
-
-/// A call of this task, from decision to outcome.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallRecord {
-    pub call_id: CallId,
-    pub target: Target,
-    pub tool: String,
-    pub args: Value,
-    pub timeout_ms: Option<u64>,
-    /// The request that it came from.
-    pub request: StrictRequest,
-    pub intended: Option<CallIntended>,
-    pub end: CallEnd,
-}
-
-/// How far a call is.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum CallEnd {
-    #[default]
-    Open,
-    Finished(CallReport),
-    NotPlaced(NoRoute),
-}
-
-impl Step {
-    /// Whether a person who proved who they are consented to exactly this call in this step.
-    pub fn approves(&self, call: &AskedCall) -> bool {
-        let asked = self.question.as_ref();
-        let approval = asked.and_then(|asked| asked.question.approval.as_ref());
-        let given = asked.and_then(|asked| asked.answer.as_ref());
-        given.is_some_and(UserAnswer::consents)
-            && approval.is_some_and(|approval| approval.calls.contains(call))
-    }
-}
-
-impl QuestionRecord {
-    /// What the planner is told of a consent that did not come.
-    pub fn refusal(&self) -> Blocked {
-        let asked = self.question.approval.as_ref();
-        let calls: Vec<&str> = asked
-            .into_iter()
-            .flat_map(|asked| asked.calls.iter().map(|call| call.tool.as_str()))
-            .collect();
-        let why = match &self.answer {
-            None => "nobody consented in time".to_owned(),
-            Some(answer) if answer.authenticated => {
-                format!("{} said: {}", answer.by, answer.answer)
-            }
-            Some(answer) => format!(
-                "{} answered \"{}\", but did not prove who they are",
-                answer.by, answer.answer
-            ),
-        };
-        Blocked {
-            guard: Guard::Policy,
-            evidence: format!(
-                "{} needs a person's consent: {why}. Nothing was done; find another way, or end the task",
-                calls.join(", ")
-            ),
-        }
-    }
-}
-
-impl UserAnswer {
-    /// A clear yes from a person who proved who they are. Silence and doubt are none.
-    pub fn consents(&self) -> bool {
-        let word = self.answer.trim().trim_end_matches(['.', '!']);
-        let yes = ["yes", "y", "approve", "approved", "ok", "allow"];
-        self.authenticated && yes.iter().any(|yes| word.eq_ignore_ascii_case(yes))
-    }
-}
-
-impl CallRecord {
-    pub fn is_open(&self) -> bool {
-        self.end == CallEnd::Open
-    }
-
-    pub fn succeeded(&self) -> bool {
-        matches!(&self.end, CallEnd::Finished(report) if report.succeeded())
-    }
-
-    pub fn outcome(&self) -> Option<Outcome> {
-        match &self.end {
-            CallEnd::Finished(report) => Some(report.outcome),
-            CallEnd::NotPlaced(_) => Some(Outcome::NotStarted),
-            CallEnd::Open => None,
-        }
-    }
-}
-
-/// A question and its fate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct QuestionRecord {
-    pub question: Question,
-    pub answer: Option<UserAnswer>,
-    pub expired: bool,
-}
-
-/// What a person answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UserAnswer {
-    pub answer: String,
-    pub by: String,
-    /// Whether the person proved who they are; an answer typed at a computer is not proof.
-    pub authenticated: bool,
 }
 
 /// A file that the task wrote or read.

@@ -3,22 +3,20 @@
 
 mod decided;
 mod effects;
+mod ends;
 
 pub use effects::run_label;
 
-use super::call::{CallReport, Outcome};
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
-use super::directive::{Action, Reading, StrictRequest, ThenItem};
+use super::directive::{Reading, StrictRequest};
 use super::event::{CallIntended, StoredEvent, TaskEvent};
-use super::ids::{CallId, QuestionId};
+use super::ids::CallId;
 use super::read::Read;
 use super::task::{
-    Answered, CallEnd, CallRecord, FileRecord, Note, Open, Step, TaskError, TaskState, TaskStatus,
-    TestRun, UserAnswer,
+    Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
 };
 use super::track::Track;
-use effects::{Effects, effects_of};
 use serde_json::Value;
 
 impl TaskState {
@@ -265,107 +263,6 @@ impl TaskState {
         }
     }
 
-    /// An outcome is final, but an unknown one may once become known.
-    fn call_finished(&mut self, call_id: &CallId, report: &CallReport) {
-        let Some(call) = self.call_mut(call_id) else {
-            return;
-        };
-        match &call.end {
-            CallEnd::Open => {
-                let effects = effects_of(call, report);
-                self.end_call(call_id, CallEnd::Finished(report.clone()));
-                self.record_effects(effects);
-            }
-            CallEnd::Finished(former)
-                if former.outcome == Outcome::Unknown
-                    && matches!(report.outcome, Outcome::Done | Outcome::Failed) =>
-            {
-                let told = format!(
-                    "the call of {} whose outcome was unknown turned out as {}",
-                    call.tool,
-                    report.outcome.as_str()
-                );
-                let effects = effects_of(call, report);
-                call.end = CallEnd::Finished(report.clone());
-                self.note("late_outcome", told);
-                self.record_effects(effects);
-            }
-            CallEnd::Finished(_) | CallEnd::NotPlaced(_) => {}
-        }
-    }
-
-    fn end_call(&mut self, call_id: &CallId, end: CallEnd) {
-        self.wait = None;
-        let Some(call) = self.call_mut(call_id) else {
-            return;
-        };
-        if !call.is_open() {
-            return;
-        }
-        call.end = end;
-        let at_ms = self.updated_at_ms;
-        let has_it = |step: &Step| step.calls.iter().any(|call| &call.call_id == call_id);
-        let Some(step) = self.open_step_where(has_it) else {
-            return;
-        };
-        if step.calls.iter().all(|call| !call.is_open()) {
-            let failed = step.calls.iter().any(|call| !call.succeeded());
-            // THEN items go on only while everything succeeds.
-            step.closed = failed || step.next_then().is_none();
-            let track = step.track;
-            let ended = step.clone();
-            self.open.remove(&track);
-            self.bounces = 0;
-            self.work.calls_ended(&ended, at_ms);
-        }
-    }
-
-    fn record_effects(&mut self, effects: Effects) {
-        let step = self.usage.steps;
-        for (path, record) in effects.files {
-            self.files.insert(path, FileRecord { step, ..record });
-        }
-        for path in effects.gone {
-            self.files.remove(&path);
-        }
-        if effects.changed {
-            self.tests_before_change = self.tests.len();
-        }
-        if let Some((what, success)) = effects.test {
-            self.tests.push(TestRun {
-                what,
-                success,
-                step,
-            });
-        }
-    }
-
-    fn close_question(&mut self, question_id: &QuestionId, answer: Option<UserAnswer>) {
-        let asks = |open: &Open| matches!(open, Open::Question { question, .. } if question.question_id == *question_id);
-        let Some(track) = self.open.iter().find(|(_, open)| asks(open)) else {
-            return;
-        };
-        let track = *track.0;
-        self.open.remove(&track);
-        self.wait = None;
-        self.bounces = 0;
-        let Some(step) = self.open_step_on(track) else {
-            return;
-        };
-        let consents = answer.as_ref().is_some_and(UserAnswer::consents);
-        let Some(record) = &mut step.question else {
-            return;
-        };
-        record.expired = answer.is_none();
-        record.answer = answer;
-        // With a person's consent the step goes on to the call that it was asked for.
-        let refused = record.question.approval.is_some() && !consents;
-        step.closed = record.question.approval.is_none() || refused;
-        if refused {
-            step.blocked = Some(record.refusal());
-        }
-    }
-
     /// The next prompt shall have a quarter less than the one that was refused: the estimate was too low for
     /// this model.
     fn prompt_did_not_fit(&mut self) {
@@ -450,43 +347,3 @@ pub const PROMPT_TOO_LONG: &str = "prompt_too_long";
 
 /// The code of the model failure that asks for a prompt without native tools.
 pub const TOOLS_UNSUPPORTED: &str = "tools_unsupported";
-
-impl Step {
-    pub(super) fn new(number: u32, track: Track) -> Self {
-        Step {
-            number,
-            track,
-            planner: None,
-            reading: None,
-            read: None,
-            executor: Vec::new(),
-            request: None,
-            translated_by: None,
-            calls: Vec::new(),
-            question: None,
-            blocked: None,
-            closed: false,
-        }
-    }
-
-    /// How many THEN items have been begun. The first one may have been fused with the write.
-    pub fn then_done(&self) -> usize {
-        let fused = self
-            .calls
-            .first()
-            .is_some_and(|call| call.tool == "write_and_run");
-        if fused {
-            self.calls.len()
-        } else {
-            self.calls.len().saturating_sub(1)
-        }
-    }
-
-    /// The THEN item that is to run next.
-    pub fn next_then(&self) -> Option<&ThenItem> {
-        match &self.reading.as_ref()?.directive()?.action {
-            Action::WriteFile { then, .. } => then.get(self.then_done()),
-            _ => None,
-        }
-    }
-}

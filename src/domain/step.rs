@@ -1,0 +1,204 @@
+//! A step: one turn of a model, or one move by rule, and what came of it.
+
+use super::call::{CallReport, NoRoute, Outcome, Target};
+use super::chat::ChatAnswer;
+use super::decision::{AskedCall, Guard, Question};
+use super::directive::{Action, Reading, StrictRequest, ThenItem, TranslatedBy};
+use super::event::CallIntended;
+use super::ids::CallId;
+use super::read::Read;
+use super::track::Track;
+use serde_json::Value;
+
+/// One planner turn and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// From 1.
+    pub number: u32,
+    pub track: Track,
+    pub planner: Option<Answered>,
+    pub reading: Option<Reading>,
+    /// What was read out of the planner's answer under another contract than the directive's.
+    pub read: Option<Read>,
+    /// The executor's tries for this directive.
+    pub executor: Vec<ExecutorTry>,
+    pub request: Option<StrictRequest>,
+    pub translated_by: Option<TranslatedBy>,
+    /// The directive's own call, then those of its THEN items.
+    pub calls: Vec<CallRecord>,
+    pub question: Option<QuestionRecord>,
+    pub blocked: Option<Blocked>,
+    /// Nothing more will come of this step.
+    pub closed: bool,
+}
+
+/// A model answer and the decision that asked for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    pub consult: u64,
+    pub answer: ChatAnswer,
+}
+
+/// One answer of the executor model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecutorTry {
+    pub consult: u64,
+    pub answer: Option<ChatAnswer>,
+    pub request: Option<StrictRequest>,
+    pub problems: Vec<String>,
+    /// What was read under another contract than the strict request's.
+    pub read: Option<Read>,
+}
+
+/// A refused move.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocked {
+    pub guard: Guard,
+    pub evidence: String,
+}
+
+/// A call of this task, from decision to outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRecord {
+    pub call_id: CallId,
+    pub target: Target,
+    pub tool: String,
+    pub args: Value,
+    pub timeout_ms: Option<u64>,
+    /// The request that it came from.
+    pub request: StrictRequest,
+    pub intended: Option<CallIntended>,
+    pub end: CallEnd,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum CallEnd {
+    #[default]
+    Open,
+    Finished(CallReport),
+    NotPlaced(NoRoute),
+}
+
+impl Step {
+    /// Whether a person who proved who they are consented to exactly this call in this step.
+    pub fn approves(&self, call: &AskedCall) -> bool {
+        let asked = self.question.as_ref();
+        let approval = asked.and_then(|asked| asked.question.approval.as_ref());
+        let given = asked.and_then(|asked| asked.answer.as_ref());
+        given.is_some_and(UserAnswer::consents)
+            && approval.is_some_and(|approval| approval.calls.contains(call))
+    }
+}
+
+impl QuestionRecord {
+    /// What the planner is told of a consent that did not come.
+    pub fn refusal(&self) -> Blocked {
+        let asked = self.question.approval.as_ref();
+        let calls: Vec<&str> = asked
+            .into_iter()
+            .flat_map(|asked| asked.calls.iter().map(|call| call.tool.as_str()))
+            .collect();
+        let why = match &self.answer {
+            None => "nobody consented in time".to_owned(),
+            Some(answer) if answer.authenticated => {
+                format!("{} said: {}", answer.by, answer.answer)
+            }
+            Some(answer) => format!(
+                "{} answered \"{}\", but did not prove who they are",
+                answer.by, answer.answer
+            ),
+        };
+        Blocked {
+            guard: Guard::Policy,
+            evidence: format!(
+                "{} needs a person's consent: {why}. Nothing was done; find another way, or end the task",
+                calls.join(", ")
+            ),
+        }
+    }
+}
+
+impl UserAnswer {
+    /// A clear yes from a person who proved who they are. Silence and doubt are none.
+    pub fn consents(&self) -> bool {
+        let word = self.answer.trim().trim_end_matches(['.', '!']);
+        let yes = ["yes", "y", "approve", "approved", "ok", "allow"];
+        self.authenticated && yes.iter().any(|yes| word.eq_ignore_ascii_case(yes))
+    }
+}
+
+impl CallRecord {
+    pub fn is_open(&self) -> bool {
+        self.end == CallEnd::Open
+    }
+
+    pub fn succeeded(&self) -> bool {
+        matches!(&self.end, CallEnd::Finished(report) if report.succeeded())
+    }
+
+    pub fn outcome(&self) -> Option<Outcome> {
+        match &self.end {
+            CallEnd::Finished(report) => Some(report.outcome),
+            CallEnd::NotPlaced(_) => Some(Outcome::NotStarted),
+            CallEnd::Open => None,
+        }
+    }
+}
+
+/// A question and its fate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionRecord {
+    pub question: Question,
+    pub answer: Option<UserAnswer>,
+    pub expired: bool,
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserAnswer {
+    pub answer: String,
+    pub by: String,
+    /// Whether the person proved who they are; an answer typed at a computer is not proof.
+    pub authenticated: bool,
+}
+
+impl Step {
+    pub(in crate::domain) fn new(number: u32, track: Track) -> Self {
+        Step {
+            number,
+            track,
+            planner: None,
+            reading: None,
+            read: None,
+            executor: Vec::new(),
+            request: None,
+            translated_by: None,
+            calls: Vec::new(),
+            question: None,
+            blocked: None,
+            closed: false,
+        }
+    }
+
+    /// How many THEN items have been begun. The first one may have been fused with the write.
+    pub fn then_done(&self) -> usize {
+        let fused = self
+            .calls
+            .first()
+            .is_some_and(|call| call.tool == "write_and_run");
+        if fused {
+            self.calls.len()
+        } else {
+            self.calls.len().saturating_sub(1)
+        }
+    }
+
+    /// The THEN item that is to run next.
+    pub fn next_then(&self) -> Option<&ThenItem> {
+        match &self.reading.as_ref()?.directive()?.action {
+            Action::WriteFile { then, .. } => then.get(self.then_done()),
+            _ => None,
+        }
+    }
+}
