@@ -108,4 +108,6 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
 }
 
 #[cfg(test)]
+mod end_tests;
+#[cfg(test)]
 pub(crate) mod tests;

@@ -98,11 +98,7 @@ fn ollama_url(settings: &Settings) -> String {
     }
 }
 
-async fn on_server(
-    wish: Wish<'_>,
-    settings: &Settings,
-    url: &str,
-) -> Result<Chosen, Failure> {
+async fn on_server(wish: Wish<'_>, settings: &Settings, url: &str) -> Result<Chosen, Failure> {
     let name = wish.model;
     let is_ollama = match wish.dialect {
         Some(dialect) => dialect == DialectArg::Ollama,

@@ -86,16 +86,20 @@ fn file(
     if let Some(wanted) = &check.equals
         && text.trim_end() != wanted
     {
-        return Err(format!("{path} on {on} is not as it should be: {}", short(&text)));
+        return Err(format!(
+            "{path} on {on} is not as it should be: {}",
+            short(&text)
+        ));
     }
     if let Some(part) = &check.contains
         && !text.contains(part.as_str())
     {
         return Err(format!("{path} on {on} lacks {part:?}"));
     }
-    let laid = task.files.iter().find(|f| {
-        f.path == path && f.on.as_deref().unwrap_or_else(|| suite.home(task)) == on
-    });
+    let laid = task
+        .files
+        .iter()
+        .find(|f| f.path == path && f.on.as_deref().unwrap_or_else(|| suite.home(task)) == on);
     if check.unchanged && laid.map(|f| f.content()).as_deref() != Some(text.as_str()) {
         return Err(format!("{path} on {on} was changed"));
     }

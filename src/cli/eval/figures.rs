@@ -47,7 +47,10 @@ pub struct Row {
 pub fn rows(records: &[Record]) -> Vec<Row> {
     let order = STRATEGIES.iter().chain([&BASELINE]);
     let of = order.map(|name| {
-        let own: Vec<&Record> = records.iter().filter(|r| r.job.contender == *name).collect();
+        let own: Vec<&Record> = records
+            .iter()
+            .filter(|r| r.job.contender == *name)
+            .collect();
         row(name, &own)
     });
     of.filter(|row| row.runs > 0).collect()
@@ -55,8 +58,7 @@ pub fn rows(records: &[Record]) -> Vec<Row> {
 
 fn row(name: &str, records: &[&Record]) -> Row {
     // Seed 0 is the run that the others are measured by.
-    let (clean, runs): (Vec<&Record>, Vec<&Record>) =
-        records.iter().partition(|r| r.job.seed == 0);
+    let (clean, runs): (Vec<&Record>, Vec<&Record>) = records.iter().partition(|r| r.job.seed == 0);
     let by_task = tasks_of(&runs);
     let sum = |of: fn(&Record) -> f64| runs.iter().map(|r| of(r)).sum::<f64>();
     let mean = |of: fn(&Record) -> f64| sum(of) / runs.len().max(1) as f64;
@@ -139,7 +141,9 @@ fn planning_steps(contender: &str) -> u32 {
 
 fn over_bound(record: &Record) -> Option<String> {
     let most = record.job.task.rounds?;
-    let rounds = record.steps.saturating_sub(planning_steps(record.job.contender));
+    let rounds = record
+        .steps
+        .saturating_sub(planning_steps(record.job.contender));
     (rounds > most).then(|| format!("{}: {rounds} rounds, at most {most}", record.job.task.name))
 }
 
@@ -150,7 +154,10 @@ fn failure(record: &Record) -> Option<String> {
         Ending::Failed(code) => code,
         Ending::Unclear => "no outcome",
     };
-    let why = record.problem.as_deref().unwrap_or("the computers are right");
+    let why = record
+        .problem
+        .as_deref()
+        .unwrap_or("the computers are right");
     let line = format!(
         "{} {} seed {}: {ending}, {} steps; {why}",
         record.job.contender, record.job.task.name, record.job.seed, record.steps
@@ -176,8 +183,8 @@ pub fn failures(records: &[Record]) -> Vec<String> {
 /// The table for people.
 pub fn table(rows: &[Row]) -> String {
     let head = [
-        "STRATEGY", "TASKS", "RUNS", "PASS", "PASS^4", "<=2.5x", "STEPS", "RATIO", "CALLS", "EXEC", "AVOIDED",
-        "TOKENS", "TRIPS", "FALSE", "NONE", "DUP",
+        "STRATEGY", "TASKS", "RUNS", "PASS", "PASS^4", "<=2.5x", "STEPS", "RATIO", "CALLS", "EXEC",
+        "AVOIDED", "TOKENS", "TRIPS", "FALSE", "NONE", "DUP",
     ];
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     let percent = |share: f64| format!("{:.1}%", share * 100.0);
@@ -312,7 +319,11 @@ mod tests {
     #[test]
     fn a_run_over_its_round_bound_is_told() {
         let suite = Suite::load().unwrap();
-        let hello = suite.tasks.iter().position(|t| t.name == "hello-world").unwrap();
+        let hello = suite
+            .tasks
+            .iter()
+            .position(|t| t.name == "hello-world")
+            .unwrap();
         let row = &rows(&[record(hello, 0, 4, true), record(hello, 1, 4, true)])[0];
         assert_eq!(row.over_bound, ["hello-world: 4 rounds, at most 3"]);
     }

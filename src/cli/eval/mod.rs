@@ -120,7 +120,10 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     let suite = Suite::load().map_err(|error| Failure::new(Exit::Failed, error))?;
     let tasks = suite.matching(&args.tasks);
     if tasks.is_empty() {
-        let text = format!("no task is called {:?}; see ccfleet eval --list", args.tasks);
+        let text = format!(
+            "no task is called {:?}; see ccfleet eval --list",
+            args.tasks
+        );
         return Err(Failure::new(Exit::Usage, text));
     }
     if args.list {
@@ -143,7 +146,11 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
 
 /// The strategies that were asked for, and the baseline.
 fn contenders(args: &Args) -> Result<Vec<&'static str>, Failure> {
-    let known = || STRATEGIES.into_iter().filter(|s| strategy::version_of(s).is_some());
+    let known = || {
+        STRATEGIES
+            .into_iter()
+            .filter(|s| strategy::version_of(s).is_some())
+    };
     let mut chosen: Vec<&'static str> = Vec::new();
     for name in &args.strategy {
         let found: Vec<&str> = known().filter(|s| name == "all" || name == s).collect();
@@ -162,7 +169,10 @@ fn contenders(args: &Args) -> Result<Vec<&'static str>, Failure> {
 
 async fn choice(args: &Args) -> Result<(ModelChoice, String), Failure> {
     let Some(server) = &args.model_server else {
-        let told = format!("scripted, {} % of its answers wrong", args.error_rate * 100.0);
+        let told = format!(
+            "scripted, {} % of its answers wrong",
+            args.error_rate * 100.0
+        );
         return Ok((ModelChoice::Scripted, told));
     };
     let wish = served::Wish {
@@ -232,8 +242,14 @@ async fn measure(
     let dir = folder();
     let mut signals = Signals::new().map_err(failed)?;
     let started = Instant::now();
-    let mut pool =
-        Pool::start(Arc::new(suite), jobs, model, dir.clone(), threads.min(planned)).map_err(failed)?;
+    let mut pool = Pool::start(
+        Arc::new(suite),
+        jobs,
+        model,
+        dir.clone(),
+        threads.min(planned),
+    )
+    .map_err(failed)?;
     let mut measured = Measured {
         records: Vec::new(),
         errors: Vec::new(),
@@ -315,7 +331,9 @@ fn report(args: &Args, measured: &Measured, told: &str) {
 
 fn object(args: &Args, measured: &Measured, rows: &[figures::Row], told: &str) -> Value {
     let of = |baseline: bool| {
-        let rows = rows.iter().filter(move |r| (r.strategy == BASELINE) == baseline);
+        let rows = rows
+            .iter()
+            .filter(move |r| (r.strategy == BASELINE) == baseline);
         rows.map(figures::to_json)
     };
     json!({

@@ -119,7 +119,12 @@ async fn tools(slot: &Slot, home: &str) -> Result<String, String> {
             .into_iter()
             .flat_map(|fields| fields.keys().map(String::as_str))
             .collect();
-        format!("- {}: {} Args: {}", text("name"), text("description"), names.join(", "))
+        format!(
+            "- {}: {} Args: {}",
+            text("name"),
+            text("description"),
+            names.join(", ")
+        )
     });
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
@@ -134,7 +139,9 @@ async fn carry_out(job: &Job, slot: &Slot, home: &str, said: &Value) -> Result<S
     }
     let allowed = job.task.only_tools.as_ref();
     if allowed.is_some_and(|names| names.iter().all(|name| name != tool)) {
-        return Ok(format!("Result: refused\n{tool} is not allowed in this task"));
+        return Ok(format!(
+            "Result: refused\n{tool} is not allowed in this task"
+        ));
     }
     let mut body = json!({"command": tool, "args": args, "timeout_ms": 30_000});
     if !tool.contains(['/', ':']) {
@@ -152,7 +159,10 @@ fn shown(answer: &Answer) -> String {
             let result = result.unwrap_or_default();
             format!("Result: ok\n{}", head_and_tail(&result, RESULT_BYTES))
         }
-        (200, _) => format!("Result: failed\n{}", text("error").unwrap_or("no reason was given")),
+        (200, _) => format!(
+            "Result: failed\n{}",
+            text("error").unwrap_or("no reason was given")
+        ),
         _ => format!("Result: refused\n{}", text("detail").unwrap_or_default()),
     }
 }

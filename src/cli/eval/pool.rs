@@ -97,7 +97,9 @@ async fn work(shared: &Shared, sender: &Sender<Result<Record, String>>) {
         let fresh = job.task.fresh || shared.always_fresh;
         let result = one(shared, &job, &mut slot, fresh).await;
         // Nothing is known of a slot in which something went wrong, and the next task wants other computers.
-        let spoilt = result.as_ref().map_or(true, |r| r.ending == super::run::Ending::Unclear);
+        let spoilt = result
+            .as_ref()
+            .map_or(true, |r| r.ending == super::run::Ending::Unclear);
         if fresh || spoilt {
             close(&mut slot).await;
         }

@@ -1,8 +1,8 @@
 //! One run: a task given to a strategy on a prepared slot, followed to its end, judged by the computers.
 
 use super::checks::{self, Ledger};
-use super::model::slip::Slip;
 use super::model::BASELINE;
+use super::model::slip::Slip;
 use super::naive;
 use super::slot::Slot;
 use super::suite::{Suite, Task};
@@ -151,7 +151,9 @@ async fn by_strategy(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, St
         ..StartTask::default()
     };
     let started = slot.app.start_task().send(request).await;
-    let started = started.map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
+    let started = started
+        .map_err(|e| e.to_string())?
+        .map_err(|e| e.to_string())?;
     let task_id = started.summary.task_id;
     let ended = follow(job, slot, &task_id, &mut feed);
     let summary = match tokio::time::timeout(job.within, ended).await {
@@ -255,7 +257,9 @@ fn answer(job: &Job, slot: &Slot, event: &TaskEvent) {
         let answer = job.task.answer.as_deref();
         let answer = AnswerQuestion {
             question_id: question.question_id.clone(),
-            answer: answer.unwrap_or("Nobody knows. Decide it yourself.").to_owned(),
+            answer: answer
+                .unwrap_or("Nobody knows. Decide it yourself.")
+                .to_owned(),
             by: "the evaluation".to_owned(),
             authenticated: true,
         };

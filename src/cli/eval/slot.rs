@@ -70,9 +70,9 @@ pub fn settings(suite: &Suite, dir: &Path, model: &ModelChoice) -> Result<Settin
         ("models.planner.script", "hello".to_owned()),
     ];
     loader = match model {
-        ModelChoice::Scripted => scripted
-            .into_iter()
-            .fold(loader, |loader, (key, value)| loader.with_override(key, value)),
+        ModelChoice::Scripted => scripted.into_iter().fold(loader, |loader, (key, value)| {
+            loader.with_override(key, value)
+        }),
         ModelChoice::Served(overrides) => overrides
             .iter()
             .fold(loader.with_process_env(), |loader, (key, value)| {
@@ -176,7 +176,9 @@ impl Slot {
                     items.any(|c| {
                         c.get("client_id").and_then(Value::as_str) == Some(&spec.name)
                             && c.get("online") == Some(&Value::Bool(true))
-                            && c.get("tools").and_then(Value::as_array).is_some_and(|t| !t.is_empty())
+                            && c.get("tools")
+                                .and_then(Value::as_array)
+                                .is_some_and(|t| !t.is_empty())
                     })
                 };
                 if suite.computers.iter().all(there) {
@@ -198,7 +200,12 @@ fn disk_in(dir: &Path, computer: &str) -> PathBuf {
 }
 
 /// A computer of the suite with its disk prepared.
-fn computer(id: u32, spec: &ComputerSpec, dir: &Path, url: &str) -> std::io::Result<ComputerConfig> {
+fn computer(
+    id: u32,
+    spec: &ComputerSpec,
+    dir: &Path,
+    url: &str,
+) -> std::io::Result<ComputerConfig> {
     let disk = disk_in(dir, &spec.name);
     std::fs::create_dir_all(&disk)?;
     lay_out(&disk, spec)?;
@@ -208,7 +215,9 @@ fn computer(id: u32, spec: &ComputerSpec, dir: &Path, url: &str) -> std::io::Res
     config.program = Some(vec!["/ccfleet/host.lua".to_owned()]);
     if !spec.groups.is_empty() {
         let groups = spec.groups.clone();
-        config.settings.push(("ccfleet.groups".to_owned(), groups.into()));
+        config
+            .settings
+            .push(("ccfleet.groups".to_owned(), groups.into()));
     }
     if spec.kind == ComputerKind::Turtle {
         config.kind = Kind::Turtle;
@@ -224,7 +233,10 @@ fn computer(id: u32, spec: &ComputerSpec, dir: &Path, url: &str) -> std::io::Res
     });
     let monitor = spec.monitor.iter().map(|name| Attached {
         name: name.clone(),
-        device: Device::Monitor { width: 2, height: 2 },
+        device: Device::Monitor {
+            width: 2,
+            height: 2,
+        },
     });
     config.attached = chests.chain(monitor).collect();
     Ok(config)
@@ -270,7 +282,12 @@ mod tests {
     #[test]
     fn tidying_leaves_the_host_and_its_memory_alone() {
         let disk = tempfile::tempdir().unwrap();
-        for path in ["/ccfleet/host.lua", "/.ccfleet/receipts.0", "/a.txt", "/deep/b.txt"] {
+        for path in [
+            "/ccfleet/host.lua",
+            "/.ccfleet/receipts.0",
+            "/a.txt",
+            "/deep/b.txt",
+        ] {
             write(disk.path(), path, "x").unwrap();
         }
         tidy(disk.path()).unwrap();

@@ -46,7 +46,12 @@ async fn every_strategy_brings_a_model_that_errs_to_the_goal() {
         assert!(!row.slips.is_empty(), "{} made no mistakes", row.strategy);
         assert_eq!(row.no_outcome, 0);
         assert_eq!(row.duplicate_effects, 0);
-        assert!(row.steps_ratio < figures::MOST_RATIO, "{}: {}", row.strategy, row.steps_ratio);
+        assert!(
+            row.steps_ratio < figures::MOST_RATIO,
+            "{}: {}",
+            row.strategy,
+            row.steps_ratio
+        );
     }
 }
 

@@ -111,13 +111,23 @@ mod tests {
 
     #[test]
     fn the_newest_result_says_how_the_last_directive_ended() {
-        let result = |body: &str| seen(&format!("# Step 2: what came of it\n\n{body}\n# Now\n\n- x"));
-        assert_eq!(result("## run /a.lua on base: done\noutput: (nothing)"), Seen::Done);
+        let result = |body: &str| {
+            seen(&format!(
+                "# Step 2: what came of it\n\n{body}\n# Now\n\n- x"
+            ))
+        };
+        assert_eq!(
+            result("## run /a.lua on base: done\noutput: (nothing)"),
+            Seen::Done
+        );
         assert_eq!(
             result("## run /a.lua on base: done, and it reports a FAILURE"),
             Seen::Failed
         );
-        assert_eq!(result("## fs_read /a on base: FAILED\nerror: x"), Seen::Failed);
+        assert_eq!(
+            result("## fs_read /a on base: FAILED\nerror: x"),
+            Seen::Failed
+        );
         assert!(matches!(
             result("Your directive was NOT carried out (proof)."),
             Seen::Refused(why) if why.contains("(proof)")

@@ -36,15 +36,24 @@ fn tool_request(tool: &str, parameters: Value) -> Value {
 /// What can be copied word for word is copied; for anything else it says what is missing.
 fn request_of(directive: &str) -> Value {
     let lines: Vec<&str> = directive.lines().collect();
-    let keyword = lines.first().map(|l| l.trim().trim_start_matches("DIRECTIVE:").trim());
+    let keyword = lines
+        .first()
+        .map(|l| l.trim().trim_start_matches("DIRECTIVE:").trim());
     let keyword = keyword.unwrap_or_default().to_owned();
     let fields = fields(&lines);
     let field = |name: &str| fields.iter().find(|f| f.name == name);
-    let text = |name: &str| field(name).map(|f| f.value.trim().to_owned()).filter(|v| !v.is_empty());
+    let text = |name: &str| {
+        field(name)
+            .map(|f| f.value.trim().to_owned())
+            .filter(|v| !v.is_empty())
+    };
     let unclear = |what: &str| json!({"kind": "unclear", "missing": [what]});
     let mut request = match keyword.as_str() {
         "RUN" => match text("PATH") {
-            Some(path) => tool_request("run_program", json!({"path": path, "args": arguments(text("ARGS"))})),
+            Some(path) => tool_request(
+                "run_program",
+                json!({"path": path, "args": arguments(text("ARGS"))}),
+            ),
             None => return unclear("PATH"),
         },
         "SHELL" => match text("COMMAND") {
@@ -63,7 +72,10 @@ fn request_of(directive: &str) -> Value {
             }
             _ => return unclear("CONTENT"),
         },
-        "TOOL" => match (text("NAME"), text("ARGS").map(|a| serde_json::from_str::<Value>(&a))) {
+        "TOOL" => match (
+            text("NAME"),
+            text("ARGS").map(|a| serde_json::from_str::<Value>(&a)),
+        ) {
             (Some(name), Some(Ok(args))) => tool_request(&name, args),
             _ => return unclear("ARGS"),
         },
@@ -87,7 +99,11 @@ fn request_of(directive: &str) -> Value {
 }
 
 fn content(field: &Field) -> Option<String> {
-    field.fenced.as_ref().filter(|f| f.closed).map(|f| f.content.clone())
+    field
+        .fenced
+        .as_ref()
+        .filter(|f| f.closed)
+        .map(|f| f.content.clone())
 }
 
 fn arguments(text: Option<String>) -> Value {

@@ -63,7 +63,10 @@ mod tests {
     fn a_result_that_reports_a_failure_is_seen_as_one() {
         assert_eq!(seen("Result: ok\n{\"success\":true}"), Seen::Done);
         assert_eq!(seen("Result: ok\n{\"success\":false}"), Seen::Failed);
-        assert_eq!(seen("Result: refused\nno tool"), Seen::Refused("no tool".to_owned()));
+        assert_eq!(
+            seen("Result: refused\nno tool"),
+            Seen::Refused("no tool".to_owned())
+        );
         assert_eq!(seen("Do this"), Seen::Nothing);
     }
 }

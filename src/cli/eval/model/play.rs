@@ -29,7 +29,9 @@ enum Last {
     /// The next move.
     Right,
     /// Something else; whether the next move was meant.
-    Wrong { meant: bool },
+    Wrong {
+        meant: bool,
+    },
 }
 
 impl Play {
@@ -73,7 +75,9 @@ impl Play {
                 }
             }
             Asked::Translate(text) => {
-                let slip = self.slips.next(|slip| slip != Slip::Repeated && slip != Slip::Alternation);
+                let slip = self
+                    .slips
+                    .next(|slip| slip != Slip::Repeated && slip != Slip::Alternation);
                 match slip {
                     Some(slip) if slip.is_of_words() => self.words(slip),
                     slip => {

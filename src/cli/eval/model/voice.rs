@@ -32,7 +32,10 @@ impl Said {
         // A native call that was cut off never becomes one: servers hand its beginning over as text.
         if let Some(call) = self.tool_calls.pop() {
             self.tool_calls.clear();
-            let text = format!("{{\"name\": \"{}\", \"arguments\": {}", call.name, call.arguments);
+            let text = format!(
+                "{{\"name\": \"{}\", \"arguments\": {}",
+                call.name, call.arguments
+            );
             let half = text.chars().take(text.chars().count() / 2);
             self.content = half.collect();
         }
