@@ -177,6 +177,7 @@ impl App {
             status: parts::status(&leaves),
             stage: stage.clone(),
             loopback,
+            operator: folder.operator_key()?,
             call_grace: leaves.settings.calls.cancel_grace * 2,
             started: Instant::now(),
         };

@@ -1,11 +1,14 @@
 //! The data folder: made if it is missing, and held by one server at a time.
 
+use crate::http::OperatorKey;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Locked while a server runs. The file stays when it stops: the lock, not the file, says who is there.
 const LOCK_FILE: &str = "ccfleet.lock";
+/// The operator's key, readable by the folder's owner alone.
+const KEY_FILE: &str = "operator.key";
 
 /// Why the folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +81,55 @@ impl DataFolder {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The operator's key, made at the first start. Whoever puts another one of at least 32 characters there sets it.
+    ///
+    /// # Errors
+    /// The file cannot be read or made.
+    pub fn operator_key(&self) -> Result<OperatorKey, FolderError> {
+        let path = self.path.join(KEY_FILE);
+        let unusable = |attempt, source| FolderError::Unusable {
+            folder: self.path.clone(),
+            attempt,
+            source,
+        };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let key =
+                    new_key().map_err(|source| unusable("make the operator's key", source))?;
+                write_private(&path, &key)
+                    .map_err(|source| unusable("write the operator's key", source))?;
+                key
+            }
+            Err(source) => return Err(unusable("read the operator's key", source)),
+        };
+        OperatorKey::new(&text).ok_or_else(|| {
+            let short = std::io::Error::other(format!(
+                "{KEY_FILE} has fewer than 32 characters; delete it, and a new one is made"
+            ));
+            unusable("read the operator's key", short)
+        })
+    }
+}
+
+fn new_key() -> std::io::Result<String> {
+    let mut random = [0u8; 32];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(blake3::hash(&random).to_hex().to_string())
+}
+
+/// Whole or not at all, also after a power cut in between.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let new = path.with_extension("new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&new)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()?;
+    fs::rename(&new, path)
 }
 
 fn create(folder: &Path) -> std::io::Result<()> {
@@ -126,6 +178,28 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let text = DataFolder::lock(file.path()).unwrap_err().to_string();
         assert!(text.contains("choose another one with --data"), "{text}");
+    }
+
+    #[test]
+    fn the_operators_key_is_made_once_and_is_for_the_owner_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = DataFolder::lock(&parent.path().join("data")).unwrap();
+        folder.operator_key().unwrap();
+        let key = fs::read_to_string(folder.path().join(KEY_FILE)).unwrap();
+        folder.operator_key().unwrap();
+        let again = fs::read_to_string(folder.path().join(KEY_FILE)).unwrap();
+        assert_eq!((key.trim().len(), &key), (64, &again));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(folder.path().join(KEY_FILE))
+                .unwrap()
+                .permissions();
+            assert_eq!(mode.mode() & 0o777, 0o600);
+        }
+        fs::write(folder.path().join(KEY_FILE), "short").unwrap();
+        let text = folder.operator_key().unwrap_err().to_string();
+        assert!(text.contains("delete it"), "{text}");
     }
 
     #[cfg(unix)]

@@ -55,6 +55,7 @@ pub(super) struct RawRole {
     pub max_tokens: Option<u32>,
     pub keep_alive: Option<String>,
     pub think: Option<String>,
+    pub tools: Option<String>,
     pub seed: Option<u64>,
     pub stop: Option<Vec<String>>,
     pub script: Option<String>,
@@ -161,7 +162,7 @@ mod tests {
             "a field of the raw structs is missing in default.toml"
         );
         let role_fields = toml::Value::try_from(&raw.models.planner).expect("role");
-        assert_eq!(leaves(&role_fields), 13);
+        assert_eq!(leaves(&role_fields), 14);
     }
 
     fn leaves(value: &toml::Value) -> usize {

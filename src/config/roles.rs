@@ -25,6 +25,7 @@ pub(super) fn inherited(executor: &RawRole, planner: &RawRole) -> RawRole {
         let same_model = role.model.is_none() || role.model == planner.model;
         if same_model {
             role.think = role.think.or_else(|| planner.think.clone());
+            role.tools = role.tools.or_else(|| planner.tools.clone());
         }
         role.base_url = role.base_url.or_else(|| planner.base_url.clone());
         role.model = role.model.or_else(|| planner.model.clone());
@@ -82,6 +83,7 @@ impl Check<'_> {
             api_key: self.api_key(name, raw)?,
             model,
             params: self.params(name, raw)?,
+            native_tools: self.native_tools(&key("tools"), raw.tools.as_deref())?,
             script: raw.script.clone().filter(|_| scripted),
         };
         self.one_num_ctx_per_model(&role, planner)?;
@@ -124,6 +126,17 @@ impl Check<'_> {
                     "must be \"ollama\", \"openai\" or \"scripted\", not \"{}\"",
                     other.unwrap_or_default()
                 ),
+            )),
+        }
+    }
+
+    fn native_tools(&self, key: &str, word: Option<&str>) -> Result<bool, ConfigError> {
+        match word {
+            None | Some("native") => Ok(true),
+            Some("prompted") => Ok(false),
+            Some(other) => Err(self.invalid(
+                key,
+                format!("must be \"native\" or \"prompted\", not \"{other}\""),
             )),
         }
     }

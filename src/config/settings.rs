@@ -91,6 +91,8 @@ pub struct RoleSettings {
     pub model: String,
     /// What goes along with every call of this role.
     pub params: ModelParams,
+    /// Whether tools are told over the server's own channel; otherwise they stand in the prompt.
+    pub native_tools: bool,
     /// Path or built-in name of the scenario; there if `provider` is `Scripted`.
     pub script: Option<String>,
 }

@@ -30,6 +30,9 @@ pub struct RoleLimits {
     pub num_ctx: u32,
     /// The longest answer in tokens.
     pub max_tokens: u32,
+    /// Whether the model is told of tools over the server's own channel.
+    #[serde(default)]
+    pub native_tools: bool,
 }
 
 impl Default for RoleLimits {
@@ -37,6 +40,7 @@ impl Default for RoleLimits {
         RoleLimits {
             num_ctx: 8192,
             max_tokens: 2048,
+            native_tools: false,
         }
     }
 }

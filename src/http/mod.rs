@@ -9,6 +9,7 @@ mod guard;
 mod health;
 pub mod listen;
 mod lua;
+mod operator;
 mod problem;
 mod questions;
 mod server;
@@ -25,6 +26,7 @@ pub(crate) mod ws_client;
 mod ws_tests;
 
 pub use lua::library_version;
+pub use operator::OperatorKey;
 pub use problem::Problem;
 pub use server::{HttpServer, bind};
 pub use shapes::{ComputerBody, time};
@@ -76,6 +78,8 @@ pub struct Api {
     pub stage: StageCell,
     /// Whether the server listens on loopback only; then a `Host` that is no loopback name is refused.
     pub loopback: bool,
+    /// Who shows it can consent to calls.
+    pub operator: OperatorKey,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
     pub started: Instant,

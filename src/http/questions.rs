@@ -7,7 +7,7 @@ use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, OpenQuestion, OpenQuestions,
 };
 use crate::wire::codes::ErrorCode;
-use actix_web::web;
+use actix_web::{HttpRequest, web};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,6 +27,7 @@ pub(super) struct AnswerBody {
 pub(super) async fn answer(
     api: web::ThinData<Api>,
     id: web::Path<String>,
+    request: HttpRequest,
     Json(body): Json<AnswerBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let question_id = question_id(&id)?;
@@ -37,8 +38,7 @@ pub(super) async fn answer(
         question_id: question_id.clone(),
         answer: body.answer,
         by: LOCAL_OWNER.to_owned(),
-        // Nobody shows a token yet.
-        authenticated: false,
+        authenticated: api.operator.is_shown_by(&request)?,
     };
     match ask(&api.answer_question, message).await? {
         Ok(()) => Ok(web::Json(
@@ -48,7 +48,8 @@ pub(super) async fn answer(
             Err(Problem::new(ErrorCode::NoSuchQuestion, error.to_string()))
         }
         Err(error @ AnswerError::NeedsPerson) => {
-            Err(Problem::new(ErrorCode::NotAllowed, error.to_string()))
+            let problem = Problem::new(ErrorCode::NotAllowed, error.to_string());
+            Err(problem.with_hint("show the operator's key (operator.key in the data folder): Authorization: Bearer KEY"))
         }
         Err(error @ AnswerError::Journal(_)) => Err(Problem::new(
             ErrorCode::JournalUnavailable,

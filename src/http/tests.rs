@@ -264,6 +264,7 @@ async fn bench() -> Bench {
         )],
         stage: stage.clone(),
         loopback: true,
+        operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
         call_grace: Duration::from_millis(1),
         started: Instant::now(),
     };

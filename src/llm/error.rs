@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::domain::chat::{ChatFailure, Role};
+use crate::domain::fold::TOOLS_UNSUPPORTED;
 
 /// The two ways of speaking to a model server over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -85,6 +86,8 @@ pub enum LlmError {
     },
     #[error("the model server refused the request ({status}): {text}")]
     Refused { status: u16, text: String },
+    #[error("the model `{model}` does not take tools")]
+    ToolsUnsupported { model: String },
     #[error("the model server is busy ({status}): {text}")]
     Busy { status: u16, text: String },
     #[error("the model server failed: {text}")]
@@ -125,6 +128,7 @@ impl LlmError {
             LlmError::ModelMissing { .. } => "model_missing",
             LlmError::PromptTooLong { .. } => "prompt_too_long",
             LlmError::Refused { .. } => "model_refused",
+            LlmError::ToolsUnsupported { .. } => TOOLS_UNSUPPORTED,
             LlmError::Busy { .. } => "model_busy",
             LlmError::Crashed { .. } => "model_crashed",
             LlmError::Auth { .. } => "model_auth",
@@ -171,6 +175,9 @@ impl LlmError {
             LlmError::Refused { .. } => {
                 "the request does not fit this server or model; `ccfleet doctor` tries both".into()
             }
+            LlmError::ToolsUnsupported { .. } => {
+                "nothing to do: the tools are told in the prompt instead".into()
+            }
             LlmError::Busy { .. } => {
                 "wait until it has loaded or has room; lower gateway.max_concurrent if it happens often"
                     .into()
@@ -207,6 +214,7 @@ impl LlmError {
             LlmError::ModelMissing { .. }
             | LlmError::PromptTooLong { .. }
             | LlmError::Refused { .. }
+            | LlmError::ToolsUnsupported { .. }
             | LlmError::Auth { .. }
             | LlmError::Cancelled
             | LlmError::BadAnswer { .. }

@@ -145,11 +145,19 @@ impl Server {
             },
             429 | 502 | 503 | 504 => LlmError::Busy { status: code, text },
             _ => too_long(&parsed, &text).unwrap_or(match code {
+                _ if refuses_tools(&text) => LlmError::ToolsUnsupported {
+                    model: model.to_owned(),
+                },
                 500.. => LlmError::Crashed { text },
                 _ => LlmError::Refused { status: code, text },
             }),
         }
     }
+}
+
+/// Ollama says so of a model whose template has no place for tools; llama.cpp of a server without its template engine.
+fn refuses_tools(text: &str) -> bool {
+    text.contains("does not support tools") || text.contains("requires --jinja")
 }
 
 /// The error that a server writes into a stream after a status of 200. There is no status to go by.
@@ -428,6 +436,13 @@ mod tests {
         assert_eq!(
             code(400, r#"{"error":"model is required"}"#),
             "model_refused"
+        );
+        assert_eq!(
+            code(
+                400,
+                r#"{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}"#
+            ),
+            "tools_unsupported"
         );
         assert_eq!(code(418, "<html>teapot</html>"), "model_refused");
     }

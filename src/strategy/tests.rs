@@ -114,6 +114,7 @@ pub(crate) fn inputs(now_ms: i64) -> Inputs {
     let limits = RoleLimits {
         num_ctx: 8192,
         max_tokens: 1024,
+        native_tools: true,
     };
     Inputs {
         now_ms,

@@ -217,11 +217,13 @@ impl Task {
 
     fn inputs(&self) -> Inputs {
         let limits = |role: Role| {
-            let params = &self.deps.settings.models.role(role).params;
+            let settings = self.deps.settings.models.role(role);
+            let params = &settings.params;
             let default = RoleLimits::default();
             RoleLimits {
                 num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
                 max_tokens: params.max_tokens.unwrap_or(default.max_tokens),
+                native_tools: settings.native_tools,
             }
         };
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
