@@ -31,6 +31,10 @@ pub struct Row {
     pub executor_calls: f64,
     pub executor_avoided: f64,
     pub tokens: f64,
+    /// Tool calls.
+    pub calls: f64,
+    /// Milliseconds of a run, checks not counted.
+    pub ms: f64,
     pub no_outcome: u32,
     pub false_claims: u32,
     pub duplicate_effects: u32,
@@ -78,6 +82,8 @@ fn row(name: &str, records: &[&Record]) -> Row {
         executor_calls: mean(|r| f64::from(r.executor_calls)),
         executor_avoided: mean(|r| f64::from(r.executor_avoided)),
         tokens: mean(|r| r.tokens as f64),
+        calls: mean(|r| f64::from(r.calls)),
+        ms: mean(|r| r.took.as_secs_f64() * 1000.0),
         no_outcome: count(&runs, |r| r.ending == Ending::Unclear),
         false_claims: count(&runs, Record::false_claim),
         duplicate_effects: runs.iter().map(|r| r.duplicate_effects).sum(),
@@ -246,6 +252,8 @@ pub fn to_json(row: &Row) -> Value {
         "executor_calls": round(row.executor_calls),
         "executor_calls_avoided": round(row.executor_avoided),
         "tokens": row.tokens.round(),
+        "tool_calls": round(row.calls),
+        "run_ms": row.ms.round(),
         "guard_trips": row.guard_trips,
         "no_outcome": row.no_outcome,
         "false_claims": row.false_claims,

@@ -15,9 +15,8 @@ mod tests;
 use super::demo::model as served;
 use super::signals::Signals;
 use super::{Exit, Failure};
-use crate::strategy;
 use crate::telemetry;
-use model::{BASELINE, STRATEGIES};
+use model::{BASELINE, strategies};
 use pool::Pool;
 use run::{Job, Record};
 use serde_json::{Value, json};
@@ -146,16 +145,13 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
 
 /// The strategies that were asked for, and the baseline.
 fn contenders(args: &Args) -> Result<Vec<&'static str>, Failure> {
-    let known = || {
-        STRATEGIES
-            .into_iter()
-            .filter(|s| strategy::version_of(s).is_some())
-    };
     let mut chosen: Vec<&'static str> = Vec::new();
     for name in &args.strategy {
-        let found: Vec<&str> = known().filter(|s| name == "all" || name == s).collect();
+        let found: Vec<&str> = strategies()
+            .filter(|s| name == "all" || name == s)
+            .collect();
         if found.is_empty() && name != BASELINE {
-            let names = known().collect::<Vec<_>>().join(", ");
+            let names = strategies().collect::<Vec<_>>().join(", ");
             let text = format!("there is no strategy {name:?}; there are {names} and all");
             return Err(Failure::new(Exit::Usage, text));
         }

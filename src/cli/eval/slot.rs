@@ -1,7 +1,7 @@
 //! One place where runs are made, one after the other: a server of its own with the suite's computers, in this
 //! process. Between runs the computers' files are put back; what files cannot put back gets a new slot.
 
-use super::model::{EvalModel, STRATEGIES};
+use super::model::{EvalModel, strategies};
 use super::suite::{ComputerKind, ComputerSpec, Suite, Task};
 use crate::app::{App, Options, RunningApp};
 use crate::cli::demo::witness;
@@ -56,7 +56,7 @@ pub fn settings(suite: &Suite, dir: &Path, model: &ModelChoice) -> Result<Settin
     let kinds = dir.join("kinds");
     let io = |e: std::io::Error| format!("cannot write {}: {e}", kinds.display());
     std::fs::create_dir_all(&kinds).map_err(io)?;
-    for strategy in STRATEGIES {
+    for strategy in strategies() {
         let file = kinds.join(format!("eval_{strategy}.toml"));
         std::fs::write(file, suite.kind_of(strategy)).map_err(io)?;
     }

@@ -12,7 +12,7 @@ use crate::strategy::directive::printer::print;
 pub struct Directive;
 
 impl Voice for Directive {
-    fn asked(&self, request: &ChatRequest) -> Asked {
+    fn asked(&mut self, request: &ChatRequest) -> Asked {
         let text = newest(request)
             .iter()
             .map(|m| m.content.as_str())

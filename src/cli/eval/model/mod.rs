@@ -5,9 +5,13 @@
 //! next move that was not yet reported done. It knows the prompt and its own earlier answers, and nothing of the
 //! server's state. [`play`] is that memory, [`slip`] the mistakes; a [`voice::Voice`] is a strategy's contract.
 
+mod direct;
 mod directive;
 mod executor;
+mod goals;
 mod naive;
+mod numbered;
+mod plan;
 pub mod play;
 pub mod slip;
 mod voice;
@@ -26,7 +30,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use voice::Voice;
 
 /// The strategies that it can speak for, in the order of the table.
-pub const STRATEGIES: [&str; 1] = ["directive"];
+pub const STRATEGIES: [&str; 5] = ["direct", "directive", "plan", "numbered", "goals"];
+
+/// Those of them that this program has.
+pub fn strategies() -> impl Iterator<Item = &'static str> {
+    let has = |name: &&str| crate::strategy::version_of(name).is_some();
+    STRATEGIES.into_iter().filter(has)
+}
 
 /// The contender that is no strategy.
 pub const BASELINE: &str = "baseline";
@@ -34,7 +44,11 @@ pub const BASELINE: &str = "baseline";
 /// How it speaks for a contender.
 fn voice_of(contender: &str) -> Option<Box<dyn Voice>> {
     match contender {
+        "direct" => Some(Box::new(direct::Direct::default())),
         "directive" => Some(Box::new(directive::Directive)),
+        "plan" => Some(Box::new(plan::Plan::default())),
+        "numbered" => Some(Box::new(numbered::Numbered::default())),
+        "goals" => Some(Box::new(goals::Goals)),
         BASELINE => Some(Box::new(naive::Naive)),
         _ => None,
     }
@@ -53,7 +67,7 @@ impl EvalModel {
             return false;
         };
         let dice = Dice::of(&[&task.name, contender, &seed.to_string()]);
-        *self.lock() = Some(Play::new(task.clone(), voice, rate, dice));
+        *self.lock() = Some(Play::new(task, voice, rate, dice));
         true
     }
 

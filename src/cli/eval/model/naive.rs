@@ -9,7 +9,7 @@ use serde_json::json;
 pub struct Naive;
 
 impl Voice for Naive {
-    fn asked(&self, request: &ChatRequest) -> Asked {
+    fn asked(&mut self, request: &ChatRequest) -> Asked {
         let text = newest(request).last().map(|m| m.content.as_str());
         Asked::Move {
             seen: seen(text.unwrap_or_default()),

@@ -7,11 +7,9 @@ use super::words::{CHATTER, OTHER_ANSWERS, bad_args, invented_path, wrong_tool};
 use crate::cli::eval::suite::{Act, Move, Task};
 use crate::llm::ChatRequest;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The model's memory of one run.
 pub struct Play {
-    task: Arc<Task>,
     voice: Box<dyn Voice>,
     slips: Slips,
     moves: Vec<Move>,
@@ -35,10 +33,9 @@ enum Last {
 }
 
 impl Play {
-    pub fn new(task: Arc<Task>, voice: Box<dyn Voice>, rate: f64, dice: Dice) -> Self {
+    pub fn new(task: &Task, voice: Box<dyn Voice>, rate: f64, dice: Dice) -> Self {
         Play {
-            moves: voice.script(&task),
-            task,
+            moves: voice.script(task),
             voice,
             slips: Slips::new(rate, dice),
             next: 0,
@@ -63,16 +60,9 @@ impl Play {
                 self.next = index.min(self.moves.len().saturating_sub(1));
                 self.say_next()
             }
-            Asked::Outline => {
-                let slip = self.slips.next(|_| true);
-                match slip {
-                    Some(slip) if slip.is_of_words() => self.words(slip),
-                    Some(Slip::CutOff) => {
-                        let share = self.share();
-                        self.voice.outline(&self.task, None).cut(share)
-                    }
-                    slip => self.voice.outline(&self.task, slip),
-                }
+            Asked::Outline { seen } => {
+                self.look(&seen);
+                self.outline()
             }
             Asked::Translate(text) => {
                 let slip = self
@@ -87,6 +77,18 @@ impl Play {
                 }
             }
             Asked::Words(words) => Said::text(words),
+        }
+    }
+
+    fn outline(&mut self) -> Said {
+        let slip = self.slips.next(|_| true);
+        match slip {
+            Some(slip) if slip.is_of_words() => self.words(slip),
+            Some(Slip::CutOff) => {
+                let share = self.share();
+                self.voice.outline(&self.moves, self.next, None).cut(share)
+            }
+            slip => self.voice.outline(&self.moves, self.next, slip),
         }
     }
 
@@ -120,7 +122,7 @@ impl Play {
         };
         let act = self.moves.get(self.next).map(|m| &m.act);
         let back = match (act, seen) {
-            (Some(Act::Finish { .. }), Seen::Refused(_)) => before(Act::is_run),
+            (_, Seen::Refused(why)) if says_unproven(why) => before(Act::is_run),
             (Some(act), Seen::Failed) if act.is_run() && !act.is_write() => before(Act::is_write),
             _ => None,
         };
@@ -134,7 +136,7 @@ impl Play {
         let repeated = self.asked_for.last().filter(|m| **m != mv).cloned();
         let before_last = self.asked_for.iter().rev().nth(1);
         let before_last = before_last.filter(|m| **m != mv).cloned();
-        let ends = matches!(mv.act, Act::Finish { .. });
+        let ends = self.voice.ends(&mv);
         let slip = self.slips.next(|slip| match slip {
             Slip::PrematureDone => !ends,
             Slip::Repeated => repeated.is_some(),
@@ -189,11 +191,16 @@ impl Play {
 
     fn call(&mut self, mv: Move) -> Said {
         let said = self.voice.say(&mv);
-        if !matches!(mv.act, Act::Finish { .. } | Act::Ask { .. }) {
+        if !self.voice.ends(&mv) && !matches!(mv.act, Act::Ask { .. }) {
             self.asked_for.push(mv);
         }
         said
     }
+}
+
+/// Whether a refusal says that a test is missing.
+fn says_unproven(why: &str) -> bool {
+    why.contains("after the last change")
 }
 
 /// Whether a refusal says that the same was done too often already.

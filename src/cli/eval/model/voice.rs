@@ -1,5 +1,6 @@
 //! A strategy's contract as the scripted model speaks it.
 
+use super::slip::Slip;
 use crate::cli::eval::suite::{Act, Move, Task};
 use crate::domain::chat::{Message, Speaker, StopReason, ToolCall};
 use crate::llm::ChatRequest;
@@ -51,7 +52,7 @@ pub enum Asked {
     /// Exactly this move of the solution, whatever came before.
     This(usize),
     /// The solution as a whole, in the contract's own form (a plan, a list, goals).
-    Outline,
+    Outline { seen: Seen },
     /// A text of another role turned into a request.
     Translate(String),
     /// Words that decide nothing.
@@ -70,14 +71,15 @@ pub enum Seen {
     Refused(String),
 }
 
-/// A strategy's contract.
+/// A strategy's contract. It may remember what it said and what it was shown, and nothing else.
 pub trait Voice: Send {
     /// The moves of a task as this contract makes them, in order.
     fn script(&self, task: &Task) -> Vec<Move> {
         task.moves.clone()
     }
 
-    fn asked(&self, request: &ChatRequest) -> Asked;
+    /// What a prompt asks for.
+    fn asked(&mut self, request: &ChatRequest) -> Asked;
 
     /// A move in the contract's words.
     fn say(&self, mv: &Move) -> Said;
@@ -85,9 +87,14 @@ pub trait Voice: Send {
     /// The same with the contract's form broken, in one of some ways.
     fn broken(&self, mv: &Move, way: usize) -> Said;
 
-    /// The whole solution in the contract's words, with a mistake that makes it invalid in the way of this slip.
-    fn outline(&self, task: &Task, slip: Option<super::slip::Slip>) -> Said {
-        let _ = (task, slip);
+    /// Whether a move says that something is complete, so that saying it too early is a mistake of its own.
+    fn ends(&self, mv: &Move) -> bool {
+        matches!(mv.act, Act::Finish { .. })
+    }
+
+    /// The solution from a move on as a whole, in the contract's words, with the mistake of a slip.
+    fn outline(&mut self, moves: &[Move], next: usize, slip: Option<Slip>) -> Said {
+        let _ = (moves, next, slip);
         Said::text(String::new())
     }
 }

@@ -1,6 +1,6 @@
 //! What the scripted model says when it errs: words and arguments that no task asked for.
 
-use crate::cli::eval::suite::Act;
+use crate::cli::eval::suite::{Act, Move};
 use serde_json::{Map, Value, json};
 
 /// Friendly words without any content.
@@ -31,6 +31,33 @@ const INVENTED_PATHS: [&str; 4] = [
     "/data/results_final.txt",
     "/programs/helper_new.lua",
 ];
+
+/// A move in a few plain words, as an item of a list.
+pub fn title(mv: &Move) -> String {
+    let on = mv
+        .on
+        .as_deref()
+        .map(|on| format!(" on {on}"))
+        .unwrap_or_default();
+    let what = match &mv.act {
+        Act::Read { path } => format!("read {path} with fs_read"),
+        Act::Write { path, .. } => format!("write {path} with fs_write"),
+        Act::WriteAndRun { path, .. } => format!("write {path} and run it with write_and_run"),
+        Act::Run { path, args } if args.is_empty() => format!("run {path}"),
+        Act::Run { path, args } => format!("run {path} with {}", args.join(" ")),
+        Act::Shell { command } => format!("give the shell the command {command}"),
+        Act::Call { tool, args } => {
+            let of = |name: &str| args.get(name).and_then(Value::as_str);
+            let about = ["path", "from", "name", "pattern", "item", "ore", "to"]
+                .iter()
+                .find_map(|name| of(name));
+            format!("call {tool} for {}", about.unwrap_or("this computer"))
+        }
+        Act::Ask { question, .. } => format!("ask a person: {question}"),
+        Act::Finish { message } => format!("say that {message}"),
+    };
+    format!("{what}{on}")
+}
 
 /// A tool that does not exist, or one that has nothing to do with it.
 pub fn wrong_tool(pick: usize) -> Act {
