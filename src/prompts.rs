@@ -1,5 +1,6 @@
 //! Prompts are files: front matter in TOML between `+++` lines, then a template. They are embedded, may be
-//! overridden by the user file by file, and are all rendered strictly (an unknown variable is an error).
+//! overridden by the user file by file, and are all rendered strictly (an unknown variable is an error). A prompt takes
+//! in a part that several share with `{% include "shared/name" %}`; what a task pins is the whole text.
 
 use minijinja::{Environment, UndefinedBehavior};
 use rust_embed::RustEmbed;
@@ -28,6 +29,10 @@ pub enum PromptError {
         id: String,
         nearest: String,
     },
+    #[error(
+        "prompt {id}: it includes \"{part}\", but there is no such part that includes nothing itself"
+    )]
+    NoPart { id: String, part: String },
     #[error("prompt {id}: it must state \"{rule}\"")]
     RuleMissing { id: String, rule: String },
     #[error("prompt folder {folder}: {reason}")]
@@ -40,7 +45,6 @@ pub enum PromptError {
 #[serde(deny_unknown_fields)]
 struct FrontMatter {
     id: String,
-    #[allow(dead_code, reason = "documents the file for its reader")]
     role: String,
     description: String,
     variables: Vec<String>,
@@ -52,6 +56,8 @@ struct FrontMatter {
 #[derive(Debug, Clone)]
 pub struct Prompt {
     pub id: String,
+    /// `planner`, `executor`, or `part` of one that is included.
+    pub role: String,
     pub description: String,
     pub variables: Vec<String>,
     pub must_state: Vec<String>,
@@ -67,6 +73,10 @@ pub struct PromptLibrary {
 impl PromptLibrary {
     /// The prompts that come with the program.
     pub fn embedded() -> Result<Self, PromptError> {
+        Self::embedded_files()?.completed()
+    }
+
+    fn embedded_files() -> Result<Self, PromptError> {
         let mut library = PromptLibrary::default();
         for file in Embedded::iter() {
             // Scenarios of scripted models lie beside the prompts.
@@ -77,7 +87,6 @@ impl PromptLibrary {
                 continue;
             };
             let prompt = parse(&file, &String::from_utf8_lossy(&content.data))?;
-            check(&prompt)?;
             library.prompts.insert(prompt.id.clone(), prompt);
         }
         Ok(library)
@@ -88,9 +97,24 @@ impl PromptLibrary {
         folder.map_or_else(Self::embedded, Self::with_overrides)
     }
 
+    /// Takes the parts in and checks the whole: an override of a part counts for all prompts that include it.
+    fn completed(mut self) -> Result<Self, PromptError> {
+        let parts: BTreeMap<String, String> = self
+            .prompts
+            .values()
+            .filter(|prompt| !prompt.body.contains(INCLUDE))
+            .map(|prompt| (prompt.id.clone(), prompt.body.trim_end().to_owned()))
+            .collect();
+        for prompt in self.prompts.values_mut() {
+            prompt.body = with_parts(&prompt.id, &prompt.body, &parts)?;
+            check(prompt)?;
+        }
+        Ok(self)
+    }
+
     /// The embedded prompts, with those in `folder` (any `*.md` below it) in place of those with the same id.
     fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
-        let mut library = Self::embedded()?;
+        let mut library = Self::embedded_files()?;
         for (file, text) in read_folder(folder)? {
             let mut prompt = parse(&file, &text)?;
             let Some(own) = library.prompts.get(&prompt.id) else {
@@ -104,24 +128,23 @@ impl PromptLibrary {
             // What a prompt must state and may use is decided by the program, not by the override.
             prompt.variables = own.variables.clone();
             prompt.must_state = own.must_state.clone();
-            check(&prompt)?;
             library.prompts.insert(prompt.id.clone(), prompt);
         }
-        Ok(library)
+        library.completed()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Prompt> {
         self.prompts.values()
     }
 
-    /// The templates whose id begins with `prefix`, to be pinned by a task.
-    pub fn texts(&self, prefix: &str) -> BTreeMap<String, String> {
+    /// The templates of a strategy and those that all strategies share, to be pinned by a task.
+    pub fn texts(&self, strategy: &str) -> BTreeMap<String, String> {
         let of = |prompt: &Prompt| (prompt.id.clone(), prompt.body.clone());
-        self.prompts
-            .values()
-            .filter(|p| p.id.starts_with(prefix))
-            .map(of)
-            .collect()
+        let belongs = |prompt: &&Prompt| {
+            let folder = prompt.id.split('/').next();
+            folder == Some(strategy) || folder == Some("shared")
+        };
+        self.prompts.values().filter(belongs).map(of).collect()
     }
 }
 
@@ -170,12 +193,37 @@ fn parse(file: &str, text: &str) -> Result<Prompt, PromptError> {
     })?;
     let prompt = Prompt {
         id: front.id,
+        role: front.role,
         description: front.description,
         variables: front.variables,
         must_state: front.must_state,
         body: body.trim_end().to_owned() + "\n",
     };
     Ok(prompt)
+}
+
+const INCLUDE: &str = "{% include \"";
+
+/// `body` with each `{% include "id" %}` replaced by that part.
+fn with_parts(
+    id: &str,
+    body: &str,
+    parts: &BTreeMap<String, String>,
+) -> Result<String, PromptError> {
+    let mut whole = String::new();
+    let mut rest = body;
+    while let Some((before, after)) = rest.split_once(INCLUDE) {
+        let (part, after) = after.split_once("\" %}").unwrap_or((after, ""));
+        let text = parts.get(part).ok_or_else(|| PromptError::NoPart {
+            id: id.to_owned(),
+            part: part.to_owned(),
+        })?;
+        whole.push_str(before);
+        whole.push_str(text);
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
 }
 
 /// A prompt must parse, use only variables that it gets, and state what it must.
@@ -196,24 +244,21 @@ fn check(prompt: &Prompt) -> Result<(), PromptError> {
             )));
         }
     }
-    // Line breaks do not matter to what is said.
-    let said = prompt
-        .body
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase();
-    match prompt
-        .must_state
-        .iter()
-        .find(|rule| !said.contains(&rule.to_lowercase()))
-    {
+    match missing_rule(prompt) {
         Some(rule) => Err(PromptError::RuleMissing {
             id: prompt.id.clone(),
             rule: rule.clone(),
         }),
         None => Ok(()),
     }
+}
+
+/// The first rule that a prompt must state and does not. Line breaks and capitals do not matter to what is said.
+fn missing_rule(prompt: &Prompt) -> Option<&String> {
+    let words: Vec<&str> = prompt.body.split_whitespace().collect();
+    let said = words.join(" ").to_lowercase();
+    let mut rules = prompt.must_state.iter();
+    rules.find(|rule| !said.contains(&rule.to_lowercase()))
 }
 
 fn environment() -> Environment<'static> {
@@ -261,7 +306,7 @@ mod tests {
         )
         .unwrap();
         let library = PromptLibrary::with_overrides(folder.path()).unwrap();
-        let texts = library.texts("directive/");
+        let texts = library.texts("directive");
         let text = render(&texts, "directive/tail", serde_json::json!({"step": 3})).unwrap();
         assert_eq!(text, "Step 3. Write exactly one directive!");
 
@@ -280,6 +325,100 @@ mod tests {
             error
                 .to_string()
                 .contains("did you mean \"directive/tail\""),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn system_prompts_state_their_rules_also_where_nothing_else_is_to_be_said() {
+        let library = PromptLibrary::embedded().unwrap();
+        let mut seen = 0;
+        for prompt in library.iter() {
+            let system = prompt.description.to_lowercase().contains("system prompt");
+            let long = prompt.role != "part" && prompt.body.len() > 2000;
+            assert!(
+                system || !long,
+                "{}: say in description that it is a system prompt",
+                prompt.id
+            );
+            if !system {
+                continue;
+            }
+            seen += 1;
+            let least = if long { 5 } else { 1 };
+            assert!(
+                prompt.must_state.len() >= least,
+                "{} carries too few rules",
+                prompt.id
+            );
+            // Every list is empty, every condition false.
+            let nothing: BTreeMap<&str, [String; 0]> = prompt
+                .variables
+                .iter()
+                .map(|name| (name.as_str(), []))
+                .collect();
+            let texts = [(prompt.id.clone(), prompt.body.clone())].into();
+            let bare = Prompt {
+                body: render(&texts, &prompt.id, nothing).unwrap(),
+                ..prompt.clone()
+            };
+            assert_eq!(missing_rule(&bare), None, "{}", prompt.id);
+        }
+        assert!(seen >= 2);
+    }
+
+    /// The pieces of a template's text that tell it from others: whole lines between its blanks.
+    fn telling_pieces(body: &str) -> impl Iterator<Item = &str> {
+        let pieces = body.split(['{', '}', '%', '\n']).map(str::trim);
+        pieces.filter(|piece| piece.len() >= 16 && !piece.contains('"'))
+    }
+
+    #[test]
+    fn every_prompt_can_be_seen_in_a_snapshot() {
+        let mut snapshots = String::new();
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/strategy")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|e| e == "snap") {
+                    snapshots += &std::fs::read_to_string(path).unwrap();
+                }
+            }
+        }
+        let library = PromptLibrary::embedded().unwrap();
+        let unseen: Vec<&str> = library
+            .iter()
+            .filter(|prompt| {
+                let mut pieces = telling_pieces(&prompt.body).peekable();
+                pieces.peek().is_some() && !pieces.any(|piece| snapshots.contains(piece))
+            })
+            .map(|prompt| prompt.id.as_str())
+            .collect();
+        assert!(unseen.is_empty(), "no snapshot shows {}", unseen.join(", "));
+    }
+
+    #[test]
+    fn an_override_of_a_part_counts_wherever_it_is_taken_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("computer.md");
+        let own = PromptLibrary::embedded_files().unwrap().prompts["shared/computer"].clone();
+        let front = "+++\nid = \"shared/computer\"\nrole = \"part\"\ndescription = \"\"\nvariables = []\nmust_state = []\n+++\n";
+        std::fs::write(&file, format!("{front}{}- The sky is purple.\n", own.body)).unwrap();
+        let library = PromptLibrary::with_overrides(folder.path()).unwrap();
+        assert!(
+            library.prompts["directive/planner"]
+                .body
+                .contains("The sky is purple.")
+        );
+
+        std::fs::write(&file, format!("{front}{{% include \"shared/habits\" %}}\n")).unwrap();
+        let error = PromptLibrary::with_overrides(folder.path())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("includes \"shared/computer\", but there is no such part"),
             "{error}"
         );
     }

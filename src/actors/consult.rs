@@ -9,6 +9,7 @@ use crate::domain::decision::Contract;
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::model_call::ScriptPosition;
+use crate::domain::profile::ModelChoice;
 use crate::llm::ChatRequest;
 use crate::strategy;
 use actix::{Message, Recipient, ResponseFuture};
@@ -30,6 +31,8 @@ pub struct ConsultModel {
     pub prompt: Vec<ChatMessage>,
     pub format: OutputFormat,
     pub tools: Vec<ToolDef>,
+    /// What the task's kind sets for this role.
+    pub choice: ModelChoice,
     pub script: ScriptPosition,
     pub reply_to: Recipient<Consulted>,
 }
@@ -56,13 +59,17 @@ impl Consulting {
     /// Makes the call and tells the task. The gateway's own deadlines bound the wait.
     pub fn answer(&self, consult: ConsultModel) -> ResponseFuture<()> {
         let settings = self.models.role(consult.role);
+        let choice = consult.choice;
+        let mut params = settings.params.clone();
+        params.temperature = choice.temperature.or(params.temperature);
+        params.max_tokens = choice.max_tokens.or(params.max_tokens);
         let request = ChatRequest {
             role: consult.role,
-            model: settings.model.clone(),
+            model: choice.model.unwrap_or_else(|| settings.model.clone()),
             messages: consult.prompt,
             format: consult.format,
             tools: consult.tools,
-            params: settings.params.clone(),
+            params,
             script: consult.script,
         };
         let call = self

@@ -1,10 +1,15 @@
 //! Kinds: named task profiles in `config/kinds/*.toml`, embedded, and overridable by the user file by file.
 
 use super::Settings;
-use crate::domain::profile::{Budgets, ExecutorMode, Profile};
+use crate::domain::chat::Role;
+use crate::domain::profile::{
+    Budgets, DriftRule, ExecutorMode, MemoryRules, ModelChoice, Profile, Summarizer, Template,
+    ToolRules,
+};
 use crate::prompts::PromptLibrary;
 use rust_embed::RustEmbed;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,13 +17,30 @@ use std::path::Path;
 #[folder = "config/kinds/"]
 struct Embedded;
 
+/// The named sets of tools that come with the program.
+const TOOLSETS: &str = include_str!("../../config/toolsets.toml");
+/// The file of the user's own sets, beside their kinds.
+const TOOLSETS_FILE: &str = "toolsets.toml";
+
 /// Why the kinds cannot be used. Each text says which file is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KindError {
     #[error("kind file {file}: {reason}")]
     File { file: String, reason: String },
-    #[error("kind {kind}: there is no strategy \"{strategy}\" (there are: directive, call)")]
+    #[error("kind {kind}: there is no strategy \"{strategy}\"")]
     Strategy { kind: String, strategy: String },
+    #[error("kind {kind}: there is no toolset \"{toolset}\"; there are: {known}")]
+    Toolset {
+        kind: String,
+        toolset: String,
+        known: String,
+    },
+    #[error("kind {kind}: {key} {reason}")]
+    Value {
+        kind: String,
+        key: String,
+        reason: String,
+    },
     #[error("tasks.default_kind is \"{0}\", but there is no such kind; there are: {1}")]
     Default(String, String),
 }
@@ -33,12 +55,23 @@ struct KindFile {
     kind: String,
     description: String,
     strategy: String,
+    #[serde(default)]
+    toolsets: Vec<String>,
+    #[serde(default)]
     allowed_tools: Vec<String>,
     demand_proof: bool,
     instructions: String,
     executor_mode: Option<ExecutorMode>,
     #[serde(default)]
     budgets: BudgetKeys,
+    #[serde(default)]
+    memory: MemoryKeys,
+    #[serde(default)]
+    tools: ToolKeys,
+    #[serde(default)]
+    models: BTreeMap<Role, ModelChoice>,
+    #[serde(default)]
+    templates: Vec<Template>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -51,6 +84,34 @@ struct BudgetKeys {
     tokens: Option<u64>,
     model_failures: Option<u32>,
 }
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct MemoryKeys {
+    verbatim_results: Option<usize>,
+    cut_to: Option<usize>,
+    result_bytes: Option<usize>,
+    summarizer: Option<Summarizer>,
+    diff_bytes: Option<usize>,
+    drift: Option<DriftRule>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ToolKeys {
+    max_shown: Option<usize>,
+}
+
+/// A named set of tools.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Toolset {
+    pub description: String,
+    /// Globs.
+    pub tools: Vec<String>,
+}
+
+type Toolsets = BTreeMap<String, Toolset>;
 
 /// All kinds, resolved against the settings and the prompts.
 #[derive(Debug, Clone)]
@@ -76,12 +137,16 @@ impl Kinds {
         });
         let folder = settings.tasks.kinds_dir.as_deref();
         let own = folder.map(read_folder).transpose()?.unwrap_or_default();
+        let (sets, own): (Vec<_>, Vec<_>) = own
+            .into_iter()
+            .partition(|(file, _)| Path::new(file).ends_with(TOOLSETS_FILE));
+        let mut toolsets: Toolsets = read_toml("toolsets.toml", TOOLSETS)?;
+        for (file, text) in &sets {
+            toolsets.extend(read_toml::<Toolsets>(file, text)?);
+        }
         for (file, text) in embedded.chain(own) {
-            let kind: KindFile = toml::from_str(&text).map_err(|e| KindError::File {
-                file: file.clone(),
-                reason: e.to_string(),
-            })?;
-            let profile = resolve(kind, settings, prompts, strategies)?;
+            let kind: KindFile = read_toml(&file, &text)?;
+            let profile = resolve(kind, settings, prompts, &toolsets, strategies)?;
             profiles.insert(profile.kind.clone(), profile);
         }
         let default = settings.tasks.default_kind.clone();
@@ -124,10 +189,18 @@ fn read_folder(folder: &Path) -> Result<Vec<(String, String)>, KindError> {
     Ok(files)
 }
 
+fn read_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, KindError> {
+    toml::from_str(text).map_err(|e| KindError::File {
+        file: file.to_owned(),
+        reason: e.to_string(),
+    })
+}
+
 fn resolve(
     kind: KindFile,
     settings: &Settings,
     prompts: &PromptLibrary,
+    toolsets: &Toolsets,
     strategies: Strategies,
 ) -> Result<Profile, KindError> {
     let Some(strategy_version) = strategies(&kind.strategy) else {
@@ -136,16 +209,21 @@ fn resolve(
             strategy: kind.strategy,
         });
     };
+    let first = tools_of_sets(&kind, toolsets)?;
+    let memory = memory_of(&kind, settings.memory.rules)?;
+    check_values(&kind)?;
     let common = settings.budgets;
     let own = kind.budgets;
+    let mut allowed_tools = kind.allowed_tools;
+    allowed_tools.extend(first.iter().cloned());
     Ok(Profile {
-        prompts: prompts.texts(&format!("{}/", kind.strategy)),
+        prompts: prompts.texts(&kind.strategy),
         strategy_version,
         kind: kind.kind,
         description: kind.description,
         strategy: kind.strategy,
         executor_mode: kind.executor_mode.unwrap_or(settings.executor.mode),
-        allowed_tools: kind.allowed_tools,
+        allowed_tools,
         demand_proof: kind.demand_proof,
         instructions: kind.instructions,
         budgets: Budgets {
@@ -157,8 +235,93 @@ fn resolve(
             model_failures: own.model_failures.unwrap_or(common.model_failures),
         },
         guards: settings.guards,
-        memory: settings.memory.rules,
+        memory,
+        tools: ToolRules {
+            max_shown: kind.tools.max_shown.unwrap_or(settings.tools.max_shown),
+            first,
+        },
+        models: kind.models,
+        templates: kind.templates,
     })
+}
+
+/// The globs of the kind's toolsets, in their order.
+fn tools_of_sets(kind: &KindFile, toolsets: &Toolsets) -> Result<Vec<String>, KindError> {
+    let mut globs: Vec<String> = Vec::new();
+    for name in &kind.toolsets {
+        let set = toolsets.get(name).ok_or_else(|| KindError::Toolset {
+            kind: kind.kind.clone(),
+            toolset: name.clone(),
+            known: toolsets.keys().cloned().collect::<Vec<_>>().join(", "),
+        })?;
+        globs.extend(set.tools.iter().cloned());
+    }
+    Ok(globs)
+}
+
+fn memory_of(kind: &KindFile, common: MemoryRules) -> Result<MemoryRules, KindError> {
+    let own = kind.memory;
+    let rules = MemoryRules {
+        verbatim_results: own.verbatim_results.unwrap_or(common.verbatim_results),
+        cut_to: own.cut_to.unwrap_or(common.cut_to),
+        result_bytes: own.result_bytes.unwrap_or(common.result_bytes),
+        summarizer: own.summarizer.unwrap_or(common.summarizer),
+        diff_bytes: own.diff_bytes.unwrap_or(common.diff_bytes),
+        drift: own.drift.unwrap_or(common.drift),
+    };
+    if rules.verbatim_results == 0 || rules.cut_to > rules.verbatim_results {
+        let reason = "must not be more than memory.verbatim_results, and that at least 1";
+        return Err(wrong(kind, "memory.cut_to", reason));
+    }
+    if rules.result_bytes < 256 {
+        return Err(wrong(kind, "memory.result_bytes", "must be at least 256"));
+    }
+    Ok(rules)
+}
+
+fn check_values(kind: &KindFile) -> Result<(), KindError> {
+    for (role, model) in &kind.models {
+        let key = |name: &str| format!("models.{}.{name}", role.as_str());
+        if model.temperature.is_some_and(|t| !(0.0..=2.0).contains(&t)) {
+            return Err(wrong(kind, &key("temperature"), "must be from 0 to 2"));
+        }
+        if model.max_tokens == Some(0) {
+            return Err(wrong(kind, &key("max_tokens"), "must be at least 1"));
+        }
+    }
+    for template in &kind.templates {
+        let key = format!("template {}", template.name);
+        let steps = template.steps.len();
+        let forward = template.steps.iter().enumerate().any(|(at, step)| {
+            step.depends_on
+                .iter()
+                .any(|on| *on == 0 || *on as usize > at)
+        });
+        if steps == 0
+            || template
+                .patterns
+                .iter()
+                .all(|pattern| pattern.trim().is_empty())
+        {
+            return Err(wrong(kind, &key, "needs a pattern and a step"));
+        }
+        if forward {
+            return Err(wrong(
+                kind,
+                &key,
+                "depends_on must name earlier steps, from 1",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn wrong(kind: &KindFile, key: &str, reason: &str) -> KindError {
+    KindError::Value {
+        kind: kind.kind.clone(),
+        key: key.to_owned(),
+        reason: reason.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +359,25 @@ mod tests {
                 "no strategy \"magic\"",
             ),
             (format!("{own}strategy = \"directive\"\nfoo = 1"), "foo"),
+            (
+                format!("{own}strategy = \"directive\"\ntoolsets = [\"garden\"]"),
+                "no toolset \"garden\"; there are: code, files",
+            ),
+            (
+                format!("{own}strategy = \"directive\"\n[memory]\ncut_to = 11"),
+                "memory.cut_to must not be more",
+            ),
+            (
+                format!("{own}strategy = \"directive\"\n[models.planner]\ntemperature = 3.0"),
+                "models.planner.temperature must be from 0 to 2",
+            ),
+            (
+                format!(
+                    "{own}strategy = \"directive\"\n[[templates]]\nname = \"t\"\npatterns = [\"fix {{path}}\"]\n\
+                     [[templates.steps]]\nobjective = \"\"\naction = \"read_file\"\nreason = \"\"\ndepends_on = [1]"
+                ),
+                "template t depends_on must name earlier steps",
+            ),
         ] {
             std::fs::write(folder.path().join("x.toml"), text).unwrap();
             let error = Kinds::load(&settings, &prompts, known)
@@ -203,5 +385,31 @@ mod tests {
                 .to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn toolsets_give_tools_and_their_order_and_may_be_the_user_s_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let prompts = PromptLibrary::embedded().unwrap();
+        let mut settings = settings();
+        settings.tasks.kinds_dir = Some(folder.path().to_owned());
+        let sets = "[garden]\ndescription = \"\"\ntools = [\"rake\"]\n[look]\ndescription = \"\"\ntools = [\"peek\"]";
+        std::fs::write(folder.path().join("toolsets.toml"), sets).unwrap();
+        let kind = "kind = \"gardening\"\ndescription = \"\"\nstrategy = \"directive\"\ntoolsets = [\"garden\", \"turtle\"]\n\
+            allowed_tools = [\"fs_read\"]\ndemand_proof = false\ninstructions = \"\"\n[tools]\nmax_shown = 5\n\
+            [memory]\nsummarizer = \"model\"\ndrift = \"fail\"\n[models.executor]\nmodel = \"small\"";
+        std::fs::write(folder.path().join("gardening.toml"), kind).unwrap();
+        let kinds = Kinds::load(&settings, &prompts, known).unwrap();
+        let (profile, _) = kinds.resolve(Some("gardening"));
+        assert_eq!(profile.allowed_tools, ["fs_read", "rake", "turtle_*"]);
+        assert_eq!(profile.tools.first, ["rake", "turtle_*"]);
+        assert_eq!(profile.tools.max_shown, 5);
+        assert_eq!(profile.memory.summarizer, Summarizer::Model);
+        assert_eq!(profile.memory.drift, DriftRule::Fail);
+        assert_eq!(
+            profile.models[&Role::Executor].model.as_deref(),
+            Some("small")
+        );
+        assert_eq!(kinds.resolve(Some("inspect")).0.allowed_tools, ["peek"]);
     }
 }

@@ -15,6 +15,7 @@ pub(super) struct Raw {
     pub budgets: RawBudgets,
     pub guards: RawGuards,
     pub memory: RawMemory,
+    pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,
     pub log: RawLog,
@@ -109,7 +110,16 @@ pub(super) struct RawMemory {
     pub verbatim_results: u32,
     pub cut_to: u32,
     pub result_bytes: u64,
+    pub summarizer: String,
+    pub diff_bytes: u64,
+    pub drift: String,
     pub step_log_bytes: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTools {
+    pub max_shown: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

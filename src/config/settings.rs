@@ -22,6 +22,7 @@ pub struct Settings {
     pub budgets: Budgets,
     pub guards: Guards,
     pub memory: MemorySettings,
+    pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
     pub log: LogSettings,
@@ -153,6 +154,13 @@ pub struct MemorySettings {
     pub rules: MemoryRules,
     /// Bytes of one value in the step log.
     pub step_log_bytes: usize,
+}
+
+/// `[tools]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// 0 = all.
+    pub max_shown: usize,
 }
 
 /// `[calls]`

@@ -7,7 +7,7 @@ use super::layers::Merged;
 use super::raw::Raw;
 use super::roles;
 use super::settings::*;
-use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::profile::{Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Summarizer};
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
 const CC_MAX_FRAME: u64 = 131_072;
@@ -51,6 +51,9 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             repair_attempts: raw.guards.repair_attempts,
         },
         memory: check.memory(&raw)?,
+        tools: ToolSettings {
+            max_shown: raw.tools.max_shown as usize,
+        },
         calls: CallSettings {
             timeout: check.millis("calls.timeout_ms", raw.calls.timeout_ms)?,
             cancel_grace: Duration::from_millis(raw.calls.cancel_grace_ms),
@@ -160,9 +163,34 @@ impl Check<'_> {
                 verbatim_results: verbatim as usize,
                 cut_to: memory.cut_to as usize,
                 result_bytes: memory.result_bytes as usize,
+                summarizer: self.summarizer("memory.summarizer", &memory.summarizer)?,
+                diff_bytes: memory.diff_bytes as usize,
+                drift: self.drift("memory.drift", &memory.drift)?,
             },
             step_log_bytes: memory.step_log_bytes as usize,
         })
+    }
+
+    fn summarizer(&self, key: &str, word: &str) -> Result<Summarizer, ConfigError> {
+        match word {
+            "rules" => Ok(Summarizer::Rules),
+            "model" => Ok(Summarizer::Model),
+            other => Err(self.invalid(
+                key,
+                format!("must be \"rules\" or \"model\", not \"{other}\""),
+            )),
+        }
+    }
+
+    fn drift(&self, key: &str, word: &str) -> Result<DriftRule, ConfigError> {
+        match word {
+            "tell" => Ok(DriftRule::Tell),
+            "fail" => Ok(DriftRule::Fail),
+            other => Err(self.invalid(
+                key,
+                format!("must be \"tell\" or \"fail\", not \"{other}\""),
+            )),
+        }
     }
 
     /// Once is no repetition, so 1 would block every call.

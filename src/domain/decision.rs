@@ -158,6 +158,8 @@ pub enum Contract {
     Repair,
     /// Calls, native or as JSON, or a final answer in words.
     Turn,
+    /// The facts of the steps up to `upto_step`, before they leave the prompt.
+    Summary { upto_step: u32 },
 }
 
 /// A prompt as the former prompt of the same role plus what was appended.

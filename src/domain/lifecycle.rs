@@ -247,6 +247,8 @@ mod tests {
             calls: vec![activated],
             question: None,
             blocked: None,
+            summary_upto: None,
+            recalled: None,
             closed: true,
         });
         let tool = |version: Option<&str>| -> ToolSpec {

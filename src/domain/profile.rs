@@ -1,6 +1,7 @@
 //! The profile of a task: its kind as it was when the task was created, pinned by hash, so that a later
 //! change of configuration or prompts never changes a running task.
 
+use super::chat::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,14 @@ pub struct Profile {
     pub budgets: Budgets,
     pub guards: Guards,
     pub memory: MemoryRules,
+    #[serde(default)]
+    pub tools: ToolRules,
+    /// What differs for this kind from the settings of a role's model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<Role, ModelChoice>,
+    /// Ready decompositions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub templates: Vec<Template>,
     /// The prompt templates by id, exactly as they were.
     pub prompts: BTreeMap<String, String>,
 }
@@ -69,7 +78,7 @@ pub struct Guards {
     pub repair_attempts: u32,
 }
 
-/// What the planner remembers word for word.
+/// What the planner remembers, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryRules {
@@ -79,4 +88,96 @@ pub struct MemoryRules {
     pub cut_to: usize,
     /// The longest tool output shown, in bytes; longer ones keep head and tail.
     pub result_bytes: usize,
+    /// Who turns older steps into facts.
+    #[serde(default)]
+    pub summarizer: Summarizer,
+    /// A file of more bytes that was shown before is shown as what changed in it; 0 = never.
+    #[serde(default = "default_diff_bytes")]
+    pub diff_bytes: usize,
+    /// What follows when a file is not what the task left there.
+    #[serde(default)]
+    pub drift: DriftRule,
+}
+
+fn default_diff_bytes() -> usize {
+    4096
+}
+
+/// Who turns older steps into facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Summarizer {
+    /// One line for each step, without a model.
+    #[default]
+    Rules,
+    /// The planner's model, in a journalled call; rules where it fails.
+    Model,
+}
+
+/// What follows when a file is not what the task left there, and nothing of the task can have changed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriftRule {
+    /// The planner is told.
+    #[default]
+    Tell,
+    /// The task fails with `workspace_drift`.
+    Fail,
+}
+
+/// Another model, or another way to ask it, on the same server; what is unset stays as the settings say.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelChoice {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// From 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Tokens of the longest answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+/// Which tools models are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRules {
+    /// Tools that are shown with all they take; of the others only the names; 0 = all.
+    pub max_shown: usize,
+    /// Globs of tools that are shown before others: those of the kind's toolsets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<String>,
+}
+
+/// A ready decomposition for tasks whose prompt matches a pattern.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Template {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// Words; `*` stands for any number of them, `a|b` for either, `{name}` for one that the steps use.
+    pub patterns: Vec<String>,
+    pub steps: Vec<TemplateStep>,
+}
+
+/// One step of a template, in the words of a plan (source document 002).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TemplateStep {
+    /// What it is good for; steps with the same one belong together.
+    pub objective: String,
+    /// An action of the `plan` strategy.
+    pub action: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_outcome: Option<String>,
+    /// Positions of other steps, from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<u32>,
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub params: serde_json::Value,
 }

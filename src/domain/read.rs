@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Read {
     /// Calls, or words.
     Turn(TurnRead),
+    /// Facts, one a line; none if there was no list.
+    Summary { facts: Vec<String> },
 }
 
 impl Read {
@@ -16,6 +18,7 @@ impl Read {
     pub fn title(&self) -> String {
         match self {
             Read::Turn(turn) => turn.title(),
+            Read::Summary { facts } => format!("sums up in {} facts", facts.len()),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::event::CallIntended;
 use super::ids::CallId;
 use super::read::Read;
 use super::track::Track;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One planner turn and what came of it.
@@ -28,8 +29,22 @@ pub struct Step {
     pub calls: Vec<CallRecord>,
     pub question: Option<QuestionRecord>,
     pub blocked: Option<Blocked>,
+    /// The step only asks for the facts of the steps up to this one.
+    pub summary_upto: Option<u32>,
+    /// A piece of a former result that the planner asked for again.
+    pub recalled: Option<Recalled>,
     /// Nothing more will come of this step.
     pub closed: bool,
+}
+
+/// Which piece of a former result is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recalled {
+    pub step: u32,
+    /// Which call of that step, from 1.
+    pub call: u32,
+    /// In bytes, from the beginning of the result's text.
+    pub offset: usize,
 }
 
 /// A model answer and the decision that asked for it.
@@ -177,6 +192,8 @@ impl Step {
             calls: Vec::new(),
             question: None,
             blocked: None,
+            summary_upto: None,
+            recalled: None,
             closed: false,
         }
     }

@@ -4,7 +4,9 @@ use super::chat::{ChatFailure, Message, OutputFormat, Role, ToolDef};
 use super::decision::{Contract, Question, WaitReason};
 use super::directive::TaskResult;
 use super::event::TaskCreated;
+use super::files::FileBook;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
+use super::tokens::TokenRatio;
 use super::track::Track;
 use super::work::{Compaction, Work};
 use serde::{Deserialize, Serialize};
@@ -12,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub use super::step::{
-    Answered, Blocked, CallEnd, CallRecord, ExecutorTry, QuestionRecord, Step, UserAnswer,
+    Answered, Blocked, CallEnd, CallRecord, ExecutorTry, QuestionRecord, Recalled, Step, UserAnswer,
 };
 pub use super::task_summary::{TaskSummary, Usage};
 
@@ -95,7 +97,9 @@ pub struct TaskState {
     pub no_native_tools: bool,
     /// The planner's prompts stay below this many bytes, since a longer one did not fit.
     pub prompt_ceiling: Option<usize>,
-    pub files: BTreeMap<String, FileRecord>,
+    pub files: FileBook,
+    /// The first file that somebody else changed under the task, in words.
+    pub drift: Option<String>,
     pub tests: Vec<TestRun>,
     /// Where the computer's files were last changed, as a position in `tests`: only later tests are proof.
     pub tests_before_change: usize,
@@ -151,18 +155,9 @@ pub struct Conversation {
     pub prompt: Vec<Message>,
     /// The native tools of the last consult.
     pub tools: Vec<ToolDef>,
+    /// What the server's counts say of this model.
+    pub ratio: TokenRatio,
     pub answers: Vec<String>,
-}
-
-/// A file that the task wrote or read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileRecord {
-    /// Of the content as last seen.
-    pub hash: String,
-    pub bytes: usize,
-    /// The step that saw it.
-    pub step: u32,
-    pub written: bool,
 }
 
 /// A program that the task ran.
@@ -206,7 +201,8 @@ impl TaskState {
             failures_waited_out: 0,
             no_native_tools: false,
             prompt_ceiling: None,
-            files: BTreeMap::new(),
+            files: FileBook::new(),
+            drift: None,
             tests: Vec::new(),
             tests_before_change: 0,
             notes: Vec::new(),

@@ -21,6 +21,16 @@ pub enum EffectClass {
     Effect,
 }
 
+impl EffectClass {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EffectClass::Read => "read",
+            EffectClass::Idempotent => "idempotent",
+            EffectClass::Effect => "effect",
+        }
+    }
+}
+
 /// Where a tool is in its life (source document 001 §8.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -3,6 +3,7 @@
 
 use super::fleet::ToolLookup;
 use super::guards::{self, DuplicateVerdict};
+use super::memory::recall::{self, RECALL_TOOL};
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
@@ -14,8 +15,9 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, Transla
 use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::profile::{Budgets, Profile};
-use crate::domain::task::{Step, TaskState, TestRun};
+use crate::domain::task::{Recalled, Step, TaskState, TestRun};
 use crate::domain::track::Track;
+use crate::domain::work::Advance;
 use crate::prompts::PromptError;
 use serde_json::{Value, json};
 
@@ -146,8 +148,33 @@ impl<'a> Turn<'a> {
                 let parameters = parameters.clone();
                 Ok(self.ask(request, by, &parameters))
             }
+            StrictRequest::Tool {
+                tool, parameters, ..
+            } if tool == RECALL_TOOL => self.recall(parameters),
             StrictRequest::Tool { .. } => self.try_calls(step, vec![request], by),
         }
+    }
+
+    /// Shows a piece of a former result again. Computers that have a tool of this name never see this one.
+    fn recall(&self, args: &Value) -> Result<Decision, Vec<String>> {
+        let (handle, offset) = recall::asked(args).map_err(|problem| vec![problem])?;
+        let max = self.profile.memory.result_bytes;
+        recall::piece(self.state, handle, offset, max).map_err(|problem| vec![problem])?;
+        let piece = Recalled {
+            step: handle.step,
+            call: handle.call,
+            offset,
+        };
+        // Until something was called nothing is new in it.
+        let since = self.state.steps.iter().rev();
+        let mut since = since.take_while(|step| step.calls.is_empty());
+        if since.any(|step| step.recalled == Some(piece)) {
+            let words = format!("{} was shown to you just now", handle.words(offset));
+            return Ok(self.block(Guard::Duplicate, words));
+        }
+        Ok(Decision::Advance {
+            advance: Advance::Recalled { piece },
+        })
     }
 
     /// Makes several calls in one decision; questions and endings are none of them. All are made or none.

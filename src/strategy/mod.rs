@@ -6,11 +6,15 @@ pub mod act;
 pub mod call;
 pub mod coerce;
 pub mod content_calls;
+pub mod direct;
 pub mod directive;
 pub mod fleet;
 pub mod guards;
+pub mod memory;
 pub mod render;
+pub mod shown_tools;
 pub mod step_log;
+pub mod templates;
 pub mod text;
 pub mod turn_reader;
 pub mod validate;
@@ -30,6 +34,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
     match strategy {
         directive::NAME => Some(directive::VERSION),
         call::NAME => Some(call::VERSION),
+        direct::NAME => Some(direct::VERSION),
         _ => None,
     }
 }
@@ -43,6 +48,9 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
         return Some(Move::main(decision));
     }
+    if let Some(decision) = memory::drift_ends(state, profile) {
+        return Some(Move::main(decision));
+    }
     let on_main = |decide: fn(&TaskState, &Profile, &Inputs) -> Option<Decision>| {
         let free = state.is_idle();
         free.then(|| decide(state, profile, inputs))?
@@ -51,6 +59,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     match (profile.strategy.as_str(), profile.strategy_version) {
         (directive::NAME, directive::VERSION) => on_main(directive::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
+        (direct::NAME, direct::VERSION) => on_main(direct::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
             Some(Decision::Wait {
@@ -71,6 +80,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::Turn => TaskEvent::AnswerRead {
             consult,
             read: Read::Turn(turn_reader::read(answer)),
+        },
+        Contract::Summary { .. } => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Summary {
+                facts: memory::facts::read(&answer.content).unwrap_or_default(),
+            },
         },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {
@@ -99,12 +114,14 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         Some(StrictRequest::Tool { tool, on, .. }) => (Address::parse(tool).ok(), on.clone()),
         Some(StrictRequest::Final { .. } | StrictRequest::Unclear { .. }) | None => (None, None),
     };
+    let called_there = turn_reader::named(step.and_then(|step| step.read.as_ref()));
     let computers = [on, asked_on].into_iter().flatten().map(|id| Address {
         target: Target::Computer(id),
         tool: String::new(),
     });
     let named = [direct, called, asked_tool].into_iter().flatten();
-    Wants::of(state, profile, named.chain(computers).collect())
+    let named = named.chain(computers).chain(called_there);
+    Wants::of(state, profile, named.collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How a call's end is told to a planner: what it said stands in fences, what it means in plain lines.
 
-use super::text::{fenced, head_and_tail};
+use super::memory::recall::{self, Handle};
+use super::text::{cut_middle, fenced, head_and_tail};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::task::{CallEnd, CallRecord};
 use serde_json::{Map, Value};
@@ -12,8 +13,30 @@ const TEXT_FIELDS: [&str; 4] = ["output", "content", "error", "traceback"];
 /// The order in which a reader follows what happened.
 const SHOWN_FIRST: [&str; 4] = ["write", "run", "output", "content"];
 
-/// A call and its end, for a prompt. `max_bytes` bounds each text.
+/// How a call is shown.
+#[derive(Debug, Clone, Default)]
+pub struct Shown<'a> {
+    pub expect: Option<&'a str>,
+    /// Bounds each text, in bytes.
+    pub max_bytes: usize,
+    /// Where the rest of a text that was cut can be had.
+    pub handle: Option<Handle>,
+    /// Lines in place of the `content` of a result.
+    pub content: Option<String>,
+}
+
+/// A call and its end, for people. `max_bytes` bounds each text.
 pub fn call(call: &CallRecord, expect: Option<&str>, max_bytes: usize) -> String {
+    let shown = Shown {
+        expect,
+        max_bytes,
+        ..Shown::default()
+    };
+    call_as(call, &shown)
+}
+
+/// A call and its end, for a prompt.
+pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
     let place = match &call.intended {
         Some(intended) => format!(" on {}", intended.client_id),
         None => String::new(),
@@ -24,9 +47,9 @@ pub fn call(call: &CallRecord, expect: Option<&str>, max_bytes: usize) -> String
         CallEnd::NotPlaced(no_route) => {
             let _ = writeln!(out, "not carried out\n{}", no_route.message);
         }
-        CallEnd::Finished(report) => finished(&mut out, report, max_bytes),
+        CallEnd::Finished(report) => finished(&mut out, call, report, shown),
     }
-    if let Some(text) = expect.and_then(quoted_part) {
+    if let Some(text) = shown.expect.and_then(quoted_part) {
         let seen = if output_of(call).contains(text) {
             "was found"
         } else {
@@ -37,7 +60,8 @@ pub fn call(call: &CallRecord, expect: Option<&str>, max_bytes: usize) -> String
     out.trim_end().to_owned()
 }
 
-fn finished(out: &mut String, report: &CallReport, max_bytes: usize) {
+fn finished(out: &mut String, call: &CallRecord, report: &CallReport, shown: &Shown<'_>) {
+    let max_bytes = shown.max_bytes;
     let line = match report.outcome {
         Outcome::Done if report.succeeded() => "done",
         Outcome::Done => "done, and it reports a FAILURE",
@@ -51,7 +75,10 @@ fn finished(out: &mut String, report: &CallReport, max_bytes: usize) {
         let _ = writeln!(out, "error: {}", head_and_tail(error, max_bytes));
     }
     match &report.result {
-        Some(Value::Object(fields)) => object(out, fields, max_bytes),
+        Some(Value::Object(fields)) => {
+            let long = shown.handle.and(recall::text_of(call));
+            object(out, fields, shown, long.as_deref());
+        }
         Some(Value::Null) | None => {}
         Some(other) => {
             let _ = writeln!(
@@ -66,7 +93,9 @@ fn finished(out: &mut String, report: &CallReport, max_bytes: usize) {
     }
 }
 
-fn object(out: &mut String, fields: &Map<String, Value>, max_bytes: usize) {
+/// `long` is the text of which the rest can be had.
+fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long: Option<&str>) {
+    let max_bytes = shown.max_bytes;
     let mut rest = Map::new();
     let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
     fields.sort_by_key(|(name, _)| {
@@ -81,15 +110,26 @@ fn object(out: &mut String, fields: &Map<String, Value>, max_bytes: usize) {
             Value::Object(part) if name == "write" || name == "run" => {
                 let success = part.get("success") == Some(&Value::Bool(true));
                 let _ = writeln!(out, "{name}: {}", if success { "ok" } else { "FAILED" });
-                object(out, part, max_bytes);
+                object(out, part, shown, long);
+            }
+            Value::String(_) if name == "content" && shown.content.is_some() => {
+                let _ = writeln!(
+                    out,
+                    "content: {}",
+                    shown.content.as_deref().unwrap_or_default()
+                );
             }
             Value::String(text) if TEXT_FIELDS.contains(&name.as_str()) => {
-                let shown = if text.is_empty() {
+                let rest = |offset| {
+                    let handle = shown.handle.filter(|_| long == Some(text.as_str()));
+                    handle.map(|handle| handle.words(offset))
+                };
+                let text = if text.is_empty() {
                     "(nothing)".to_owned()
                 } else {
-                    format!("\n{}", fenced(&head_and_tail(text, max_bytes), ""))
+                    format!("\n{}", fenced(&cut_middle(text, max_bytes, rest), ""))
                 };
-                let _ = writeln!(out, "{name}: {shown}");
+                let _ = writeln!(out, "{name}: {text}");
             }
             // Said already, or of no use to a planner.
             _ if matches!(name.as_str(), "success" | "duration_ms") => {}
@@ -100,11 +140,10 @@ fn object(out: &mut String, fields: &Map<String, Value>, max_bytes: usize) {
         }
     }
     if !rest.is_empty() {
-        let _ = writeln!(
-            out,
-            "{}",
-            head_and_tail(&Value::Object(rest).to_string(), max_bytes)
-        );
+        let json = Value::Object(rest).to_string();
+        let handle = shown.handle.filter(|_| long == Some(json.as_str()));
+        let more = |offset| handle.map(|handle| handle.words(offset));
+        let _ = writeln!(out, "{}", cut_middle(&json, max_bytes, more));
     }
 }
 

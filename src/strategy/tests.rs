@@ -8,7 +8,9 @@ use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, Move, RoleLimi
 use crate::domain::directive::{Action, Directive, TaskResult, ThenItem};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
-use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules, Profile};
+use crate::domain::profile::{
+    Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Profile, Summarizer, ToolRules,
+};
 use crate::domain::task::{Open, TaskState, TaskStatus};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::toolbox::Toolbox;
@@ -20,14 +22,23 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static PROMPTS: LazyLock<BTreeMap<String, String>> =
-    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive/"));
+    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive"));
+
+pub(crate) const MEMORY: MemoryRules = MemoryRules {
+    verbatim_results: 10,
+    cut_to: 5,
+    result_bytes: 2000,
+    summarizer: Summarizer::Rules,
+    diff_bytes: 4096,
+    drift: DriftRule::Tell,
+};
 
 pub(crate) fn profile(mode: ExecutorMode) -> Profile {
     Profile {
         kind: "code_job".into(),
         description: String::new(),
         strategy: "directive".into(),
-        strategy_version: 1,
+        strategy_version: crate::strategy::directive::VERSION,
         executor_mode: mode,
         allowed_tools: vec!["*".into()],
         demand_proof: true,
@@ -45,11 +56,10 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             bounces: 3,
             repair_attempts: 1,
         },
-        memory: MemoryRules {
-            verbatim_results: 10,
-            cut_to: 5,
-            result_bytes: 2000,
-        },
+        memory: MEMORY,
+        tools: ToolRules::default(),
+        models: BTreeMap::new(),
+        templates: vec![],
         prompts: PROMPTS.clone(),
     }
 }
@@ -247,6 +257,11 @@ impl Bench {
 
     /// Answers the open consult.
     pub fn answer(&mut self, text: &str) {
+        self.answer_counted(text, 10);
+    }
+
+    /// The same; the server counts so many tokens in the prompt.
+    pub fn answer_counted(&mut self, text: &str, tokens_in: u64) {
         let Open::Consult {
             seq,
             role,
@@ -256,7 +271,8 @@ impl Bench {
         else {
             panic!("no consult is open: {:?}", self.state.open)
         };
-        let answer = answer(text);
+        let mut answer = answer(text);
+        answer.usage.tokens_in = Some(tokens_in);
         let read = read_answer(seq, contract, &answer);
         self.push(TaskEvent::ModelAnswered {
             consult: seq,
@@ -297,11 +313,11 @@ impl Bench {
     }
 }
 
-fn directive(action: Action) -> String {
+pub(crate) fn directive(action: Action) -> String {
     printer::print(&Directive { action, on: None })
 }
 
-fn run(path: &str) -> String {
+pub(crate) fn run(path: &str) -> String {
     directive(Action::Run {
         path: path.into(),
         args: vec![],
@@ -880,7 +896,7 @@ fn what_the_models_see() {
     insta::assert_snapshot!("planner_prompt", shown(bench.state.prompt(Role::Planner)));
 }
 
-fn shown(prompt: &[crate::domain::chat::Message]) -> String {
+pub(crate) fn shown(prompt: &[crate::domain::chat::Message]) -> String {
     prompt
         .iter()
         .map(|m| format!("=== {:?}\n{}\n", m.speaker, m.content))

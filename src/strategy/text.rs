@@ -5,31 +5,24 @@ use super::directive::block::fence_for;
 /// Keeps head and tail of a text that has more than `max` bytes, cut between characters, and says how much is
 /// missing in between.
 pub fn head_and_tail(text: &str, max: usize) -> String {
+    cut_middle(text, max, |_| None)
+}
+
+/// The same; `rest` says where the text goes on, given the offset of what was left out.
+pub fn cut_middle(text: &str, max: usize, rest: impl Fn(usize) -> Option<String>) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    let head = floor_char_boundary(text, max * 2 / 3);
-    let tail = ceil_char_boundary(text, text.len() - (max - max * 2 / 3));
+    let head = text.floor_char_boundary(max * 2 / 3);
+    let tail = text.ceil_char_boundary(text.len() - (max - max * 2 / 3));
+    let more = rest(head).map(|how| format!("; to read on: {how}"));
     format!(
-        "{}\n[… {} bytes left out …]\n{}",
+        "{}\n[… {} bytes left out{} …]\n{}",
         &text[..head],
         tail - head,
+        more.unwrap_or_default(),
         &text[tail..]
     )
-}
-
-fn floor_char_boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceil_char_boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 /// A fenced block that nothing in `content` can close: what a tool or a file says is data, never instructions.

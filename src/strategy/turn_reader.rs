@@ -2,8 +2,11 @@
 
 use super::content_calls::{begins_a_call, calls_in_content};
 use super::directive::block::without_thinking;
-use crate::domain::chat::{ChatAnswer, StopReason};
-use crate::domain::read::TurnRead;
+use crate::domain::call::{Address, Target};
+use crate::domain::chat::{ChatAnswer, StopReason, ToolCall};
+use crate::domain::ids::ClientId;
+use crate::domain::read::{Read, TurnRead};
+use serde_json::Value;
 
 /// What an answer calls and says. Total: any text is read.
 pub fn read(answer: &ChatAnswer) -> TurnRead {
@@ -42,6 +45,24 @@ pub fn read(answer: &ChatAnswer) -> TurnRead {
         problems,
         ..TurnRead::default()
     }
+}
+
+/// The places that the calls of an answer name: a decision has to see those computers.
+pub fn named(read: Option<&Read>) -> Vec<Address> {
+    let Some(Read::Turn(turn)) = read else {
+        return Vec::new();
+    };
+    let address = |call: &ToolCall| {
+        let on = call.arguments.get("on").and_then(Value::as_str);
+        let on = on
+            .and_then(|on| ClientId::parse(on).ok())
+            .map(|id| Address {
+                target: Target::Computer(id),
+                tool: call.name.clone(),
+            });
+        on.or_else(|| Address::parse(&call.name).ok())
+    };
+    turn.calls.iter().filter_map(address).collect()
 }
 
 #[cfg(test)]

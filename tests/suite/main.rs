@@ -1,6 +1,7 @@
 //! The one integration binary: everything that needs real processes, real sockets and real files.
 
 mod backups;
+mod cache_share;
 mod demo;
 mod document_001;
 mod fleet_commands;

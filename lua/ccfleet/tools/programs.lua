@@ -50,7 +50,7 @@ local function write_and_run(shell, args, context)
         return { success = false, write = { success = false, bytes = 0, error = tostring(written) } }
     end
     local run = run_program(shell, args, context)
-    return { success = run.success, write = { success = true, bytes = written.bytes }, run = run }
+    return { success = run.success, write = { success = true, bytes = written.bytes, hash = written.hash }, run = run }
 end
 
 -- Commands -----------------------------------------------------------------------------------------------------

@@ -219,10 +219,11 @@ impl Task {
         let limits = |role: Role| {
             let settings = self.deps.settings.models.role(role);
             let params = &settings.params;
+            let own = self.profile.models.get(&role).and_then(|m| m.max_tokens);
             let default = RoleLimits::default();
             RoleLimits {
                 num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
-                max_tokens: params.max_tokens.unwrap_or(default.max_tokens),
+                max_tokens: own.or(params.max_tokens).unwrap_or(default.max_tokens),
                 native_tools: settings.native_tools,
             }
         };

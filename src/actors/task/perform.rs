@@ -106,6 +106,7 @@ impl Task {
             prompt: self.state.prompt(role).to_vec(),
             format,
             tools: self.state.native_tools(role).to_vec(),
+            choice: self.profile.models.get(&role).cloned().unwrap_or_default(),
             script: self.script_position(role),
             reply_to: ctx.address().recipient(),
         };

@@ -1,7 +1,9 @@
 //! How a journalled decision changes a task's state.
 
 use crate::domain::chat::Role;
-use crate::domain::decision::{Consult, Decision, PlannedCall, Question, ToolsDelta, WaitReason};
+use crate::domain::decision::{
+    Consult, Contract, Decision, PlannedCall, Question, ToolsDelta, WaitReason,
+};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::StoredEvent;
 use crate::domain::task::{
@@ -89,14 +91,23 @@ impl TaskState {
                     facts: facts.clone(),
                     by: *by,
                 });
+                // A model that could not sum up is not what the task waits for.
+                self.last_failure = None;
+            }
+            Advance::Recalled { piece } => {
+                if let Some(step) = self.open_step_on(track) {
+                    step.recalled = Some(*piece);
+                }
             }
         }
         self.work.advance(advance, at_ms);
-        if advance.closes_step()
-            && let Some(step) = self.open_step_on(track)
+        if let Some(step) = self.open_step_on(track)
+            && advance.closes(step)
         {
             step.closed = true;
-            self.bounces = 0;
+            if advance.is_progress() {
+                self.bounces = 0;
+            }
         }
     }
 
@@ -123,6 +134,12 @@ impl TaskState {
         self.open.insert(track, open);
         // Who is asked again after a model failure stays in its step.
         self.begin_step(track);
+        if let Some(step) = self.open_step_on(track) {
+            step.summary_upto = match consult.contract {
+                Contract::Summary { upto_step } => Some(upto_step),
+                _ => None,
+            };
+        }
         match consult.role {
             Role::Planner => {}
             Role::Executor => {

@@ -1,82 +1,225 @@
 //! What a finished call says about files and tests: the books from which pins, proof and facts are made.
 
 use crate::domain::call::{CallReport, Outcome};
-use crate::domain::ids::BlobHash;
-use crate::domain::task::{CallRecord, FileRecord};
+use crate::domain::files::{self, Drift, Sight, from_root, own_hash};
+use crate::domain::task::{CallRecord, TaskState, TestRun};
+use crate::domain::tool::EffectClass;
 use serde_json::Value;
 
 /// What a finished call says about files and tests.
 #[derive(Default)]
 pub(super) struct Effects {
-    pub files: Vec<(String, FileRecord)>,
-    pub gone: Vec<String>,
-    pub changed: bool,
-    pub test: Option<(String, bool)>,
+    files: Vec<Sight>,
+    /// A folder that was listed: a known file in it that was not listed is gone.
+    listed: Option<String>,
+    gone: Vec<String>,
+    /// The task itself may have changed any file there.
+    anything: bool,
+    changed: bool,
+    test: Option<(String, bool)>,
 }
 
 /// Reads the effects of the core tools (source document 001 §7) out of a call. A test is a program that ran; other
-/// tools change nothing that the task keeps books on, and prove nothing.
+/// tools prove nothing, and what they changed nobody knows.
 pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
-    let text = |key: &str| {
-        call.args
-            .get(key)
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
+    let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let mut effects = Effects::default();
     let ran = matches!(report.outcome, Outcome::Done | Outcome::Failed);
     let may_have_run = ran || report.outcome == Outcome::Unknown;
     match call.tool.as_str() {
-        "fs_list" => {}
-        "fs_read" => {
-            let content = report
-                .result
-                .as_ref()
-                .and_then(|r| r.get("content"))
-                .and_then(Value::as_str);
-            let whole = !report.truncated
-                && report.result.as_ref().and_then(|r| r.get("truncated"))
-                    != Some(&Value::Bool(true));
-            if let (Some(path), Some(content), true) = (text("path"), content, whole) {
-                effects.files.push((path, file_record(content, false)));
-            }
-        }
+        "fs_list" => listed(&mut effects, report),
+        "fs_read" => effects.files.extend(read(text("path"), report)),
         "fs_write" | "write_and_run" => {
             effects.changed = may_have_run;
+            let result = report.result.as_ref();
             let wrote = report.outcome == Outcome::Done
-                && report
-                    .result
-                    .as_ref()
-                    .and_then(|r| r.pointer("/write/success"))
-                    != Some(&Value::Bool(false));
+                && result.and_then(|r| r.pointer("/write/success")) != Some(&Value::Bool(false));
             if let (Some(path), Some(content), true) = (text("path"), text("content"), wrote) {
-                effects
-                    .files
-                    .push((path.clone(), file_record(&content, true)));
+                effects.files.push(written(path, content, report));
             }
-            let started = report
-                .result
-                .as_ref()
-                .is_some_and(|r| r.get("run").is_some_and(|r| !r.is_null()));
+            let started = result.is_some_and(|r| r.get("run").is_some_and(|r| !r.is_null()));
+            effects.anything = may_have_run && (started || !wrote);
             if call.tool == "write_and_run" && ran && started {
                 effects.test = Some((run_label(call), report.succeeded()));
             }
         }
+        "fs_write_many" | "fs_patch" => {
+            effects.changed = may_have_run;
+            effects.anything = may_have_run && !report.succeeded();
+            changed_files(&mut effects, report);
+        }
         "fs_delete" | "fs_move" => {
             effects.changed = may_have_run;
-            effects.gone.extend(text("path").or(text("from")));
+            let moved = [text("path"), text("from"), text("to")];
+            effects
+                .gone
+                .extend(moved.into_iter().flatten().map(from_root));
         }
-        "shell_exec" if text("command").is_some_and(|c| is_one_of(LOOKING, &c)) => {}
-        "shell_exec" if text("command").is_some_and(|c| is_one_of(MOVING, &c)) => {
+        "shell_exec" if text("command").is_some_and(|c| is_one_of(LOOKING, c)) => {}
+        "shell_exec" if text("command").is_some_and(|c| is_one_of(MOVING, c)) => {
             effects.changed = may_have_run;
+            effects.anything = may_have_run;
         }
-        "run_program" | "shell_exec" if ran => {
-            effects.test = Some((run_label(call), report.succeeded()));
+        "run_program" | "shell_exec" => {
+            effects.anything = may_have_run;
+            if ran {
+                effects.test = Some((run_label(call), report.succeeded()));
+            }
         }
-        _ => {}
+        _ => {
+            let effect = call.intended.as_ref().map(|intended| intended.effect);
+            effects.anything = may_have_run && effect != Some(EffectClass::Read);
+        }
     }
     effects
 }
+
+fn field<'a>(report: &'a CallReport, at: &str) -> Option<&'a Value> {
+    report.result.as_ref()?.pointer(at)
+}
+
+/// What `fs_list` tells of the files of one folder.
+fn listed(effects: &mut Effects, report: &CallReport) {
+    let Some(folder) = field(report, "/path").and_then(Value::as_str) else {
+        return;
+    };
+    let Some(entries) = field(report, "/entries").and_then(Value::as_array) else {
+        return;
+    };
+    if report.truncated {
+        return;
+    }
+    effects.listed = Some(from_root(folder));
+    for entry in entries {
+        let name = entry.get("name").and_then(Value::as_str);
+        let size = entry.get("size").and_then(Value::as_u64);
+        let is_dir = entry.get("is_dir") == Some(&Value::Bool(true));
+        if let (Some(name), Some(size), false) = (name, size, is_dir) {
+            effects.files.push(Sight {
+                path: from_root(&format!("{folder}/{name}")),
+                bytes: size as usize,
+                hash: None,
+                written: false,
+            });
+        }
+    }
+}
+
+/// What `fs_read` tells of its file: size and hash of the whole, also where only a piece was read; with an older
+/// library the content itself, if it is whole.
+fn read(path: Option<&str>, report: &CallReport) -> Option<Sight> {
+    let path = from_root(path?);
+    let hash = field(report, "/hash").and_then(Value::as_str);
+    let bytes = field(report, "/bytes").and_then(Value::as_u64);
+    if let (Some(hash), Some(bytes)) = (hash, bytes) {
+        return Some(Sight {
+            path,
+            bytes: bytes as usize,
+            hash: Some(hash.to_owned()),
+            written: false,
+        });
+    }
+    let content = field(report, "/content").and_then(Value::as_str)?;
+    let whole = !report.truncated && field(report, "/truncated") != Some(&Value::Bool(true));
+    whole.then(|| Sight {
+        path,
+        bytes: content.len(),
+        hash: Some(own_hash(content)),
+        written: false,
+    })
+}
+
+fn written(path: &str, content: &str, report: &CallReport) -> Sight {
+    let told = field(report, "/hash").or(field(report, "/write/hash"));
+    let hash = told.and_then(Value::as_str);
+    Sight {
+        path: from_root(path),
+        bytes: content.len(),
+        hash: Some(hash.map_or_else(|| own_hash(content), str::to_owned)),
+        written: true,
+    }
+}
+
+/// The files that `fs_patch` and `fs_write_many` report as written.
+fn changed_files(effects: &mut Effects, report: &CallReport) {
+    let Some(result) = report.result.as_ref().filter(|_| report.succeeded()) else {
+        return;
+    };
+    let many = result.get("files").and_then(Value::as_array);
+    let one = many.is_none().then_some(result);
+    for file in many.into_iter().flatten().chain(one) {
+        let text = |key: &str| file.get(key).and_then(Value::as_str);
+        let bytes = file.get("bytes").and_then(Value::as_u64);
+        if let (Some(path), Some(bytes), Some(hash)) = (text("path"), bytes, text("hash")) {
+            effects.files.push(Sight {
+                path: from_root(path),
+                bytes: bytes as usize,
+                hash: Some(hash.to_owned()),
+                written: true,
+            });
+        }
+    }
+}
+
+impl TaskState {
+    /// Takes what a call showed into the books; `on` is the computer that it ran on.
+    pub(super) fn record_effects(&mut self, call: &CallRecord, effects: Effects) {
+        let step = self.usage.steps;
+        let home = self.home().cloned();
+        let on = call.intended.as_ref().map(|intended| &intended.client_id);
+        let key = |path: &str| files::key(home.as_ref(), on, path);
+        let mut drifts: Vec<Drift> = Vec::new();
+        if let Some(folder) = &effects.listed {
+            let below = key(folder.trim_end_matches('/'));
+            let seen: Vec<String> = effects.files.iter().map(|sight| key(&sight.path)).collect();
+            let missing = |path: &&String| {
+                let inside = path
+                    .strip_prefix(&below)
+                    .and_then(|rest| rest.strip_prefix('/'));
+                inside.is_some_and(|name| !name.contains('/')) && !seen.contains(path)
+            };
+            let missing: Vec<String> = self.files.keys().filter(missing).cloned().collect();
+            drifts.extend(
+                missing
+                    .iter()
+                    .filter_map(|path| files::missed(&mut self.files, path)),
+            );
+        }
+        for sight in &effects.files {
+            drifts.extend(files::see(&mut self.files, &key(&sight.path), sight, step));
+        }
+        for path in &effects.gone {
+            self.files.remove(&key(path));
+        }
+        if effects.anything {
+            let prefix = key("");
+            files::doubt(&mut self.files, |path| match prefix.as_str() {
+                "" => path.starts_with('/'),
+                prefix => path.starts_with(prefix),
+            });
+        }
+        for drift in drifts {
+            let code = if drift.foreign { DRIFT } else { "file_changed" };
+            self.note(code, drift.message.clone());
+            if drift.foreign {
+                self.drift.get_or_insert(drift.message);
+            }
+        }
+        if effects.changed {
+            self.tests_before_change = self.tests.len();
+        }
+        if let Some((what, success)) = effects.test {
+            self.tests.push(TestRun {
+                what,
+                success,
+                step,
+            });
+        }
+    }
+}
+
+/// The code of a note, and of a failure, that tells of a file which somebody else changed.
+pub const DRIFT: &str = "workspace_drift";
 
 /// CraftOS programs that only look, or only move files about: running one proves nothing of what was written.
 const LOOKING: &[&str] = &["cd", "clear", "dir", "id", "label", "list", "ls", "type"];
@@ -87,16 +230,6 @@ const MOVING: &[&str] = &[
 fn is_one_of(programs: &[&str], command: &str) -> bool {
     let program = command.split_whitespace().next().unwrap_or_default();
     programs.contains(&program)
-}
-
-fn file_record(content: &str, written: bool) -> FileRecord {
-    let hash = BlobHash::of(content).0;
-    FileRecord {
-        hash: hash[..12].to_owned(),
-        bytes: content.len(),
-        step: 0,
-        written,
-    }
 }
 
 /// How a run is named in lists of tests: the command line, or the tool.

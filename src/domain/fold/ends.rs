@@ -1,9 +1,9 @@
 //! How the end of a call or of a question changes a task's state.
 
-use super::effects::{Effects, effects_of};
+use super::effects::effects_of;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, QuestionId};
-use crate::domain::task::{CallEnd, FileRecord, Open, Step, TaskState, TestRun, UserAnswer};
+use crate::domain::task::{CallEnd, Open, Step, TaskState, UserAnswer};
 
 impl TaskState {
     /// An outcome is final, but an unknown one may once become known.
@@ -14,8 +14,9 @@ impl TaskState {
         match &call.end {
             CallEnd::Open => {
                 let effects = effects_of(call, report);
+                let called = call.clone();
                 self.end_call(call_id, CallEnd::Finished(report.clone()));
-                self.record_effects(effects);
+                self.record_effects(&called, effects);
             }
             CallEnd::Finished(former)
                 if former.outcome == Outcome::Unknown
@@ -28,8 +29,9 @@ impl TaskState {
                 );
                 let effects = effects_of(call, report);
                 call.end = CallEnd::Finished(report.clone());
+                let called = call.clone();
                 self.note("late_outcome", told);
-                self.record_effects(effects);
+                self.record_effects(&called, effects);
             }
             CallEnd::Finished(_) | CallEnd::NotPlaced(_) => {}
         }
@@ -58,26 +60,6 @@ impl TaskState {
             self.open.remove(&track);
             self.bounces = 0;
             self.work.calls_ended(&ended, at_ms);
-        }
-    }
-
-    fn record_effects(&mut self, effects: Effects) {
-        let step = self.usage.steps;
-        for (path, record) in effects.files {
-            self.files.insert(path, FileRecord { step, ..record });
-        }
-        for path in effects.gone {
-            self.files.remove(&path);
-        }
-        if effects.changed {
-            self.tests_before_change = self.tests.len();
-        }
-        if let Some((what, success)) = effects.test {
-            self.tests.push(TestRun {
-                what,
-                success,
-                step,
-            });
         }
     }
 

@@ -5,7 +5,7 @@ mod decided;
 mod effects;
 mod ends;
 
-pub use effects::run_label;
+pub use effects::{DRIFT, run_label};
 
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
@@ -16,6 +16,7 @@ use super::read::Read;
 use super::task::{
     Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
 };
+use super::tokens::Size;
 use super::track::Track;
 use serde_json::Value;
 
@@ -189,11 +190,12 @@ impl TaskState {
             .usage
             .tokens_cached
             .saturating_add(answer.usage.tokens_cached.unwrap_or(0));
-        self.conversations
-            .entry(role)
-            .or_default()
-            .answers
-            .push(answer.content.clone());
+        let conversation = self.conversations.entry(role).or_default();
+        conversation.answers.push(answer.content.clone());
+        if let Some(tokens) = answer.usage.tokens_in {
+            let size = Size::of(&conversation.prompt).plus(Size::of_tools(&conversation.tools));
+            conversation.ratio = conversation.ratio.corrected(size, tokens);
+        }
         let Some(step) = self.open_step_on(track) else {
             return;
         };

@@ -6,7 +6,7 @@ mod compaction;
 pub use compaction::Compaction;
 
 use super::directive::TranslatedBy;
-use super::task::Step;
+use super::task::{Recalled, Step};
 use serde::{Deserialize, Serialize};
 
 /// A move that changes only the books. The fold carries it out, and the next move is decided at once.
@@ -20,13 +20,24 @@ pub enum Advance {
         /// Whether rules or a model wrote the facts.
         by: TranslatedBy,
     },
+    /// A piece of a former result is shown again; it stands in the journal, so no computer is asked.
+    Recalled { piece: Recalled },
 }
 
 impl Advance {
     /// Whether the open step of its track is over with it.
-    pub fn closes_step(&self) -> bool {
+    pub fn closes(&self, step: &Step) -> bool {
         match self {
-            Advance::Compacted { .. } => false,
+            // Facts may have to be made while a planner is asked again in the same step.
+            Advance::Compacted { .. } => step.summary_upto.is_some(),
+            Advance::Recalled { .. } => true,
+        }
+    }
+
+    /// Whether it brings the task on, so that earlier answers that led to nothing are forgiven.
+    pub fn is_progress(&self) -> bool {
+        match self {
+            Advance::Compacted { .. } | Advance::Recalled { .. } => false,
         }
     }
 }
@@ -42,7 +53,7 @@ impl Work {
     /// Takes a strategy's own advance into the books; `at_ms` is when it was committed.
     pub fn advance(&mut self, advance: &Advance, _at_ms: i64) {
         match advance {
-            Advance::Compacted { .. } => {}
+            Advance::Compacted { .. } | Advance::Recalled { .. } => {}
         }
     }
 

@@ -26,7 +26,7 @@ pub struct Fenced {
 }
 
 /// The names that begin a field at the start of a line.
-pub const FIELD_NAMES: [&str; 17] = [
+pub const FIELD_NAMES: [&str; 18] = [
     "DIRECTIVE",
     "QUESTION",
     "WHY",
@@ -44,6 +44,7 @@ pub const FIELD_NAMES: [&str; 17] = [
     "ON",
     "REASON",
     "TOOL",
+    "PLAN",
 ];
 
 /// The answer without a thinking part before the directive. Models think in `<think>` tags; some servers
@@ -222,6 +223,22 @@ pub fn quoted(words: &[String]) -> String {
     words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a text is a diff and no file: models that were shown changes may answer with changes.
+pub fn is_diff(content: &str) -> bool {
+    let mut lines = content
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty());
+    let hunk = |line: &str| line.starts_with("@@ -") && line[3..].contains("@@");
+    match lines.next() {
+        Some(first) if hunk(first) => true,
+        Some(first) if first.starts_with("--- ") => lines
+            .next()
+            .is_some_and(|second| second.starts_with("+++ ")),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,5 +282,18 @@ mod tests {
             words("add 2 \"buy milk\" 'it''s' \"\""),
             ["add", "2", "buy milk", "its", ""]
         );
+    }
+
+    #[test]
+    fn lua_with_comments_is_no_diff() {
+        for file in [
+            "-- @@ -1 +1 @@",
+            "--- a module\nlocal x = 1\n",
+            "print(1)",
+            "",
+        ] {
+            assert!(!is_diff(file), "{file}");
+        }
+        assert!(is_diff("--- a/x.lua\n+++ b/x.lua\n@@ -1 +1 @@\n"));
     }
 }

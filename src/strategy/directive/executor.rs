@@ -6,8 +6,10 @@ use crate::domain::chat::{Message, OutputFormat};
 use crate::domain::decision::Inputs;
 use crate::domain::directive::{ASK_USER_TOOL, Reading, StrictRequest};
 use crate::domain::profile::Profile;
+use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::shown_tools;
 use crate::strategy::validate::invented;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -62,8 +64,7 @@ pub fn prompt(
     input: &ExecutorInput<'_>,
     repair: Option<(&[String], &str)>,
 ) -> Result<Vec<Message>, PromptError> {
-    let listed: Vec<Value> = tools
-        .usable(profile)
+    let listed: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .map(|tool| {
             let args = tool.args_schema.as_deref().map(super::memory::brief_schema);
@@ -94,6 +95,15 @@ pub fn prompt(
     Ok(messages)
 }
 
+/// The tools that the executor may choose from: those that share words with the directive, which names one.
+fn shown_tools<'a>(
+    profile: &Profile,
+    tools: &ToolLookup<'a>,
+    input: &ExecutorInput<'_>,
+) -> Vec<&'a Tool> {
+    shown_tools::choose(tools.usable(profile), input.text(), &profile.tools).shown
+}
+
 /// The schema of the executor's answer, compiled from the tools and computers that are there now: a model that
 /// is held to it cannot name one that does not exist.
 pub fn format(
@@ -109,8 +119,7 @@ pub fn format(
         .iter()
         .map(|c| c.client_id.as_str())
         .collect();
-    let mut shapes: Vec<Value> = tools
-        .usable(profile)
+    let mut shapes: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .filter(|tool| possible.is_none_or(|names| names.contains(&tool.name.as_str())))
         .map(|tool| {

@@ -1,83 +1,42 @@
-//! What the planner sees: an append-only conversation up to a tail that changes each turn, so that a model
-//! server can reuse its prefix cache. When the window is full it is cut in blocks, and older steps become one
-//! line each.
+//! The planner's conversation in the words of this strategy; what stays and what goes decides [`crate::strategy::memory`].
 
-use super::call_title;
-use crate::domain::chat::{Message, Role};
-use crate::domain::decision::{Inputs, RoleLimits};
-use crate::domain::directive::Action;
+use crate::domain::chat::Message;
+use crate::domain::decision::Inputs;
+use crate::domain::directive::Reading;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
 use crate::prompts::{PromptError, render};
+use crate::strategy::act::budgets;
 use crate::strategy::fleet::ToolLookup;
-use crate::strategy::guards::failure_text;
-use crate::strategy::text::{BYTES_PER_TOKEN, estimate_tokens, fenced, head_and_tail};
-use crate::strategy::{directive::block, render as show};
+use crate::strategy::memory::pins::{self, Pins};
+use crate::strategy::memory::{Frame, Memory, Next, View, told};
+use crate::strategy::shown_tools::{self, ShownTools};
+use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::{Value, json};
 
-/// Builds the planner's whole prompt. It fits the role's window as far as cutting can make it fit.
+/// The planner's whole prompt, or the compaction that comes before it.
+///
+/// # Errors
+/// A prompt template of the task is broken.
 pub fn planner_prompt(
     state: &TaskState,
     profile: &Profile,
     inputs: &Inputs,
-) -> Result<Vec<Message>, PromptError> {
-    let limits = inputs
-        .roles
-        .get(&Role::Planner)
-        .copied()
-        .unwrap_or_default();
-    let head = vec![
-        Message::system(system_text(state, profile, inputs)?),
-        Message::user(task_text(state, profile)?),
-    ];
-    let tail = Message::user(tail_text(state, profile)?);
-    let fixed: usize = head
-        .iter()
-        .chain([&tail])
-        .map(|m| estimate_tokens(&m.content))
-        .sum();
-    let room = window_tokens(limits, state.prompt_ceiling).saturating_sub(fixed);
-
-    let closed: Vec<&Step> = state.steps.iter().filter(|step| step.closed).collect();
-    let mut from = window_start(
-        closed.len(),
-        profile.memory.verbatim_results,
-        profile.memory.cut_to,
-    );
-    let mut max_bytes = profile.memory.result_bytes;
-    loop {
-        let history = history(state, profile, &closed, from, max_bytes)?;
-        let size: usize = history.iter().map(|m| estimate_tokens(&m.content)).sum();
-        let smallest = from + 1 >= closed.len() && max_bytes <= SMALLEST_RESULT;
-        if size <= room || smallest {
-            return Ok(head.into_iter().chain(history).chain([tail]).collect());
-        }
-        if from + 1 < closed.len() {
-            from += 1;
-        } else {
-            max_bytes = (max_bytes / 2).max(SMALLEST_RESULT);
-        }
-    }
-}
-
-/// Below this many bytes a result tells nothing.
-const SMALLEST_RESULT: usize = 256;
-
-/// The tokens a prompt may have: what the window leaves beside the answer, or less if the server refused a
-/// prompt before.
-fn window_tokens(limits: RoleLimits, ceiling_bytes: Option<usize>) -> usize {
-    let whole = limits.num_ctx.saturating_sub(limits.max_tokens) as usize;
-    ceiling_bytes.map_or(whole, |bytes| whole.min(bytes.div_ceil(BYTES_PER_TOKEN)))
-}
-
-/// The first step that is shown word for word: the window grows to `most` and is then cut to `keep`, so that
-/// the prefix stays the same for several turns.
-fn window_start(steps: usize, most: usize, keep: usize) -> usize {
-    if steps <= most {
-        return 0;
-    }
-    let block = most.saturating_sub(keep).saturating_add(1);
-    ((steps - most - 1) / block + 1) * block
+) -> Result<Next, PromptError> {
+    let memory = Memory {
+        state,
+        profile,
+        inputs,
+    };
+    let frame = Frame {
+        head: vec![
+            Message::system(system_text(state, profile, inputs)?),
+            Message::user(task_text(state, profile)?),
+        ],
+        tail: Message::user(tail_text(state, profile)?),
+        tools: Vec::new(),
+    };
+    memory.next(&frame, &|step, view| tell(state, profile, step, view))
 }
 
 fn system_text(
@@ -86,8 +45,8 @@ fn system_text(
     inputs: &Inputs,
 ) -> Result<String, PromptError> {
     let lookup = ToolLookup::new(state, &inputs.fleet, None);
-    let tools: Vec<Value> = lookup
-        .usable(profile)
+    let ShownTools { shown, others } = shown_tools(state, profile, &lookup);
+    let tools: Vec<Value> = shown
         .into_iter()
         .map(|tool| {
             let args = tool.args_schema.as_deref().map(brief_schema).or_else(|| tool.args.clone());
@@ -101,8 +60,19 @@ fn system_text(
             "instructions": profile.instructions.trim(),
             "proof": profile.demand_proof,
             "tools": tools,
+            "other_tools": others,
         }),
     )
+}
+
+/// The tools that models of this task are shown.
+pub fn shown_tools<'a>(
+    state: &TaskState,
+    profile: &Profile,
+    lookup: &ToolLookup<'a>,
+) -> ShownTools<'a> {
+    let prompt = state.created.as_ref().map_or("", |c| c.prompt.as_str());
+    shown_tools::choose(lookup.usable(profile), prompt, &profile.tools)
 }
 
 /// A schema in a few words, for people and planners: `path (string), args? (array)`.
@@ -157,33 +127,21 @@ fn task_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError
     )
 }
 
-fn history(
+/// One step: what the planner said, and what came of it.
+fn tell(
     state: &TaskState,
     profile: &Profile,
-    closed: &[&Step],
-    from: usize,
-    max_bytes: usize,
+    step: &Step,
+    view: View,
 ) -> Result<Vec<Message>, PromptError> {
     let mut messages = Vec::new();
-    let (older, shown) = closed.split_at(from.min(closed.len()));
-    if !older.is_empty() {
-        let facts: Vec<String> = older.iter().map(|step| fact(step)).collect();
-        messages.push(Message::user(render(
-            &profile.prompts,
-            "directive/summary",
-            json!({"facts": facts}),
-        )?));
+    let mut about_file = None;
+    if let Some((said, note)) = told::answer(state, profile, step, view) {
+        messages.push(Message::assistant(said));
+        about_file = note;
     }
-    for step in shown {
-        if let Some(planner) = &step.planner {
-            let said = block::without_thinking(&planner.answer.content).trim();
-            messages.push(Message::assistant(head_and_tail(
-                said,
-                max_bytes.max(4096) * 4,
-            )));
-        }
-        messages.push(Message::user(result_text(state, profile, step, max_bytes)?));
-    }
+    let result = result_text(state, profile, step, view, about_file.as_deref())?;
+    messages.push(Message::user(result));
     Ok(messages)
 }
 
@@ -191,33 +149,20 @@ fn result_text(
     state: &TaskState,
     profile: &Profile,
     step: &Step,
-    max_bytes: usize,
+    view: View,
+    about_file: Option<&str>,
 ) -> Result<String, PromptError> {
     let directive = step.reading.as_ref().and_then(|r| r.directive());
     let expect = directive.and_then(|d| d.action.expect());
-    let calls: Vec<String> = step
-        .calls
-        .iter()
-        .map(|call| show::call(call, expect, max_bytes))
-        .collect();
-    let left: Vec<String> = left_then(step);
-    let question = step.question.as_ref().map(|q| {
-        json!({
-            "question": q.question.question,
-            "answer": q.answer.as_ref().map(|a| &a.answer),
-            "by": q.answer.as_ref().map(|a| shown_by(&a.by, a.authenticated)),
-        })
-    });
+    let mut calls = told::calls(state, profile, step, view, expect);
+    calls.extend(told::recalled(state, profile, step, view)?);
+    let left = pins::left_then(step);
     let ignored = match &step.reading {
-        Some(crate::domain::directive::Reading::Clear { notes, .. }) => notes.join("; "),
+        Some(Reading::Clear { notes, .. }) => notes.join("; "),
         _ => String::new(),
     };
-    let notes: Vec<&str> = state
-        .notes
-        .iter()
-        .filter(|note| note.after_step == step.number && note.code != "model_failed")
-        .map(|note| note.message.as_str())
-        .collect();
+    let mut notes = told::notes(state, step);
+    notes.extend(about_file);
     let blocked = step.blocked.as_ref();
     render(
         &profile.prompts,
@@ -228,90 +173,14 @@ fn result_text(
             "blocked": blocked.map(|b| json!({"guard": b.guard.as_str(), "evidence": b.evidence})),
             "calls": calls,
             "left_then": if left.is_empty() { Value::Null } else { json!(left.join("; ")) },
-            "question": question,
+            "question": told::question(step),
             "ignored": ignored,
         }),
     )
 }
 
-/// An answer typed at a computer is from somebody who proved nothing.
-fn shown_by(by: &str, authenticated: bool) -> String {
-    if authenticated {
-        by.to_owned()
-    } else {
-        format!("somebody at {by} (not authenticated)")
-    }
-}
-
-/// THEN items that were left out because one before them failed.
-fn left_then(step: &Step) -> Vec<String> {
-    let Some(Action::WriteFile { then, .. }) = step
-        .reading
-        .as_ref()
-        .and_then(|r| r.directive())
-        .map(|d| &d.action)
-    else {
-        return Vec::new();
-    };
-    if step.calls.is_empty() {
-        return Vec::new();
-    }
-    then.iter()
-        .skip(step.then_done())
-        .map(super::printer::then_line)
-        .collect()
-}
-
-/// One step in one line.
-fn fact(step: &Step) -> String {
-    let said = match &step.reading {
-        Some(reading) => match reading.directive() {
-            Some(directive) => directive.action.keyword().to_owned(),
-            None => "unreadable directive".to_owned(),
-        },
-        None => "no answer".to_owned(),
-    };
-    let came = if let Some(blocked) = &step.blocked {
-        format!(
-            "not carried out ({}): {}",
-            blocked.guard.as_str(),
-            first_line(&blocked.evidence)
-        )
-    } else if let Some(question) = &step.question {
-        let answer = question
-            .answer
-            .as_ref()
-            .map_or("no answer", |a| a.answer.as_str());
-        format!("{} → {}", question.question.question, first_line(answer))
-    } else {
-        let ends: Vec<String> = step
-            .calls
-            .iter()
-            .map(|call| match call.succeeded() {
-                true => format!("{} ok", call_title(call)),
-                false => format!(
-                    "{} failed: {}",
-                    call_title(call),
-                    first_line(&failure_text(call))
-                ),
-            })
-            .collect();
-        ends.join("; ")
-    };
-    format!("{}. {said}: {came}", step.number)
-}
-
-fn first_line(text: &str) -> String {
-    text.lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(160)
-        .collect()
-}
-
 fn tail_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError> {
-    let budgets = crate::strategy::act::budgets(state, profile);
+    let budgets = budgets(state, profile);
     let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
     let questions_left = match interactive {
         true => "no limit".to_owned(),
@@ -320,28 +189,6 @@ fn tail_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError
             .saturating_sub(state.usage.questions)
             .to_string(),
     };
-    let files: Vec<Value> = state
-        .files
-        .iter()
-        .map(|(path, f)| json!({"path": path, "bytes": f.bytes, "hash": f.hash, "step": f.step}))
-        .collect();
-    let answers: Vec<Value> = state
-        .steps
-        .iter()
-        .filter_map(|step| step.question.as_ref())
-        .filter_map(|q| {
-            let a = q.answer.as_ref()?;
-            Some(json!({
-                "question": q.question.question,
-                "answer": a.answer,
-                "by": shown_by(&a.by, a.authenticated),
-            }))
-        })
-        .collect();
-    let failure = state
-        .calls()
-        .next_back()
-        .filter(|call| !call.is_open() && !call.succeeded());
     render(
         &profile.prompts,
         "directive/tail",
@@ -350,22 +197,7 @@ fn tail_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
             "questions_left": questions_left,
-            "files": files,
-            "tests": &state.tests[state.tests_before_change.min(state.tests.len())..],
-            "last_failure": failure.map(|call| head_and_tail(&failure_text(call), 600)),
-            "answers": answers,
+            "pins": Pins::of(state),
         }),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_grows_to_ten_and_is_cut_to_five() {
-        let shown: Vec<usize> = (0..=23).map(|n| n - window_start(n, 10, 5)).collect();
-        assert_eq!(shown[..=10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-        assert_eq!(shown[11..], [5, 6, 7, 8, 9, 10, 5, 6, 7, 8, 9, 10, 5]);
-    }
 }

@@ -10,6 +10,7 @@ pub mod printer;
 pub mod translate;
 
 use super::act::Turn;
+use super::memory::{Memory, Next};
 use crate::domain::call::Address;
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
@@ -24,7 +25,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -36,6 +37,14 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
         again: "State the directive again, complete and in the form you were shown.",
     };
     let course = Course { turn };
+    let memory = Memory {
+        state,
+        profile,
+        inputs,
+    };
+    if let Some(decision) = memory.after_summary() {
+        return Some(decision);
+    }
     let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
     match state.current_step() {
         _ if stands_in_the_way.is_some() => stands_in_the_way,
@@ -104,7 +113,11 @@ impl Course<'_> {
             inputs,
             ..
         } = self.turn;
-        let prompt = memory::planner_prompt(state, profile, inputs);
+        let prompt = match memory::planner_prompt(state, profile, inputs) {
+            Ok(Next::Instead(decision)) => return *decision,
+            Ok(Next::Ask(prompt)) => Ok(prompt),
+            Err(error) => Err(error),
+        };
         let format = OutputFormat::Text;
         self.turn.consult(
             Role::Planner,

@@ -101,6 +101,11 @@ fn read_block(fields: &[Field], notes: Vec<String>, text: impl Fn() -> String) -
             field.name
         ));
     }
+    if changes_for_a_file(&keyword, fields) {
+        return nothing(
+            "CONTENT holds changes, not the file: write the whole file as it shall be".to_owned(),
+        );
+    }
     let action = match keyword.as_str() {
         "ASK_USER" => block.ask_user(),
         "WRITE_FILE" => block.write_file(),
@@ -127,6 +132,17 @@ fn read_block(fields: &[Field], notes: Vec<String>, text: impl Fn() -> String) -
             problems: block.problems,
         },
     }
+}
+
+/// Models that were shown a file as its changes may answer with changes.
+fn changes_for_a_file(keyword: &str, fields: &[Field]) -> bool {
+    let of = |name: &str| fields.iter().find(|field| field.name == name);
+    let path = of("PATH").map_or("", |field| unquote(&field.value));
+    let content = of("CONTENT").and_then(|field| field.fenced.as_ref());
+    keyword == "WRITE_FILE"
+        && !path.ends_with(".diff")
+        && !path.ends_with(".patch")
+        && content.is_some_and(|fenced| block::is_diff(&fenced.content))
 }
 
 /// `write file` and `WRITE-FILE` mean `WRITE_FILE`.

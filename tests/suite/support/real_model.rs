@@ -42,6 +42,11 @@ impl RealModel {
     ///
     /// `None`, with a loud line, only if it cannot be had on this machine.
     pub fn start() -> Option<RealModel> {
+        Self::start_with(CONTEXT)
+    }
+
+    /// The same, with a context of so many tokens.
+    pub fn start_with(context: u32) -> Option<RealModel> {
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (program, model_file) = match parts() {
             Ok(parts) => parts,
@@ -50,7 +55,7 @@ impl RealModel {
                 return None;
             }
         };
-        let server = match Server::start(&program, &model_file) {
+        let server = match Server::start(&program, &model_file, context) {
             Ok(server) => server,
             Err(StartError::WrongProcessor) => {
                 skipped(
@@ -61,7 +66,7 @@ impl RealModel {
             }
             Err(StartError::Other(why)) => panic!("{}: {why}", program.display()),
         };
-        let translator = OllamaTranslator::start(&server.url, MODEL, CONTEXT);
+        let translator = OllamaTranslator::start(&server.url, MODEL, context);
         Some(RealModel {
             base_url_openai: server.url.clone(),
             base_url_ollama: translator.url.clone(),
@@ -101,7 +106,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(program: &Path, model: &Path) -> Result<Self, StartError> {
+    fn start(program: &Path, model: &Path, context: u32) -> Result<Self, StartError> {
         let other = |error: std::io::Error| StartError::Other(error.to_string());
         let free = TcpListener::bind("127.0.0.1:0").map_err(other)?;
         let address = free.local_addr().map_err(other)?;
@@ -110,7 +115,7 @@ impl Server {
             .arg("-m")
             .arg(model)
             .args(["-a", MODEL, "--host", "127.0.0.1", "-t", "2", "-np", "1"])
-            .args(["-c", &CONTEXT.to_string()])
+            .args(["-c", &context.to_string()])
             .args(["--port", &address.port().to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -81,6 +81,19 @@ impl Play {
     }
 
     fn outline(&mut self) -> Said {
+        // What is planned anew begins with a move: a mark for what the former plan had is not taken any more.
+        while self.next + 1 < self.moves.len()
+            && let Some(mv) = self.moves.get(self.next)
+            && self.voice.ends(mv)
+        {
+            self.next += 1;
+        }
+        if self.next + 1 == self.moves.len() && self.next > 0 {
+            // All was done, and only the last part counts again.
+            let earlier = self.moves.get(..self.next).unwrap_or_default();
+            let before = earlier.iter().rposition(|mv| self.voice.ends(mv));
+            self.next = before.map_or(0, |at| at + 1);
+        }
         let slip = self.slips.next(|_| true);
         match slip {
             Some(slip) if slip.is_of_words() => self.words(slip),

@@ -1,0 +1,320 @@
+//! What every prompt shows of a task, however old it is (source document 000, memory upgrade): the master plan, the
+//! version of each file, what fails and where, planned tests, people's answers. Taken from the state, so no
+//! compaction can lose it.
+
+use super::plan::{self, PlanItem};
+use crate::domain::directive::Action;
+use crate::domain::files;
+use crate::domain::fold::run_label;
+use crate::domain::ids::ClientId;
+use crate::domain::task::{CallEnd, CallRecord, Step, TaskState, TestRun};
+use crate::strategy::directive::printer::then_line;
+use crate::strategy::guards::failure_text;
+use crate::strategy::text::head_and_tail;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The pinned items, as the template `shared/pins` shows them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Pins {
+    pub plan: Vec<PlanItem>,
+    /// The files that the task knows, those seen last at the end.
+    pub files: Vec<FilePin>,
+    /// How many more there are.
+    pub more_files: usize,
+    /// Programs that ran since the last change of a file.
+    pub tests: Vec<TestRun>,
+    /// Tests that were announced or failed and have not run well since.
+    pub planned_tests: Vec<String>,
+    pub failure: Option<FailurePin>,
+    pub answers: Vec<AnswerPin>,
+}
+
+/// A file as last seen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FilePin {
+    pub path: String,
+    pub bytes: usize,
+    pub hash: String,
+    pub step: u32,
+}
+
+/// The newest failure that nothing has shown to be mended.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct FailurePin {
+    pub text: String,
+    /// `file:line`, and the line itself where the file is known.
+    pub line: Option<String>,
+    pub trace: Option<String>,
+}
+
+/// What a person said.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AnswerPin {
+    pub question: String,
+    pub answer: String,
+    pub by: String,
+}
+
+/// Files that are named; of more the number is told.
+const MOST_FILES: usize = 30;
+/// Bytes of a failure's text and of its trace.
+const FAILURE_BYTES: usize = 600;
+const TRACE_BYTES: usize = 800;
+
+impl Pins {
+    /// All that is pinned now.
+    pub fn of(state: &TaskState) -> Self {
+        let mut files: Vec<FilePin> = state
+            .files
+            .iter()
+            .map(|(path, file)| FilePin {
+                path: path.clone(),
+                bytes: file.bytes,
+                hash: file.hash.clone(),
+                step: file.step,
+            })
+            .collect();
+        files.sort_by_key(|file| file.step);
+        let more_files = files.len().saturating_sub(MOST_FILES);
+        Pins {
+            plan: plan::newest(state),
+            files: files.split_off(more_files),
+            more_files,
+            tests: state.tests[state.tests_before_change.min(state.tests.len())..].to_vec(),
+            planned_tests: planned_tests(state),
+            failure: failure(state),
+            answers: answers(state),
+        }
+    }
+}
+
+fn answers(state: &TaskState) -> Vec<AnswerPin> {
+    let asked = state.steps.iter().filter_map(|step| step.question.as_ref());
+    asked
+        .filter_map(|asked| {
+            let answer = asked.answer.as_ref()?;
+            Some(AnswerPin {
+                question: asked.question.question.clone(),
+                answer: answer.answer.clone(),
+                by: shown_by(&answer.by, answer.authenticated),
+            })
+        })
+        .collect()
+}
+
+/// An answer typed at a computer is from somebody who proved nothing.
+pub fn shown_by(by: &str, authenticated: bool) -> String {
+    if authenticated {
+        by.to_owned()
+    } else {
+        format!("somebody at {by} (not authenticated)")
+    }
+}
+
+/// Tests whose last run failed, and THEN items that were left out, as far as they have not run well since.
+fn planned_tests(state: &TaskState) -> Vec<String> {
+    let mut planned: Vec<String> = Vec::new();
+    let mut plan = |what: String, add: bool| {
+        planned.retain(|known| *known != what);
+        if add {
+            planned.push(what);
+        }
+    };
+    for step in &state.steps {
+        for call in step.calls.iter().filter(|call| !call.is_open()) {
+            if runs(call) {
+                plan(format!("RUN {}", run_label(call)), !call.succeeded());
+            }
+        }
+        for item in left_then(step) {
+            plan(item, true);
+        }
+    }
+    planned
+}
+
+fn runs(call: &CallRecord) -> bool {
+    matches!(call.tool.as_str(), "run_program" | "write_and_run")
+}
+
+/// THEN items that were left out because one before them failed.
+pub fn left_then(step: &Step) -> Vec<String> {
+    let directive = step
+        .reading
+        .as_ref()
+        .and_then(|reading| reading.directive());
+    let Some(Action::WriteFile { then, .. }) = directive.map(|d| &d.action) else {
+        return Vec::new();
+    };
+    if step.calls.is_empty() || !step.closed {
+        return Vec::new();
+    }
+    then.iter().skip(step.then_done()).map(then_line).collect()
+}
+
+/// The newest failed call. A failed run stays pinned until the same run succeeds, another failure until something
+/// else was done.
+fn failure(state: &TaskState) -> Option<FailurePin> {
+    let mut newer: Vec<&CallRecord> = Vec::new();
+    for call in state.calls().rev().filter(|call| !call.is_open()) {
+        if !call.succeeded() {
+            let mended = newer.iter().any(|later| {
+                later.succeeded() && runs(later) && run_label(later) == run_label(call)
+            });
+            let passed = !runs(call) && !newer.is_empty();
+            if !mended && !passed {
+                return Some(pin_failure(state, call));
+            }
+        }
+        newer.push(call);
+    }
+    None
+}
+
+fn pin_failure(state: &TaskState, call: &CallRecord) -> FailurePin {
+    let text = failure_text(call);
+    let trace = trace_of(call);
+    let at = place(&text).or_else(|| trace.and_then(place));
+    FailurePin {
+        line: at.map(|(file, line)| with_source(state, call, &file, line)),
+        trace: trace
+            .filter(|trace| !text.contains(trace.trim()))
+            .map(|trace| head_and_tail(trace, TRACE_BYTES)),
+        text: head_and_tail(&text, FAILURE_BYTES),
+    }
+}
+
+fn trace_of(call: &CallRecord) -> Option<&str> {
+    let CallEnd::Finished(report) = &call.end else {
+        return None;
+    };
+    let result = report.result.as_ref()?;
+    ["/traceback", "/run/traceback"]
+        .iter()
+        .find_map(|at| result.pointer(at)?.as_str())
+        .filter(|trace| !trace.is_empty())
+}
+
+/// The first `file:line:` in an error text, as Lua writes it.
+fn place(text: &str) -> Option<(String, usize)> {
+    let mut from = 0;
+    while let Some(found) = text[from..].find(':') {
+        let colon = from + found;
+        let digits: String = text[colon + 1..]
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        let after = &text[colon + 1 + digits.len()..];
+        let name = text[..colon]
+            .rsplit(|c: char| c.is_whitespace() || "\"'([".contains(c))
+            .next()
+            .unwrap_or_default();
+        let ends = after.is_empty() || after.starts_with([':', ' ', '\n', ')', '"']);
+        if let Ok(line) = digits.parse::<usize>()
+            && !name.is_empty()
+            && name.chars().any(char::is_alphabetic)
+            && ends
+        {
+            return Some((name.to_owned(), line));
+        }
+        from = colon + 1;
+    }
+    None
+}
+
+/// `file:line: the line`, if the file's content is known.
+fn with_source(state: &TaskState, call: &CallRecord, file: &str, line: usize) -> String {
+    let known = content_of(state, call, file);
+    let source = known.and_then(|content| content.lines().nth(line.saturating_sub(1)));
+    match source.map(str::trim).filter(|source| !source.is_empty()) {
+        Some(source) => {
+            let source: String = source.chars().take(160).collect();
+            format!("{file}:{line}: {source}")
+        }
+        None => format!("{file}:{line}"),
+    }
+}
+
+/// The last whole content of a file that a failing call names: errors name files without their folder at times.
+fn content_of<'a>(state: &'a TaskState, failed: &CallRecord, file: &str) -> Option<&'a str> {
+    let wanted = files::from_root(file);
+    state
+        .calls()
+        .rev()
+        .filter(|call| computer(call) == computer(failed))
+        .filter_map(content_in)
+        .find(|(path, _)| *path == wanted || path.ends_with(&wanted))
+        .map(|(_, content)| content)
+}
+
+fn computer(call: &CallRecord) -> Option<&ClientId> {
+    call.intended.as_ref().map(|intended| &intended.client_id)
+}
+
+/// The path and whole content that a call wrote or read.
+pub fn content_in(call: &CallRecord) -> Option<(String, &str)> {
+    let path = call.args.get("path").and_then(Value::as_str)?;
+    let content = match call.tool.as_str() {
+        "fs_write" if call.succeeded() => call.args.get("content").and_then(Value::as_str)?,
+        "write_and_run" => {
+            let CallEnd::Finished(report) = &call.end else {
+                return None;
+            };
+            let wrote = report.result.as_ref()?.pointer("/write/success");
+            if wrote != Some(&Value::Bool(true)) && !call.succeeded() {
+                return None;
+            }
+            call.args.get("content").and_then(Value::as_str)?
+        }
+        "fs_read" if call.succeeded() => whole_read(call)?,
+        _ => return None,
+    };
+    Some((files::from_root(path), content))
+}
+
+fn whole_read(call: &CallRecord) -> Option<&str> {
+    let CallEnd::Finished(report) = &call.end else {
+        return None;
+    };
+    let result = report.result.as_ref()?;
+    let cut = report.truncated || result.get("truncated") == Some(&Value::Bool(true));
+    let skipped = call.args.get("offset").and_then(Value::as_u64).unwrap_or(0) > 0;
+    let content = result.get("content").and_then(Value::as_str)?;
+    (!cut && !skipped).then_some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_failing_line_is_found_in_what_lua_says() {
+        for (text, expected) in [
+            (
+                "run_program: TODO.lua:12: attempt to index nil",
+                Some(("TODO.lua", 12)),
+            ),
+            ("/lib/a.lua:3: bad", Some(("/lib/a.lua", 3))),
+            ("[string \"x.lua\"]:4: oops", None),
+            (
+                "stack traceback:\n\t/x.lua:7: in function 'f'",
+                Some(("/x.lua", 7)),
+            ),
+            ("at 12:30:00 it failed", None),
+            ("http://10.0.0.1:80/ refused", None),
+            ("shell: no such program", None),
+        ] {
+            let expected = expected.map(|(file, line)| (file.to_owned(), line));
+            assert_eq!(place(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn looking_for_a_line_in_noise_never_panics(text in "(:|[0-9]{1,3}|a.lua|\\PC){0,40}") {
+            let _ = place(&text);
+        }
+    }
+}

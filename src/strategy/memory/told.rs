@@ -1,0 +1,215 @@
+//! What a step looks like in a prompt, the same for all strategies: results with a handle to their rest, large files
+//! as what changed in them, recalled pieces, notes.
+
+use super::recall::{self, Handle};
+use super::{View, diff, pins};
+use crate::domain::directive::Action;
+use crate::domain::profile::Profile;
+use crate::domain::task::{CallRecord, Step, TaskState};
+use crate::prompts::{PromptError, render as render_prompt};
+use crate::strategy::directive::block;
+use crate::strategy::render::{self, Shown};
+use crate::strategy::text::{fenced, head_and_tail};
+use serde_json::{Value, json};
+
+/// The calls of a step and how they ended, one text each.
+pub fn calls(
+    state: &TaskState,
+    profile: &Profile,
+    step: &Step,
+    view: View,
+    expect: Option<&str>,
+) -> Vec<String> {
+    let each = step.calls.iter().enumerate();
+    each.map(|(index, call)| {
+        let shown = Shown {
+            expect,
+            max_bytes: view.max_bytes,
+            handle: Some(handle(step, index)),
+            content: known_content(state, profile, step, index, view),
+        };
+        render::call_as(call, &shown)
+    })
+    .collect()
+}
+
+/// What the planner writes to read on in a result.
+fn handle(step: &Step, index: usize) -> Handle {
+    Handle {
+        step: step.number,
+        call: u32::try_from(index + 1).unwrap_or(u32::MAX),
+    }
+}
+
+/// A large file that was read again, as what changed since it was shown last.
+fn known_content(
+    state: &TaskState,
+    profile: &Profile,
+    step: &Step,
+    index: usize,
+    view: View,
+) -> Option<String> {
+    let call = step
+        .calls
+        .get(index)
+        .filter(|call| call.tool == "fs_read")?;
+    let (path, content) = pins::content_in(call)?;
+    let limit = profile.memory.diff_bytes;
+    if limit == 0 || content.len() <= limit {
+        return None;
+    }
+    let (known_in, known) = shown_before(state, step, Some(index), call, &path, view)?;
+    if known == content {
+        return Some(format!("the same as in step {known_in}"));
+    }
+    let changes = diff::shorter(known, content)?;
+    Some(format!(
+        "as in step {known_in}, but for these changes:\n{}",
+        fenced(&head_and_tail(&changes, view.max_bytes), "diff")
+    ))
+}
+
+/// The newest whole content of a file that stands in the prompt before a call: in an earlier step, or before `index`
+/// in the same one.
+fn shown_before<'a>(
+    state: &'a TaskState,
+    step: &'a Step,
+    index: Option<usize>,
+    call: &CallRecord,
+    path: &str,
+    view: View,
+) -> Option<(u32, &'a str)> {
+    let on = |call: &CallRecord| call.intended.as_ref().map(|i| i.client_id.clone());
+    let place = on(call);
+    let own = step.calls.iter().take(index.unwrap_or(0)).rev();
+    let own = own.map(|call| (step.number, call));
+    let earlier = state.steps.iter().rev().filter(|earlier| {
+        earlier.track == step.track
+            && earlier.number < step.number
+            && earlier.number >= view.first_step
+    });
+    let earlier =
+        earlier.flat_map(|earlier| earlier.calls.iter().rev().map(|c| (earlier.number, c)));
+    own.chain(earlier)
+        .filter(|(_, known)| on(known) == place)
+        .find_map(|(number, known)| {
+            let (known_path, content) = pins::content_in(known)?;
+            // What was cut when it was shown is no ground to build on.
+            let whole = known.tool != "fs_read" || content.len() <= view.max_bytes;
+            (known_path == path && whole).then_some((number, content))
+        })
+}
+
+/// The planner's words of a step, without its thinking. A large file that it wrote again stands there as changes;
+/// then the second value says so, for the message that follows.
+pub fn answer(
+    state: &TaskState,
+    profile: &Profile,
+    step: &Step,
+    view: View,
+) -> Option<(String, Option<String>)> {
+    let planner = step.planner.as_ref()?;
+    let said = block::without_thinking(&planner.answer.content).trim();
+    // What was said is kept longer than results: it is what the planner builds on.
+    let most = view.max_bytes * 8;
+    match with_changes(state, profile, step, view, said) {
+        Some((said, note)) => Some((head_and_tail(&said, most), Some(note))),
+        None => Some((head_and_tail(said, most), None)),
+    }
+}
+
+fn with_changes(
+    state: &TaskState,
+    profile: &Profile,
+    step: &Step,
+    view: View,
+    said: &str,
+) -> Option<(String, String)> {
+    let directive = step.reading.as_ref()?.directive()?;
+    let Action::WriteFile { content, .. } = &directive.action else {
+        return None;
+    };
+    let limit = profile.memory.diff_bytes;
+    if limit == 0 || content.len() <= limit {
+        return None;
+    }
+    let call = step.calls.first()?;
+    let (path, written) = pins::content_in(call)?;
+    let (known_in, known) = shown_before(state, step, None, call, &path, view)?;
+    let changes = diff::shorter(known, written)?;
+    let at = said.find(content.as_str())?;
+    let fence = said[..at]
+        .trim_end_matches('\n')
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
+    let opening: String = said[fence..at]
+        .chars()
+        .take_while(|c| matches!(c, '`' | '~'))
+        .collect();
+    if opening.len() < 3 {
+        return None;
+    }
+    let said = format!(
+        "{}{opening}diff\n{changes}{}",
+        &said[..fence],
+        &said[at + content.len()..]
+    );
+    let note = format!(
+        "your file of {} bytes was written whole; above it stands as its changes since step {known_in}. \
+         Go on writing whole files",
+        written.len()
+    );
+    Some((said, note))
+}
+
+/// The piece of a former result that the step asked for.
+///
+/// # Errors
+/// The template `shared/recalled` is broken.
+pub fn recalled(
+    state: &TaskState,
+    profile: &Profile,
+    step: &Step,
+    view: View,
+) -> Result<Option<String>, PromptError> {
+    let Some(asked) = step.recalled else {
+        return Ok(None);
+    };
+    let handle = Handle {
+        step: asked.step,
+        call: asked.call,
+    };
+    let Ok(piece) = recall::piece(state, handle, asked.offset, view.max_bytes) else {
+        return Ok(None);
+    };
+    let shown = json!({
+        "step": asked.step,
+        "call": asked.call,
+        "offset": piece.offset,
+        "end": piece.offset + piece.text.len(),
+        "bytes": piece.bytes,
+        "text": fenced(&piece.text, ""),
+        "next": piece.next.map(|next| handle.words(next)),
+    });
+    render_prompt(&profile.prompts, "shared/recalled", shown).map(Some)
+}
+
+/// What people and the planner should know since the step before.
+pub fn notes<'a>(state: &'a TaskState, step: &Step) -> Vec<&'a str> {
+    let of_step = state
+        .notes
+        .iter()
+        .filter(|note| note.after_step == step.number && note.code != "model_failed");
+    of_step.map(|note| note.message.as_str()).collect()
+}
+
+/// A question and what became of it, as templates show it.
+pub fn question(step: &Step) -> Option<Value> {
+    let asked = step.question.as_ref()?;
+    let answer = asked.answer.as_ref();
+    Some(json!({
+        "question": asked.question.question,
+        "answer": answer.map(|answer| &answer.answer),
+        "by": answer.map(|answer| pins::shown_by(&answer.by, answer.authenticated)),
+    }))
+}

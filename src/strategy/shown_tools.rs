@@ -1,0 +1,207 @@
+//! Which tools a small model is shown: of many, those that matter for the task. The others may be used all the same;
+//! only their names are told.
+
+use crate::domain::profile::ToolRules;
+use crate::domain::tool::name_matches;
+use crate::domain::toolbox::Tool;
+use std::cmp::Reverse;
+
+/// The tools of source document 001 §7 that nearly every task needs, the most needed first.
+const CORE: [&str; 9] = [
+    "fs_read",
+    "fs_write",
+    "run_program",
+    "shell_exec",
+    "fs_list",
+    "write_and_run",
+    "fs_patch",
+    "fs_move",
+    "fs_delete",
+];
+
+/// Words that say nothing of what a task is about.
+const EMPTY_WORDS: [&str; 28] = [
+    "and", "the", "with", "for", "from", "that", "this", "into", "then", "than", "are", "all",
+    "its", "has", "have", "not", "but", "you", "your", "can", "use", "used", "one", "each", "what",
+    "which", "there", "where",
+];
+
+/// The shorter one of two words has to be at least this long to count as the stem of the other.
+const STEM: usize = 4;
+
+/// Tools as a model is shown them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownTools<'a> {
+    /// By name, told with all they take.
+    pub shown: Vec<&'a Tool>,
+    /// By name, told by name alone.
+    pub others: Vec<&'a str>,
+}
+
+/// Chooses at most `rules.max_shown` of the tools (0 = all): the core tools, then those of the kind's toolsets, then
+/// those that share words with the task. The choice depends on nothing else, so it stays the same from turn to turn.
+pub fn choose<'a>(tools: Vec<&'a Tool>, task: &str, rules: &ToolRules) -> ShownTools<'a> {
+    if rules.max_shown == 0 || tools.len() <= rules.max_shown {
+        return ShownTools {
+            shown: tools,
+            others: Vec::new(),
+        };
+    }
+    let wanted = words(task);
+    let mut ranked: Vec<(Rank, &Tool)> = tools
+        .into_iter()
+        .map(|tool| (rank(tool, task, &wanted, rules), tool))
+        .collect();
+    ranked.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.name.cmp(&y.name)));
+    let mut shown: Vec<&Tool> = ranked.iter().map(|(_, tool)| *tool).collect();
+    let mut others: Vec<&str> = shown
+        .split_off(rules.max_shown)
+        .into_iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    shown.sort_by(|a, b| a.name.cmp(&b.name));
+    others.sort_unstable();
+    ShownTools { shown, others }
+}
+
+/// Lower is shown first: whether the task names the tool, its place in the core, its place in the toolsets, how many
+/// words it shares with the task.
+type Rank = (bool, usize, usize, Reverse<usize>);
+
+fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
+    let named = task.contains(tool.name.as_str());
+    let core = CORE.iter().position(|core| *core == tool.name);
+    let first = rules
+        .first
+        .iter()
+        .position(|glob| name_matches(glob, &tool.name));
+    let shared = shared_words(tool, wanted);
+    (
+        !named,
+        core.unwrap_or(CORE.len()),
+        first.unwrap_or(rules.first.len()),
+        Reverse(shared),
+    )
+}
+
+/// Words of the name weigh more than those of the description.
+fn shared_words(tool: &Tool, wanted: &[String]) -> usize {
+    let count = |text: &str| {
+        let own = words(text);
+        wanted
+            .iter()
+            .filter(|word| own.iter().any(|own| alike(own, word)))
+            .count()
+    };
+    3 * count(&tool.name) + count(&tool.description)
+}
+
+fn alike(a: &str, b: &str) -> bool {
+    a == b || (a.len().min(b.len()) >= STEM && (a.starts_with(b) || b.starts_with(a)))
+}
+
+/// The telling words of a text, in small letters, each once.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= 3)
+        .map(str::to_lowercase)
+        .filter(|word| !EMPTY_WORDS.contains(&word.as_str()))
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tool::ToolSpec;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn tool(name: &str, description: &str) -> Tool {
+        let spec: ToolSpec =
+            serde_json::from_value(json!({"name": name, "description": description})).unwrap();
+        Tool::of(spec)
+    }
+
+    fn fleet() -> Vec<Tool> {
+        vec![
+            tool("chest_list", "What lies in an inventory."),
+            tool("fs_list", "List a folder."),
+            tool("fs_read", "Read a text file."),
+            tool("monitor_write", "Write text on a monitor."),
+            tool("redstone_set", "Set a redstone output."),
+            tool("turtle_dig", "Dig the block in front of the turtle."),
+            tool("turtle_forward", "Move the turtle forward."),
+        ]
+    }
+
+    fn rules(max_shown: usize, first: &[&str]) -> ToolRules {
+        ToolRules {
+            max_shown,
+            first: first.iter().map(|glob| (*glob).to_owned()).collect(),
+        }
+    }
+
+    fn chosen(task: &str, rules: &ToolRules) -> Vec<String> {
+        let fleet = fleet();
+        let shown = choose(fleet.iter().collect(), task, rules).shown;
+        shown.iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    #[test]
+    fn the_core_comes_first_then_the_toolset_then_shared_words() {
+        assert_eq!(
+            chosen("Show the sum on the monitors", &rules(3, &[])),
+            ["fs_list", "fs_read", "monitor_write"]
+        );
+        assert_eq!(
+            chosen("Show the sum on the monitor", &rules(4, &["turtle_*"])),
+            ["fs_list", "fs_read", "turtle_dig", "turtle_forward"]
+        );
+        assert_eq!(
+            chosen("Let the turtle dig a hole", &rules(3, &[])),
+            ["fs_list", "fs_read", "turtle_dig"]
+        );
+    }
+
+    #[test]
+    fn a_tool_that_the_task_names_is_always_among_them() {
+        assert_eq!(
+            chosen("call redstone_set once", &rules(1, &[])),
+            ["redstone_set"]
+        );
+    }
+
+    #[test]
+    fn few_tools_are_all_shown_and_of_many_the_others_are_named() {
+        assert_eq!(chosen("anything", &rules(7, &[])).len(), 7);
+        assert_eq!(chosen("anything", &rules(0, &[])).len(), 7);
+        let fleet = fleet();
+        let others = choose(fleet.iter().collect(), "dig", &rules(3, &[])).others;
+        assert_eq!(
+            others,
+            [
+                "chest_list",
+                "monitor_write",
+                "redstone_set",
+                "turtle_forward"
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_tool_is_shown_or_named_once_whatever_the_task_says(task in "\\PC{0,80}", max in 0usize..9) {
+            let fleet = fleet();
+            let chosen = choose(fleet.iter().collect(), &task, &rules(max, &["redstone_*"]));
+            let mut names: Vec<&str> = chosen.shown.iter().map(|tool| tool.name.as_str()).collect();
+            prop_assert!(max == 0 || names.len() <= max);
+            names.extend(&chosen.others);
+            names.sort_unstable();
+            prop_assert_eq!(names, fleet.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>());
+        }
+    }
+}
