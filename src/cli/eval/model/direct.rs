@@ -24,13 +24,12 @@ impl Voice for Direct {
 
     fn say(&self, mv: &Move) -> Said {
         if let Act::Finish { message } = &mv.act {
-            return Said::text(message.clone());
+            return Said::text(format!("FINAL ANSWER: {message}"));
         }
-        let (name, arguments) = mv.act.call().unwrap_or_default();
-        let name = match &mv.on {
-            Some(on) => format!("{on}/{name}"),
-            None => name,
-        };
+        let (name, mut arguments) = mv.act.call().unwrap_or_default();
+        if let Some(on) = &mv.on {
+            arguments["on"] = json!(on);
+        }
         if !self.native {
             return Said::text(json!({"tool": name, "args": arguments}).to_string());
         }
@@ -49,6 +48,8 @@ impl Voice for Direct {
         Said::text(match way % 3 {
             0 => text.replacen(':', " =>", 1),
             1 => format!("<tool_call>{}", &text[..text.len() / 2]),
+            // The end of a task without its words.
+            _ if matches!(mv.act, Act::Finish { .. }) => "All of it is done now.".to_owned(),
             _ => text.trim_end_matches('}').to_owned(),
         })
     }
@@ -56,11 +57,33 @@ impl Voice for Direct {
 
 /// What came of the last answer.
 fn seen(text: &str) -> Seen {
-    if text.contains("NOT carried out") || text.contains("not carried out (") {
-        return Seen::Refused(text.to_owned());
+    let result = text.split("# Now\n").next().unwrap_or_default();
+    if result.contains("NOT carried out (") {
+        return Seen::Refused(result.to_owned());
     }
-    if text.contains(" answered: ") {
+    if result.contains("\nAnswer of ") {
         return Seen::Done;
     }
-    seen_in(text)
+    seen_in(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_result_says_how_the_last_answer_ended() {
+        let result = |body: &str| {
+            seen(&format!(
+                "# Step 2: what came of it\n\n{body}\n\n# Now\n\n- x"
+            ))
+        };
+        assert_eq!(result("## run /a.lua on base: done"), Seen::Done);
+        assert_eq!(result("## fs_read /a on base: FAILED"), Seen::Failed);
+        assert!(matches!(
+            result("NOT carried out (tool).\nno such tool"),
+            Seen::Refused(_)
+        ));
+        assert_eq!(result("Question: which?\nAnswer of Ada: red"), Seen::Done);
+    }
 }

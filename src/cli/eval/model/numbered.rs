@@ -9,8 +9,8 @@ use crate::llm::ChatRequest;
 /// Writes lists and turns.
 #[derive(Default)]
 pub struct Numbered {
-    /// The items of the plan as the newest prompt shows them, with their numbers.
-    items: Vec<(u32, String)>,
+    /// The items of the plan as the newest prompt shows them: number, whether it is open, text.
+    items: Vec<(u32, bool, String)>,
 }
 
 /// Where the plan with its cursor stands in a prompt.
@@ -43,8 +43,9 @@ impl Voice for Numbered {
             None => tool,
         };
         let own = title(mv);
-        let number = self.items.iter().find(|(_, text)| *text == own);
-        let item = number.map(|(number, _)| format!("Item: {number}\n"));
+        let same = |(_, open, text): &&(u32, bool, String)| *open && *text == own;
+        let number = self.items.iter().find(same);
+        let item = number.map(|(number, ..)| format!("Item: {number}\n"));
         Said::text(format!(
             "Thought: {own}\n{}Action: {tool}\nAction Input: {args}",
             item.unwrap_or_default()
@@ -89,10 +90,11 @@ impl Voice for Numbered {
 }
 
 /// `3. [x] text`
-fn item(line: &str) -> Option<(u32, String)> {
+fn item(line: &str) -> Option<(u32, bool, String)> {
     let (number, rest) = line.split_once(". [")?;
-    let (_, text) = rest.split_once("] ")?;
-    Some((number.trim().parse().ok()?, text.trim().to_owned()))
+    let (mark, text) = rest.split_once("] ")?;
+    let open = !matches!(mark, "done" | "skipped" | "x");
+    Some((number.trim().parse().ok()?, open, text.trim().to_owned()))
 }
 
 /// What came of the last turn.
@@ -115,10 +117,9 @@ mod tests {
 
     #[test]
     fn observations_and_items_are_read() {
-        assert_eq!(
-            item("2. [ ] run /a.lua"),
-            Some((2, "run /a.lua".to_owned()))
-        );
+        let run = |open| Some((2, open, "run /a.lua".to_owned()));
+        assert_eq!(item("2. [open] run /a.lua"), run(true));
+        assert_eq!(item("2. [done] run /a.lua"), run(false));
         assert_eq!(
             seen("Observation:\n## run /a on base: done\noutput: x"),
             Seen::Done

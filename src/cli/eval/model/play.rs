@@ -126,17 +126,20 @@ impl Play {
         self.last = Last::Nothing;
     }
 
-    /// A test that fails although it should not: what was written before it is written again. An end that is refused
-    /// for want of a test: the last test is made again.
+    /// A test that fails although it should not: what was written before it is written again. An end that is refused:
+    /// the last thing that was done is done again, which for a task is its test.
     fn step_back(&mut self, seen: &Seen) {
-        let before = |wanted: fn(&Act) -> bool| {
-            let earlier = self.moves.get(..self.next).unwrap_or_default();
-            earlier.iter().rposition(|m| wanted(&m.act) && !m.fails)
+        let Some(mv) = self.moves.get(self.next) else {
+            return;
         };
-        let act = self.moves.get(self.next).map(|m| &m.act);
-        let back = match (act, seen) {
-            (_, Seen::Refused(why)) if says_unproven(why) => before(Act::is_run),
-            (Some(act), Seen::Failed) if act.is_run() && !act.is_write() => before(Act::is_write),
+        let earlier = self.moves.get(..self.next).unwrap_or_default();
+        let before =
+            |wanted: fn(&Act) -> bool| earlier.iter().rposition(|m| wanted(&m.act) && !m.fails);
+        let back = match seen {
+            Seen::Refused(why) if self.voice.ends(mv) && says_more_is_wanted(why) => earlier
+                .iter()
+                .rposition(|m| !self.voice.ends(m) && !m.fails),
+            Seen::Failed if mv.act.is_run() && !mv.act.is_write() => before(Act::is_write),
             _ => None,
         };
         self.next = back.unwrap_or(self.next);
@@ -216,9 +219,11 @@ impl Play {
     }
 }
 
-/// Whether a refusal says that a test is missing.
-fn says_unproven(why: &str) -> bool {
-    why.contains("after the last change")
+/// Whether a refused end says that something has to be done first.
+fn says_more_is_wanted(why: &str) -> bool {
+    ["after the last change", "(unfinished)", "NOT accepted"]
+        .iter()
+        .any(|words| why.contains(words))
 }
 
 /// Whether a refusal says that the same was done too often already.
