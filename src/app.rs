@@ -104,13 +104,26 @@ impl App {
     /// # Errors
     /// Nothing is left running, and the data folder is free again.
     pub async fn start(settings: Settings, options: Options) -> Result<RunningApp, AppError> {
-        Self::start_with(settings, options, parts::upper).await
+        Self::start_with(settings, options, ProviderSet::from_settings, parts::upper).await
     }
 
-    /// As [`App::start`], with another upper storey (registry, supervisor): for tests.
+    /// As [`App::start`], with models that no settings describe: the evaluation's scripted one.
+    ///
+    /// # Errors
+    /// As for [`App::start`].
+    pub async fn start_with_models(
+        settings: Settings,
+        options: Options,
+        models: ProviderSet,
+    ) -> Result<RunningApp, AppError> {
+        Self::start_with(settings, options, |_| Ok(models), parts::upper).await
+    }
+
+    /// As [`App::start`], with the models and the upper storey (registry, supervisor) that are given.
     async fn start_with(
         settings: Settings,
         options: Options,
+        models: impl FnOnce(&Settings) -> Result<ProviderSet, LlmError>,
         upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
         let bind = settings.server.bind;
@@ -120,7 +133,7 @@ impl App {
         }
         let folder = DataFolder::lock(&settings.server.data_dir)?;
         let listener = listen(bind)?;
-        let providers = ProviderSet::from_settings(&settings)?;
+        let providers = models(&settings)?;
         let store = open_store(folder.path()).await?;
 
         let feed = Feed::default().start();

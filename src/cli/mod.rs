@@ -11,6 +11,7 @@ macro_rules! say {
 pub mod call;
 pub mod demo;
 pub mod doctor;
+pub mod eval;
 pub mod fleet;
 pub mod serve;
 mod server;
@@ -42,6 +43,7 @@ enum Command {
     Call(call::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Eval(eval::Args),
     Fleet(fleet::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
@@ -98,6 +100,7 @@ pub fn main() -> ExitCode {
         Command::Fleet(args) => in_system(fleet::run(args)),
         Command::Demo(args) => in_system(demo::run(args)),
         Command::Doctor(args) => in_system(doctor::run(args)),
+        Command::Eval(args) => in_system(eval::run(args)),
         Command::Serve(args) => in_system(serve::run(args)),
         Command::Sim(args) => match sim::run(args) {
             Ok(exit) => return exit,

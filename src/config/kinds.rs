@@ -368,7 +368,11 @@ mod tests {
     use crate::domain::work::{GoalRules, NumberedRules};
 
     fn known(strategy: &str) -> Option<u32> {
-        matches!(strategy, "direct" | "directive" | "plan" | "numbered" | "goals" | "call").then_some(1)
+        matches!(
+            strategy,
+            "direct" | "directive" | "plan" | "numbered" | "goals" | "call"
+        )
+        .then_some(1)
     }
 
     fn settings() -> Settings {

@@ -12,8 +12,8 @@ use crate::domain::chat::Role;
 use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
-use crate::domain::work::{GoalRules, NumberedRules};
 use crate::domain::work::plan_rules::PlanRules;
+use crate::domain::work::{GoalRules, NumberedRules};
 
 /// Everything that can be set, checked.
 #[derive(Debug, Clone, PartialEq)]

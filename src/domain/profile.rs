@@ -3,8 +3,8 @@
 
 use super::chat::Role;
 use super::guard_rules::{ArgLimits, LoopRules, PolicyRules};
-use super::work::{GoalRules, NumberedRules};
 use super::work::plan_rules::PlanRules;
+use super::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, Transla
 use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::profile::{Budgets, Profile};
-use crate::domain::task::{Recalled, Step, TaskState};
+use crate::domain::task::{Recalled, Step, TaskState, TestRun};
 use crate::domain::track::Track;
 use crate::domain::work::Advance;
 use crate::prompts::PromptError;
@@ -295,12 +295,9 @@ impl<'a> Turn<'a> {
         mut result: TaskResult,
     ) -> Decision {
         let proof = &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..];
-        if self.profile.demand_proof && proof.is_empty() {
-            return self.block(
-                Guard::Proof,
-                "the end needs a program that ran after the last change: run your tests first"
-                    .to_owned(),
-            );
+        let proven = proof.last().is_some_and(|test| test.success);
+        if self.profile.demand_proof && !proven {
+            return self.block(Guard::Proof, no_proof(proof));
         }
         if !result.details.is_object() {
             result.details = json!({});
@@ -421,6 +418,19 @@ impl<'a> Turn<'a> {
         let usable = tools.usable(self.profile);
         let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
         format!("{name}: {why}. There are: {}", names.join(", "))
+    }
+}
+
+/// Why what ran since the last change proves nothing: a test that failed is none.
+fn no_proof(tests: &[TestRun]) -> String {
+    match tests.last() {
+        None => "the end needs a program that ran after the last change: run your tests first"
+            .to_owned(),
+        Some(failed) => format!(
+            "the end needs a program that ran without an error after the last change, but {} failed: mend it, or run a \
+             test that shows that the task is done",
+            failed.what
+        ),
     }
 }
 

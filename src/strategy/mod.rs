@@ -155,11 +155,17 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         _ => Vec::new(),
     };
     let named = [direct, called, asked_tool, acted].into_iter().flatten();
-    let named = named.chain(computers).chain(called_there).chain(of_goal).chain(planned);
+    let named = named
+        .chain(computers)
+        .chain(called_there)
+        .chain(of_goal)
+        .chain(planned);
     Wants::of(state, profile, named.collect())
 }
 
 #[cfg(test)]
 pub(crate) mod drive;
+#[cfg(test)]
+mod end_tests;
 #[cfg(test)]
 pub(crate) mod tests;

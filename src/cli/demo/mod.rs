@@ -1,10 +1,10 @@
 //! `ccfleet demo`: the main job on one machine. A server, a simulated computer with a broken program, a task to
 //! mend it, and the proof that it is mended: run on the computer, not taken from the model's word.
 
-mod model;
+pub(in crate::cli) mod model;
 mod progress;
 mod proof;
-mod witness;
+pub(in crate::cli) mod witness;
 
 use super::signals::Signals;
 use super::{Exit, Failure};
@@ -173,7 +173,12 @@ impl Place {
 }
 
 async fn play(args: &Args, place: &Place) -> Result<Exit, Failure> {
-    let chosen = model::choose(args).await?;
+    let wish = model::Wish {
+        model: args.model.as_deref(),
+        server: args.model_server.as_deref(),
+        dialect: args.dialect,
+    };
+    let chosen = model::choose(wish).await?;
     say!("model      {}", chosen.told);
     let app = App::start(settings(args, place, &chosen)?, Options::default())
         .await

@@ -1,7 +1,6 @@
 //! Which model answers in the demo, and the settings that make it so.
 
 use super::super::{Exit, Failure};
-use super::Args;
 use crate::config::{Loader, ProviderKind, Settings};
 use crate::llm::detect::{choose as choose_model, detect_at};
 use crate::llm::{Detection, LlmError, detect_default, set};
@@ -30,12 +29,23 @@ pub struct Chosen {
 /// The scenario of the scripted model.
 const SCENARIO: &str = "todo";
 
-pub async fn choose(args: &Args) -> Result<Chosen, Failure> {
+/// What somebody asked for on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// `--model`
+    pub model: Option<&'a str>,
+    /// `--model-server`
+    pub server: Option<&'a str>,
+    /// `--dialect`
+    pub dialect: Option<DialectArg>,
+}
+
+pub async fn choose(wish: Wish<'_>) -> Result<Chosen, Failure> {
     let settings = Loader::new()
         .with_process_env()
         .load()
         .map_err(|error| Failure::new(Exit::Usage, error))?;
-    match (args.model.as_deref(), &args.model_server) {
+    match (wish.model, wish.server) {
         (Some("scripted"), None) => Ok(scripted("as asked for")),
         (Some("scripted"), Some(_)) => Err(Failure::new(
             Exit::Usage,
@@ -43,7 +53,7 @@ pub async fn choose(args: &Args) -> Result<Chosen, Failure> {
         )),
         (None, None) => Ok(detected(detect_default(&settings).await)),
         (Some(name), None) => Ok(served(ProviderKind::Ollama, &ollama_url(&settings), name)),
-        (name, Some(url)) => on_server(args, &settings, name, url.trim_end_matches('/')).await,
+        (_, Some(url)) => on_server(wish, &settings, url.trim_end_matches('/')).await,
     }
 }
 
@@ -88,13 +98,9 @@ fn ollama_url(settings: &Settings) -> String {
     }
 }
 
-async fn on_server(
-    args: &Args,
-    settings: &Settings,
-    name: Option<&str>,
-    url: &str,
-) -> Result<Chosen, Failure> {
-    let is_ollama = match args.dialect {
+async fn on_server(wish: Wish<'_>, settings: &Settings, url: &str) -> Result<Chosen, Failure> {
+    let name = wish.model;
+    let is_ollama = match wish.dialect {
         Some(dialect) => dialect == DialectArg::Ollama,
         None => matches!(
             detect_at(url, name, PROBE_WITHIN).await,

@@ -23,7 +23,7 @@ pub fn read(disk: &Path) -> Witness {
 }
 
 /// Each line is `call_id tool seq`; only effects have a `seq`.
-fn count(list: &str) -> Witness {
+pub fn count(list: &str) -> Witness {
     let mut effects: HashMap<&str, usize> = HashMap::new();
     let mut entries = 0;
     for line in list.lines().filter(|line| !line.trim().is_empty()) {

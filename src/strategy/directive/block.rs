@@ -77,6 +77,19 @@ pub fn field_of(line: &str) -> Option<(&'static str, &str)> {
     Some((known, value.trim_start_matches(['*', '_']).trim()))
 }
 
+/// Whether a text ends in the middle of a field. An answer that was cut off there may lack the rest of a path or of a
+/// command; one that was cut off in the chatter behind its directive is whole.
+pub fn ends_in_a_field(text: &str) -> bool {
+    if text.ends_with('\n') {
+        return false;
+    }
+    let mut below = text.lines().rev().take_while(|line| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with("```")
+    });
+    below.any(|line| field_of(line).is_some())
+}
+
 /// Splits the lines from a `DIRECTIVE:` line on into fields. A fence right after a field belongs to it, and
 /// nothing inside it is a field.
 pub fn fields(lines: &[&str]) -> Vec<Field> {
@@ -248,6 +261,15 @@ mod tests {
         assert_eq!(without_thinking("<think>I never stop"), "");
         let inside = "DIRECTIVE: WRITE_FILE\nCONTENT:\n```\n</think>\n```";
         assert_eq!(without_thinking(inside), inside);
+    }
+
+    #[test]
+    fn a_text_that_stops_in_a_command_ends_in_a_field_and_chatter_below_does_not() {
+        assert!(ends_in_a_field("DIRECTIVE: SHELL\nCOMMAND: \"delete /a"));
+        assert!(ends_in_a_field("THEN:\n1 RUN /a.lua x\n2 RUN /b.lu"));
+        assert!(!ends_in_a_field("COMMAND: \"delete /a\"\n"));
+        assert!(!ends_in_a_field("COMMAND: \"ls\"\n\nNow I would like to"));
+        assert!(!ends_in_a_field("CONTENT:\n```\nx\n```\nand so"));
     }
 
     #[test]

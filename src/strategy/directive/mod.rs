@@ -58,6 +58,14 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
     }
 }
 
+/// Whether the planner's answer was cut off inside its directive.
+fn cut_in_a_field(step: &Step) -> bool {
+    step.planner.as_ref().is_some_and(|said| {
+        let cut = said.answer.stop == StopReason::Length;
+        cut && block::ends_in_a_field(&said.answer.content)
+    })
+}
+
 /// The computer that a directive names in its `ON` line, also where the rest of it is unclear.
 pub fn named_computer(reading: &Reading) -> Option<ClientId> {
     match reading {
@@ -128,6 +136,10 @@ impl Course<'_> {
                 .turn
                 .block(Guard::Unreadable, "the answer could not be read".to_owned()),
             Some(Reading::Nothing { problems }) => self.unreadable(step, problems),
+            // Half a command is another command.
+            Some(_) if cut_in_a_field(step) => {
+                self.unreadable(step, &["the directive is not whole".to_owned()])
+            }
             Some(Reading::Clear { directive, .. }) if mode != ExecutorMode::Always => {
                 let tools = self.turn.tools(directive.on.as_ref());
                 let request = translate::translate(directive, &tools);

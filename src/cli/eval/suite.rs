@@ -1,0 +1,382 @@
+//! The suite: tasks as data (`config/eval/*.toml`), embedded. A task has a prompt, files on simulated computers, the
+//! right solution as a list of moves that every strategy can make in its own words, and checks that look at the
+//! computers afterwards.
+
+use crate::domain::tool::name_matches;
+use rust_embed::RustEmbed;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[derive(RustEmbed)]
+#[folder = "config/eval/"]
+struct Embedded;
+
+/// The file of the computers, which holds no tasks.
+const WORLD: &str = "world.toml";
+/// The template of the kinds, which holds no tasks.
+const KIND: &str = "kind.toml";
+
+/// Why the suite cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("config/eval/{file}: {reason}")]
+pub struct SuiteError {
+    file: String,
+    reason: String,
+}
+
+/// Everything that is simulated and asked for.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    pub computers: Vec<ComputerSpec>,
+    /// By file, then in the file's order.
+    pub tasks: Vec<Arc<Task>>,
+    kind: String,
+}
+
+/// A computer that every task finds.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComputerSpec {
+    pub name: String,
+    #[serde(default)]
+    pub kind: ComputerKind,
+    #[serde(default)]
+    pub groups: Vec<String>,
+    #[serde(default)]
+    pub files: Vec<FileText>,
+    #[serde(default)]
+    pub chests: Vec<ChestSpec>,
+    pub monitor: Option<String>,
+    /// Of a turtle, in moves.
+    #[serde(default)]
+    pub fuel: u32,
+    /// Of a turtle: slot (from 1), item, count.
+    #[serde(default)]
+    pub items: Vec<(usize, String, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComputerKind {
+    #[default]
+    Computer,
+    Turtle,
+}
+
+/// A chest on the wired network.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChestSpec {
+    pub name: String,
+    pub items: Vec<(usize, String, u32)>,
+}
+
+/// A file that lies on a computer before the task begins. A line `@fill N` in it stands for N lines `T[i] = i`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileText {
+    /// Only in tasks; none = the task's own computer.
+    pub on: Option<String>,
+    pub path: String,
+    text: String,
+}
+
+impl FileText {
+    pub fn content(&self) -> String {
+        let mut out = String::new();
+        for line in self.text.lines() {
+            match line.strip_prefix("@fill ").and_then(|n| n.parse().ok()) {
+                Some(count) => (1..=count).for_each(|i: u32| {
+                    out.push_str(&format!("T[{i}] = {i}\n"));
+                }),
+                None => {
+                    out.push_str(line);
+                    out.push('\n');
+                }
+            }
+        }
+        out
+    }
+}
+
+/// One task of the suite.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    pub name: String,
+    pub prompt: String,
+    /// The computer that it runs on; none = the first of the world.
+    pub computer: Option<String>,
+    /// It changes what files cannot put back (tools, hardware, blocks), so it gets computers of its own.
+    #[serde(default)]
+    pub fresh: bool,
+    /// Most rounds of an error-free run, decomposition and planning not counted (source document 004).
+    pub rounds: Option<u32>,
+    /// Only these tools are allowed.
+    pub only_tools: Option<Vec<String>>,
+    /// What a person answers when asked.
+    pub answer: Option<String>,
+    #[serde(default)]
+    pub files: Vec<FileText>,
+    pub moves: Vec<Move>,
+    pub checks: Vec<Check>,
+}
+
+/// One move of the right solution.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Move {
+    #[serde(flatten)]
+    pub act: Act,
+    /// Another computer than the task's own.
+    pub on: Option<String>,
+    /// It is made to see how it fails: a reported failure is its right end.
+    #[serde(default)]
+    pub fails: bool,
+    /// It is refused, and that is its right end.
+    #[serde(default)]
+    pub blocked: bool,
+}
+
+/// What a move does, in no strategy's words.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Act {
+    Read {
+        path: String,
+    },
+    Write {
+        path: String,
+        text: String,
+    },
+    WriteAndRun {
+        path: String,
+        text: String,
+        #[serde(default)]
+        args: Vec<String>,
+    },
+    Run {
+        path: String,
+        #[serde(default)]
+        args: Vec<String>,
+    },
+    Shell {
+        command: String,
+    },
+    Call {
+        tool: String,
+        args: Value,
+    },
+    Ask {
+        question: String,
+        why: String,
+    },
+    Finish {
+        message: String,
+    },
+}
+
+impl Act {
+    /// The tool call that it comes to; none for the end of a task.
+    pub fn call(&self) -> Option<(String, Value)> {
+        let (tool, args) = match self {
+            Act::Read { path } => ("fs_read", json!({"path": path})),
+            Act::Write { path, text } => ("fs_write", json!({"path": path, "content": text})),
+            Act::WriteAndRun { path, text, args } => (
+                "write_and_run",
+                json!({"path": path, "content": text, "args": args}),
+            ),
+            Act::Run { path, args } => ("run_program", json!({"path": path, "args": args})),
+            Act::Shell { command } => ("shell_exec", json!({"command": command})),
+            Act::Call { tool, args } => (tool.as_str(), args.clone()),
+            Act::Ask { question, why } => ("ask_user", json!({"question": question, "why": why})),
+            Act::Finish { .. } => return None,
+        };
+        Some((tool.to_owned(), args))
+    }
+
+    /// Whether it runs a program, which is what counts as a test.
+    pub fn is_run(&self) -> bool {
+        match self {
+            Act::Run { .. } | Act::WriteAndRun { .. } => true,
+            Act::Call { tool, .. } => tool == "run_program",
+            _ => false,
+        }
+    }
+
+    /// Whether it writes a file as a whole, so that making it again puts the file right.
+    pub fn is_write(&self) -> bool {
+        matches!(self, Act::Write { .. } | Act::WriteAndRun { .. })
+    }
+}
+
+/// What must hold on the computers when the task has ended. The first of `file`, `run`, `lua`, `call` says what is
+/// looked at; the others say what is expected of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    pub on: Option<String>,
+    /// Deleted before the check.
+    pub delete: Option<String>,
+    pub file: Option<String>,
+    pub equals: Option<String>,
+    pub contains: Option<String>,
+    #[serde(default)]
+    pub missing: bool,
+    /// As the task laid it there.
+    #[serde(default)]
+    pub unchanged: bool,
+    /// A program that must end without an error.
+    pub run: Option<String>,
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// A program's source, run in the same way.
+    pub lua: Option<String>,
+    /// A tool that must answer.
+    pub call: Option<String>,
+    pub args_json: Option<String>,
+    /// What is printed, or (of a tool) a part of the result.
+    pub output: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskFile {
+    tasks: Vec<Task>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorldFile {
+    computers: Vec<ComputerSpec>,
+}
+
+impl Suite {
+    /// Reads the embedded files.
+    ///
+    /// # Errors
+    /// What does not fit, with the name of the file.
+    pub fn load() -> Result<Self, SuiteError> {
+        let world: WorldFile = read(WORLD)?;
+        let mut tasks = Vec::new();
+        let mut files: Vec<_> = Embedded::iter().collect();
+        files.sort();
+        for file in files.iter().filter(|f| *f != WORLD && *f != KIND) {
+            let of_file: TaskFile = read(file)?;
+            for task in of_file.tasks {
+                check_task(&task, &world.computers).map_err(|reason| SuiteError {
+                    file: file.to_string(),
+                    reason: format!("task {}: {reason}", task.name),
+                })?;
+                tasks.push(Arc::new(task));
+            }
+        }
+        Ok(Suite {
+            computers: world.computers,
+            tasks,
+            kind: text_of(KIND)?,
+        })
+    }
+
+    /// The tasks whose names match.
+    pub fn matching(&self, glob: &str) -> Vec<Arc<Task>> {
+        let found = self.tasks.iter().filter(|t| name_matches(glob, &t.name));
+        found.cloned().collect()
+    }
+
+    /// The kind file of a strategy.
+    pub fn kind_of(&self, strategy: &str) -> String {
+        self.kind.replace("NAME", strategy)
+    }
+
+    /// The computer that a task runs on.
+    pub fn home<'a>(&'a self, task: &'a Task) -> &'a str {
+        let first = self.computers.first().map(|c| c.name.as_str());
+        task.computer.as_deref().or(first).unwrap_or_default()
+    }
+}
+
+fn text_of(file: &str) -> Result<String, SuiteError> {
+    let found = Embedded::get(file).and_then(|f| String::from_utf8(f.data.into_owned()).ok());
+    found.ok_or_else(|| SuiteError {
+        file: file.to_owned(),
+        reason: "is missing, or no text".to_owned(),
+    })
+}
+
+fn read<T: serde::de::DeserializeOwned>(file: &str) -> Result<T, SuiteError> {
+    toml::from_str(&text_of(file)?).map_err(|error| SuiteError {
+        file: file.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+fn check_task(task: &Task, computers: &[ComputerSpec]) -> Result<(), String> {
+    if !matches!(task.moves.last().map(|m| &m.act), Some(Act::Finish { .. })) {
+        return Err("the last move is no finish".to_owned());
+    }
+    if task.checks.is_empty() {
+        return Err("it has no check".to_owned());
+    }
+    let asks = task.moves.iter().any(|m| matches!(m.act, Act::Ask { .. }));
+    if asks && task.answer.is_none() {
+        return Err("it asks, and nobody answers".to_owned());
+    }
+    let named = [task.computer.as_ref()]
+        .into_iter()
+        .chain(task.files.iter().map(|f| f.on.as_ref()))
+        .chain(task.moves.iter().map(|m| m.on.as_ref()))
+        .chain(task.checks.iter().map(|c| c.on.as_ref()))
+        .flatten();
+    for name in named {
+        if computers.iter().all(|c| c.name != *name) {
+            return Err(format!("there is no computer {name}"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_suite_has_at_least_thirty_tasks_with_names_of_their_own() {
+        let suite = Suite::load().unwrap();
+        assert!(suite.tasks.len() >= 30, "{}", suite.tasks.len());
+        let names: BTreeSet<&str> = suite.tasks.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names.len(), suite.tasks.len());
+        for bound in [3, 8, 12] {
+            let bounded = |t: &&Arc<Task>| t.rounds == Some(bound);
+            assert_eq!(suite.tasks.iter().filter(bounded).count(), 1, "{bound}");
+        }
+    }
+
+    #[test]
+    fn every_solution_ends_with_a_test_that_the_proof_guard_accepts() {
+        for task in &Suite::load().unwrap().tasks {
+            let before_end = task.moves.iter().rev().nth(1).map(|m| &m.act);
+            assert!(before_end.is_some_and(Act::is_run), "{}", task.name);
+        }
+    }
+
+    #[test]
+    fn a_line_of_filling_becomes_many() {
+        let file = FileText {
+            on: None,
+            path: "/x".to_owned(),
+            text: "a\n@fill 3\nb".to_owned(),
+        };
+        assert_eq!(file.content(), "a\nT[1] = 1\nT[2] = 2\nT[3] = 3\nb\n");
+    }
+
+    #[test]
+    fn a_task_that_names_a_computer_that_is_not_there_is_refused() {
+        let text = "name='x'\nprompt='p'\n[[moves]]\ndo='read'\npath='/a'\non='moon'\n[[moves]]\ndo='finish'\n\
+            message='m'\n[[checks]]\nfile='/a'";
+        let task: Task = toml::from_str(text).unwrap();
+        let problem = check_task(&task, &Suite::load().unwrap().computers).unwrap_err();
+        assert!(problem.contains("moon"), "{problem}");
+    }
+}

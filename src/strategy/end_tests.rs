@@ -1,0 +1,83 @@
+//! What ends a task, and what must not be taken for a whole answer.
+
+use super::read_answer;
+use super::tests::{Bench, answer, profile};
+use crate::domain::chat::StopReason;
+use crate::domain::decision::{Decision, Guard};
+use crate::domain::event::TaskEvent;
+use crate::domain::profile::ExecutorMode;
+use crate::domain::task::Open;
+use crate::domain::track::Track;
+use serde_json::json;
+
+fn ran(success: bool) -> crate::domain::call::CallReport {
+    serde_json::from_value(json!({"outcome": "done", "result": {"success": success, "output": ""}}))
+        .unwrap()
+}
+
+fn blocked(bench: &Bench) -> Option<(Guard, String)> {
+    let last = bench
+        .state
+        .steps
+        .iter()
+        .rev()
+        .find_map(|s| s.blocked.as_ref());
+    last.map(|b| (b.guard, b.evidence.clone()))
+}
+
+/// Answers the open consult with an answer that its length limit cut off.
+fn cut_off(bench: &mut Bench, text: &str) {
+    let Open::Consult {
+        seq,
+        role,
+        contract,
+        ..
+    } = bench.state.open_on(Track::MAIN).clone()
+    else {
+        panic!("no consult is open");
+    };
+    let mut answer = answer(text);
+    answer.stop = StopReason::Length;
+    let read = read_answer(seq, contract, &answer);
+    bench.push(TaskEvent::ModelAnswered {
+        consult: seq,
+        role,
+        answer,
+    });
+    bench.push(read);
+}
+
+#[test]
+fn a_test_that_failed_is_no_proof() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    for (success, ends) in [(false, false), (true, true)] {
+        bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\n");
+        bench.advance();
+        bench.settle(ran(success));
+        bench.advance();
+        bench.answer("DIRECTIVE: DONE\nSUMMARY: all well\n");
+        let finished = matches!(bench.advance(), Decision::Finish { .. });
+        assert_eq!(finished, ends);
+    }
+    let (guard, evidence) = blocked(&bench).unwrap();
+    assert_eq!(guard, Guard::Proof);
+    assert!(evidence.contains("/a.lua failed"), "{evidence}");
+}
+
+#[test]
+fn half_a_command_is_never_given_to_a_computer() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    cut_off(&mut bench, "DIRECTIVE: SHELL\nCOMMAND: \"delete /old");
+    assert!(matches!(bench.advance(), Decision::Consult(_)));
+    let (guard, evidence) = blocked(&bench).unwrap();
+    assert_eq!(guard, Guard::Unreadable);
+    assert!(evidence.contains("cut off"), "{evidence}");
+    // What stands whole before the cut is carried out.
+    cut_off(
+        &mut bench,
+        "DIRECTIVE: RUN\nPATH: /a.lua\n\nNow I think about",
+    );
+    assert!(matches!(bench.advance(), Decision::Call { .. }));
+}
