@@ -125,7 +125,11 @@ impl<'a> Course<'a> {
         if self.rounds() < most {
             return None;
         }
-        let mut decision = guards::fail_over(self.turn.state, "goals.rounds", u64::from(most));
+        let over = guards::UsedUp {
+            key: "goals.rounds",
+            limit: u64::from(most),
+        };
+        let mut decision = guards::fail_over(self.turn.state, over);
         if let Decision::Fail { error, .. } = &mut decision {
             error.push_str(&format!(": {}", work.status_line()));
         }

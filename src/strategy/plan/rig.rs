@@ -44,6 +44,7 @@ pub fn plan_profile() -> Profile {
             wall_time_s: 36_000,
             tokens: 0,
             model_failures: 3,
+            per_wake: Default::default(),
         },
         prompts: PROMPTS.clone(),
         ..profile(ExecutorMode::Auto)
