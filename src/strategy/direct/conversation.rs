@@ -141,7 +141,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "step": turn.state.usage.steps.saturating_add(1),
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(turn.state.usage.calls),
-            "pins": Pins::of(turn.state),
+            "pins": Pins::of(turn.state, turn.profile),
         }),
     )
 }
