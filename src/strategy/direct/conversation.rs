@@ -94,7 +94,7 @@ fn system_text(
         .shown
         .iter()
         .map(|tool| {
-            let args = tool.args_schema.as_deref().map(|schema| brief_schema(schema));
+            let args = tool.args_schema.as_deref().map(brief_schema);
             let args = args.or_else(|| tool.args.clone());
             json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
         })
