@@ -94,7 +94,7 @@ fn system_text(
         .shown
         .iter()
         .map(|tool| {
-            let args = tool.args_schema.as_deref().map(|schema| brief_schema(schema));
+            let args = tool.args_schema.as_deref().map(brief_schema);
             let args = args.or_else(|| tool.args.clone());
             json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
         })
@@ -141,7 +141,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "step": turn.state.usage.steps.saturating_add(1),
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(turn.state.usage.calls),
-            "pins": Pins::of(turn.state),
+            "pins": Pins::of(turn.state, turn.profile),
         }),
     )
 }

@@ -203,7 +203,7 @@ fn tail_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
             "questions_left": questions_left,
-            "pins": Pins::of(state),
+            "pins": Pins::of(state, profile),
         }),
     )
 }

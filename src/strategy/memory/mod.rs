@@ -90,7 +90,7 @@ impl Memory<'_> {
         let mut told = self.tell_all(&steps, view, tell)?;
         let facts = self.facts_message()?;
         let room = self.room(frame, &facts);
-        let sizes: Vec<Size> = told.iter().map(|messages| Size::of(messages)).collect();
+        let sizes: Vec<Size> = told.iter().map(Size::of).collect();
         if let Some(kept) = window::cut(&sizes, room, &self.profile.memory) {
             let gone = &steps[..steps.len() - kept];
             let before = told.drain(..gone.len()).flatten().collect();

@@ -7,6 +7,7 @@ use crate::domain::directive::Action;
 use crate::domain::files;
 use crate::domain::fold::run_label;
 use crate::domain::ids::ClientId;
+use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState, TestRun};
 use crate::strategy::directive::printer::then_line;
 use crate::strategy::guards::failure_text;
@@ -66,7 +67,7 @@ const TRACE_BYTES: usize = 800;
 
 impl Pins {
     /// All that is pinned now.
-    pub fn of(state: &TaskState) -> Self {
+    pub fn of(state: &TaskState, profile: &Profile) -> Self {
         let mut files: Vec<FilePin> = state
             .files
             .iter()
@@ -83,7 +84,7 @@ impl Pins {
             .split_at(state.tests_before_change.min(state.tests.len()));
         let more_files = files.len().saturating_sub(MOST_FILES);
         Pins {
-            plan: plan::newest(state),
+            plan: plan::newest(state, &profile.templates),
             files: files.split_off(more_files),
             more_files,
             tests: since.to_vec(),

@@ -1,8 +1,10 @@
 //! The master plan (source document 000, memory upgrade): a checklist that a planner may keep in a `PLAN:` block of
 //! any answer. It is read out of the raw answer, so it is kept also where the directive beside it was refused.
 
+use crate::domain::profile::Template;
 use crate::domain::task::TaskState;
 use crate::strategy::directive::block::{field_of, without_thinking};
+use crate::strategy::templates;
 use serde::Serialize;
 
 /// One line of the checklist.
@@ -17,8 +19,8 @@ const MOST_ITEMS: usize = 20;
 /// Characters of one item.
 const MOST_CHARS: usize = 160;
 
-/// The newest plan that the planner wrote.
-pub fn newest(state: &TaskState) -> Vec<PlanItem> {
+/// The newest plan that the planner wrote; before it wrote one, the ready one of the kind that fits the task, if any.
+pub fn newest(state: &TaskState, templates: &[Template]) -> Vec<PlanItem> {
     let answers = state
         .steps
         .iter()
@@ -27,7 +29,22 @@ pub fn newest(state: &TaskState) -> Vec<PlanItem> {
     answers
         .map(|planner| read(&planner.answer.content))
         .find(|plan| !plan.is_empty())
-        .unwrap_or_default()
+        .unwrap_or_else(|| ready(state, templates))
+}
+
+fn ready(state: &TaskState, templates: &[Template]) -> Vec<PlanItem> {
+    let prompt = state.created.as_ref().map_or("", |c| c.prompt.as_str());
+    let filled = templates::find(templates, prompt);
+    let steps = filled.into_iter().flat_map(|filled| filled.steps);
+    steps
+        .map(|step| PlanItem {
+            text: match &step.target {
+                Some(target) => format!("{} {target}: {}", step.action, step.reason),
+                None => format!("{}: {}", step.action, step.reason),
+            },
+            done: false,
+        })
+        .collect()
 }
 
 /// Reads the last `PLAN:` block of an answer: the lines below it up to the first that is no list item. Text in

@@ -2,6 +2,8 @@
 
 use super::pins::Pins;
 use super::recall;
+use crate::config::Loader;
+use crate::config::kinds::Kinds;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatFailure, Message, Role};
 use crate::domain::decision::{Contract, Decision, Guard, InputsRef, PlannedCall};
@@ -12,6 +14,7 @@ use crate::domain::profile::{DriftRule, ExecutorMode, Summarizer};
 use crate::domain::task::{Open, TaskStatus};
 use crate::domain::tokens::{Size, TokenRatio};
 use crate::domain::track::Track;
+use crate::prompts::PromptLibrary;
 use crate::strategy::tests::{Bench, directive, profile, run, shown};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -200,7 +203,7 @@ proptest! {
             let prompt = next_prompt(&mut bench);
             let tail = &prompt.last().unwrap().content;
             prop_assert!(tail.contains("[x] look around") && tail.contains("[ ] mend the roof"), "{tail}");
-            let pins = Pins::of(&bench.state);
+            let pins = Pins::of(&bench.state, &bench.profile);
             for file in &pins.files {
                 let known = format!("{} ({} bytes, version {}", file.path, file.bytes, file.hash);
                 prop_assert!(tail.contains(&known), "{known} is missing:\n{tail}");
@@ -537,6 +540,28 @@ fn the_server_s_counts_decide_how_much_fits() {
     };
     assert_eq!(upto(0.25), 0, "eight results fit");
     assert!(upto(0.6) > 0, "eight results are too many for this model");
+}
+
+#[test]
+fn a_kind_s_ready_plan_is_shown_until_the_planner_writes_its_own() {
+    let mut bench = bench();
+    let prompts = PromptLibrary::embedded().unwrap();
+    let settings = Loader::new().load().unwrap();
+    let kinds = Kinds::load(&settings, &prompts, crate::strategy::version_of).unwrap();
+    bench.profile.templates = kinds.resolve(Some("code_job")).0.templates.clone();
+    let tail = |bench: &mut Bench| next_prompt(bench).last().unwrap().content.clone();
+    let first = tail(&mut bench);
+    assert!(first.contains("[ ] read_file /TODO.lua: "), "{first}");
+    let turn = Taken::Run {
+        ok: true,
+        output: "x".into(),
+    };
+    take(&mut bench, &turn, "PLAN:\n- [ ] my own way\n\n");
+    let own = tail(&mut bench);
+    assert!(
+        own.contains("[ ] my own way") && !own.contains("read_file"),
+        "{own}"
+    );
 }
 
 #[test]
