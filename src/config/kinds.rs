@@ -69,6 +69,7 @@ struct KindFile {
     guards: GuardKeys,
     #[serde(default)]
     policy: PolicyKeys,
+    #[serde(default)]
     memory: MemoryKeys,
     #[serde(default)]
     tools: ToolKeys,
