@@ -36,6 +36,7 @@ pub fn plan_profile() -> Profile {
     Profile {
         kind: "plan_job".into(),
         strategy: "plan".into(),
+        strategy_version: super::VERSION,
         demand_proof: false,
         budgets: Budgets {
             steps: 60,
