@@ -156,7 +156,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
     // The plan stands above them in a form of its own.
     let pins = Pins {
         plan: Vec::new(),
-        ..Pins::of(state)
+        ..Pins::of(state, turn.profile)
     };
     let item = current.map(|(_, item)| item);
     render(
