@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 static PROMPTS: LazyLock<BTreeMap<String, String>> =
-    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("plan/"));
+    LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("plan"));
 
 pub struct Rig {
     pub state: TaskState,
@@ -225,7 +225,9 @@ impl Rig {
     }
 
     pub fn say_all(&mut self, answer: ChatAnswer) -> Vec<Decision> {
-        let (consult, role, contract) = self.consult().expect("a consult is open");
+        let (consult, role, contract) = self
+            .consult()
+            .unwrap_or_else(|| panic!("no consult is open: {:?}", self.state.error));
         let read = read_answer(consult, contract, &answer);
         self.push(TaskEvent::ModelAnswered {
             consult,
