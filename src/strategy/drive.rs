@@ -20,6 +20,7 @@ use std::fmt::Write;
 pub(crate) fn profile_of(strategy: &str) -> Profile {
     let mut profile = profile(ExecutorMode::Auto);
     profile.strategy = strategy.to_owned();
+    profile.strategy_version = super::version_of(strategy).unwrap();
     profile.kind = strategy.to_owned();
     profile.demand_proof = false;
     profile.budgets.steps = 60;

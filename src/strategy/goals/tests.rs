@@ -334,6 +334,9 @@ fn the_prompts_with_a_realistic_state() {
     let mut drive = drive();
     drive.bench.profile.demand_proof = true;
     drive.bench.profile.instructions = "Programs run on CraftOS.".into();
+    if let Some(created) = &mut drive.bench.state.created {
+        created.context = json!({"greeting": "hello"});
+    }
     drive.say(&[r#"[{"description": "Choose", "subtasks": ["Decide on the language"]}]"#]);
     insta::assert_snapshot!("goals_decompose_prompt", drive.shown());
     let said = [
