@@ -107,10 +107,10 @@ pub async fn run(suite: &Suite, job: &Job, slot: &mut Slot) -> Result<Record, St
     let io = |e: std::io::Error| format!("cannot prepare the disks: {e}");
     slot.prepare(suite, &job.task).map_err(io)?;
     let before = slot.entries(suite).len();
-    if let Some(model) = &slot.model {
-        if !model.begin(&job.task, job.contender, job.rate, job.seed) {
-            return Err(format!("the model does not speak {}", job.contender));
-        }
+    if let Some(model) = &slot.model
+        && !model.begin(&job.task, job.contender, job.rate, job.seed)
+    {
+        return Err(format!("the model does not speak {}", job.contender));
     }
     let started = Instant::now();
     let played = match job.contender {

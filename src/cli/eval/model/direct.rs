@@ -61,7 +61,8 @@ fn seen(text: &str) -> Seen {
     if result.contains("NOT carried out (") {
         return Seen::Refused(result.to_owned());
     }
-    if result.contains("\nAnswer of ") {
+    // Natively the answer stands where a result would.
+    if result.contains("\nAnswer of ") || result.contains(" answered: ") {
         return Seen::Done;
     }
     seen_in(result)
@@ -84,6 +85,7 @@ mod tests {
             result("NOT carried out (tool).\nno such tool"),
             Seen::Refused(_)
         ));
+        assert_eq!(seen("Ada answered: red\n# Now\n"), Seen::Done);
         assert_eq!(result("Question: which?\nAnswer of Ada: red"), Seen::Done);
     }
 }
