@@ -119,6 +119,8 @@ impl Connection {
     where
         F: FnOnce(&mut Self, Registered, &mut Context<Self>) + 'static,
     {
+        // A lane on this thread learns of the connection before the connection is answered.
+        self.outlet.visit(Outlet::hold);
         let asked = self
             .deps
             .register
@@ -127,7 +129,10 @@ impl Connection {
             .into_actor(self);
         ctx.wait(asked.map(|answer, connection, ctx| {
             let refusal = match answer {
-                Ok(Ok(registered)) => return then(connection, registered, ctx),
+                Ok(Ok(registered)) => {
+                    then(connection, registered, ctx);
+                    return connection.with(ctx, Outlet::release);
+                }
                 Ok(Err(refusal)) => refusal,
                 Err(_) => Refusal {
                     code: ErrorCode::Internal,

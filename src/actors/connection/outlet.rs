@@ -4,7 +4,7 @@
 //! outlet cannot do itself (tell the computer, ring later, end) it leaves to its connection's actor.
 
 use super::messages::LookAfter;
-use super::outbox::{Manner, NeverSent, Outbox, Tag, TooLarge};
+use super::outbox::{MAX_WAITING_MESSAGES, Manner, NeverSent, Outbox, Tag, TooLarge};
 use super::socket::{Socket, TakenOver};
 use crate::actors::near::Resident;
 use crate::domain::ids::CallId;
@@ -58,6 +58,8 @@ pub struct Outlet {
     closing: bool,
     /// The connection is about to be closed for it; nothing more is taken.
     overfull: bool,
+    /// What lanes said while the connection registers: it is welcomed first.
+    held: Option<Vec<ServerMessage>>,
     /// Requests for tasks under way; what their tasks say waits until they are answered.
     creating: u32,
     parked: Vec<ServerMessage>,
@@ -80,6 +82,7 @@ impl Outlet {
             ping_due: false,
             closing: false,
             overfull: false,
+            held: None,
             creating: 0,
             parked: Vec::new(),
             parked_bytes: 0,
@@ -132,8 +135,28 @@ impl Outlet {
         }
     }
 
+    /// The connection registers: what its lane says waits until [`Outlet::release`].
+    pub(super) fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    /// It was welcomed.
+    pub(super) fn release(&mut self) {
+        for message in self.held.take().unwrap_or_default() {
+            self.pass(message);
+        }
+    }
+
     /// What a lane sends. What a task says comes after the `task_created` that names it.
     pub(super) fn pass(&mut self, message: ServerMessage) {
+        if let Some(held) = &mut self.held {
+            if held.len() < MAX_WAITING_MESSAGES {
+                held.push(message);
+            } else if !std::mem::replace(&mut self.overfull, true) {
+                self.needs.push(Need::Overfull);
+            }
+            return;
+        }
         let of_task = matches!(
             message,
             ServerMessage::TaskUpdate(_)
