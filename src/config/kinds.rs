@@ -2,6 +2,7 @@
 
 use super::Settings;
 use crate::domain::profile::{Budgets, ExecutorMode, Profile};
+use crate::domain::work::{GoalRules, NumberedRules};
 use crate::prompts::PromptLibrary;
 use rust_embed::RustEmbed;
 use serde::Deserialize;
@@ -17,7 +18,9 @@ struct Embedded;
 pub enum KindError {
     #[error("kind file {file}: {reason}")]
     File { file: String, reason: String },
-    #[error("kind {kind}: there is no strategy \"{strategy}\" (there are: directive, call)")]
+    #[error(
+        "kind {kind}: there is no strategy \"{strategy}\" (there are: directive, numbered, goals, call)"
+    )]
     Strategy { kind: String, strategy: String },
     #[error("tasks.default_kind is \"{0}\", but there is no such kind; there are: {1}")]
     Default(String, String),
@@ -39,6 +42,10 @@ struct KindFile {
     executor_mode: Option<ExecutorMode>,
     #[serde(default)]
     budgets: BudgetKeys,
+    #[serde(default)]
+    numbered: NumberedKeys,
+    #[serde(default)]
+    goals: GoalKeys,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -50,6 +57,54 @@ struct BudgetKeys {
     wall_time_s: Option<u64>,
     tokens: Option<u64>,
     model_failures: Option<u32>,
+}
+
+/// What a kind says otherwise of `[numbered]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct NumberedKeys {
+    plan_tries: Option<u32>,
+    max_items: Option<u32>,
+    rewrites: Option<u32>,
+    early_answers: Option<u32>,
+}
+
+impl NumberedKeys {
+    fn over(self, common: NumberedRules) -> NumberedRules {
+        NumberedRules {
+            plan_tries: self.plan_tries.unwrap_or(common.plan_tries).max(1),
+            max_items: self.max_items.unwrap_or(common.max_items).max(1),
+            rewrites: self.rewrites.unwrap_or(common.rewrites),
+            early_answers: self.early_answers.unwrap_or(common.early_answers),
+        }
+    }
+}
+
+/// What a kind says otherwise of `[goals]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct GoalKeys {
+    rounds: Option<u32>,
+    history_keep: Option<u32>,
+    max_objectives: Option<u32>,
+    max_subtasks: Option<u32>,
+    plan_tries: Option<u32>,
+    replans: Option<u32>,
+    verify_files: Option<bool>,
+}
+
+impl GoalKeys {
+    fn over(self, common: GoalRules) -> GoalRules {
+        GoalRules {
+            rounds: self.rounds.unwrap_or(common.rounds).max(1),
+            history_keep: self.history_keep.unwrap_or(common.history_keep).max(1),
+            max_objectives: self.max_objectives.unwrap_or(common.max_objectives).max(1),
+            max_subtasks: self.max_subtasks.unwrap_or(common.max_subtasks).max(1),
+            plan_tries: self.plan_tries.unwrap_or(common.plan_tries).max(1),
+            replans: self.replans.unwrap_or(common.replans),
+            verify_files: self.verify_files.unwrap_or(common.verify_files),
+        }
+    }
 }
 
 /// All kinds, resolved against the settings and the prompts.
@@ -158,6 +213,8 @@ fn resolve(
         },
         guards: settings.guards,
         memory: settings.memory.rules,
+        numbered: kind.numbered.over(settings.numbered),
+        goals: kind.goals.over(settings.goals),
     })
 }
 

@@ -3,6 +3,7 @@
 //! A key without a default is an `Option`; all others are there because `default.toml` has them
 //! (a test keeps the two in step). Only `validate` turns these into [`super::Settings`].
 
+use crate::domain::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -15,6 +16,8 @@ pub(super) struct Raw {
     pub budgets: RawBudgets,
     pub guards: RawGuards,
     pub memory: RawMemory,
+    pub numbered: NumberedRules,
+    pub goals: GoalRules,
     pub calls: RawCalls,
     pub tasks: RawTasks,
     pub log: RawLog,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::domain::chat::Role;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::work::{GoalRules, NumberedRules};
 
 /// Everything that can be set, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Settings {
     pub budgets: Budgets,
     pub guards: Guards,
     pub memory: MemorySettings,
+    pub numbered: NumberedRules,
+    pub goals: GoalRules,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
     pub log: LogSettings,

@@ -8,6 +8,7 @@ use super::raw::Raw;
 use super::roles;
 use super::settings::*;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::work::{GoalRules, NumberedRules};
 
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
 const CC_MAX_FRAME: u64 = 131_072;
@@ -51,6 +52,8 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             repair_attempts: raw.guards.repair_attempts,
         },
         memory: check.memory(&raw)?,
+        numbered: check.numbered(raw.numbered)?,
+        goals: check.goals(raw.goals)?,
         calls: CallSettings {
             timeout: check.millis("calls.timeout_ms", raw.calls.timeout_ms)?,
             cancel_grace: Duration::from_millis(raw.calls.cancel_grace_ms),
@@ -163,6 +166,21 @@ impl Check<'_> {
             },
             step_log_bytes: memory.step_log_bytes as usize,
         })
+    }
+
+    fn numbered(&self, rules: NumberedRules) -> Result<NumberedRules, ConfigError> {
+        self.at_least_one("numbered.plan_tries", rules.plan_tries)?;
+        self.at_least_one("numbered.max_items", rules.max_items)?;
+        Ok(rules)
+    }
+
+    fn goals(&self, rules: GoalRules) -> Result<GoalRules, ConfigError> {
+        self.at_least_one("goals.rounds", rules.rounds)?;
+        self.at_least_one("goals.history_keep", rules.history_keep)?;
+        self.at_least_one("goals.max_objectives", rules.max_objectives)?;
+        self.at_least_one("goals.max_subtasks", rules.max_subtasks)?;
+        self.at_least_one("goals.plan_tries", rules.plan_tries)?;
+        Ok(rules)
     }
 
     /// Once is no repetition, so 1 would block every call.

@@ -158,6 +158,14 @@ pub enum Contract {
     Repair,
     /// Calls, native or as JSON, or a final answer in words.
     Turn,
+    /// A numbered list.
+    List,
+    /// One ReAct turn.
+    React,
+    /// Objectives with subtasks as JSON.
+    Goals,
+    /// Calls, native or as JSON; a mark of the subtask is one of them.
+    Subtask,
 }
 
 /// A prompt as the former prompt of the same role plus what was appended.
@@ -251,6 +259,10 @@ pub enum Guard {
     Arguments,
     /// The kind's policy denies it, or a person did.
     Policy,
+    /// Something is called finished of which too little was done.
+    Unfinished,
+    /// Words where a call was due.
+    Reminder,
 }
 
 impl Guard {
@@ -265,6 +277,8 @@ impl Guard {
             Guard::Tool => "tool",
             Guard::Arguments => "arguments",
             Guard::Policy => "policy",
+            Guard::Unfinished => "unfinished",
+            Guard::Reminder => "reminder",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The profile of a task: its kind as it was when the task was created, pinned by hash, so that a later
 //! change of configuration or prompts never changes a running task.
 
+use super::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,10 @@ pub struct Profile {
     pub budgets: Budgets,
     pub guards: Guards,
     pub memory: MemoryRules,
+    #[serde(default)]
+    pub numbered: NumberedRules,
+    #[serde(default)]
+    pub goals: GoalRules,
     /// The prompt templates by id, exactly as they were.
     pub prompts: BTreeMap<String, String>,
 }

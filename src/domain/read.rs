@@ -1,6 +1,7 @@
 //! What was read out of a model's answer: facts that are journalled beside the raw answer.
 
 use super::chat::ToolCall;
+use super::work::{GoalsRead, ListRead, ReactMove, ReactRead};
 use serde::{Deserialize, Serialize};
 
 /// One variant for each contract that an answer can have, beside those of the directive strategy.
@@ -9,6 +10,12 @@ use serde::{Deserialize, Serialize};
 pub enum Read {
     /// Calls, or words.
     Turn(TurnRead),
+    /// A numbered plan.
+    List(ListRead),
+    /// One ReAct turn.
+    React(ReactRead),
+    /// A goal broken down.
+    Goals(GoalsRead),
 }
 
 impl Read {
@@ -16,6 +23,29 @@ impl Read {
     pub fn title(&self) -> String {
         match self {
             Read::Turn(turn) => turn.title(),
+            Read::List(list) => plan_title(list.items.len(), "items", &list.problems),
+            Read::React(turn) => turn.title(),
+            Read::Goals(goals) => plan_title(goals.objectives.len(), "objectives", &goals.problems),
+        }
+    }
+}
+
+fn plan_title(count: usize, of: &str, problems: &[String]) -> String {
+    match problems {
+        [] => format!("plans {count} {of}"),
+        _ => format!("unreadable: {}", problems.join("; ")),
+    }
+}
+
+impl ReactRead {
+    fn title(&self) -> String {
+        match (&self.next, self.problems.as_slice()) {
+            (_, [_, ..]) => format!("unreadable: {}", self.problems.join("; ")),
+            (Some(ReactMove::Act { tool, .. }), _) => format!("calls {tool}"),
+            (Some(ReactMove::Answer { text }), _) => {
+                format!("says: {}", text.lines().next().unwrap_or_default())
+            }
+            (None, _) => "rewrites its plan".to_owned(),
         }
     }
 }

@@ -7,8 +7,11 @@ pub mod call;
 pub mod coerce;
 pub mod content_calls;
 pub mod directive;
+pub mod fit;
 pub mod fleet;
+pub mod goals;
 pub mod guards;
+pub mod numbered;
 pub mod render;
 pub mod step_log;
 pub mod text;
@@ -29,6 +32,8 @@ use fleet::Wants;
 pub fn version_of(strategy: &str) -> Option<u32> {
     match strategy {
         directive::NAME => Some(directive::VERSION),
+        numbered::NAME => Some(numbered::VERSION),
+        goals::NAME => Some(goals::VERSION),
         call::NAME => Some(call::VERSION),
         _ => None,
     }
@@ -50,6 +55,8 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     };
     match (profile.strategy.as_str(), profile.strategy_version) {
         (directive::NAME, directive::VERSION) => on_main(directive::decide),
+        (numbered::NAME, numbered::VERSION) => on_main(numbered::decide),
+        (goals::NAME, goals::VERSION) => on_main(goals::decide),
         (call::NAME, call::VERSION) => on_main(call::decide),
         // The program was exchanged for one that no longer has this strategy: pause, never guess.
         _ => on_main(|_, _, _| {
@@ -68,9 +75,21 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             reading: directive::parser::read(&answer.content),
         },
-        Contract::Turn => TaskEvent::AnswerRead {
+        Contract::Turn | Contract::Subtask => TaskEvent::AnswerRead {
             consult,
             read: Read::Turn(turn_reader::read(answer)),
+        },
+        Contract::List => TaskEvent::AnswerRead {
+            consult,
+            read: Read::List(numbered::list::read(&answer.content)),
+        },
+        Contract::React => TaskEvent::AnswerRead {
+            consult,
+            read: Read::React(numbered::react::read(&answer.content)),
+        },
+        Contract::Goals => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Goals(goals::decomposition::read(&answer.content)),
         },
         Contract::StrictRequest | Contract::Repair => {
             let (request, problems) = match directive::executor::read(&answer.content) {
@@ -103,8 +122,11 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         target: Target::Computer(id),
         tool: String::new(),
     });
-    let named = [direct, called, asked_tool].into_iter().flatten();
-    Wants::of(state, profile, named.chain(computers).collect())
+    let acted = step.and_then(|step| numbered::named_tool(step.read.as_ref()?));
+    let of_goal = goals::named_computers(state);
+    let named = [direct, called, asked_tool, acted].into_iter().flatten();
+    let named = named.chain(computers).chain(of_goal);
+    Wants::of(state, profile, named.collect())
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             cut_to: 5,
             result_bytes: 2000,
         },
+        numbered: Default::default(),
+        goals: Default::default(),
         prompts: PROMPTS.clone(),
     }
 }

@@ -78,18 +78,17 @@ impl TaskState {
     }
 
     fn advanced(&mut self, at_ms: i64, track: Track, advance: &Advance) {
-        match advance {
-            Advance::Compacted {
-                upto_step,
-                facts,
-                by,
-            } => {
-                self.compaction = Some(Compaction {
-                    upto_step: *upto_step,
-                    facts: facts.clone(),
-                    by: *by,
-                });
-            }
+        if let Advance::Compacted {
+            upto_step,
+            facts,
+            by,
+        } = advance
+        {
+            self.compaction = Some(Compaction {
+                upto_step: *upto_step,
+                facts: facts.clone(),
+                by: *by,
+            });
         }
         self.work.advance(advance, at_ms);
         if advance.closes_step()

@@ -224,6 +224,9 @@ impl TaskState {
         let of_executor = |step: &Step| step.executor.iter().any(|t| t.consult == consult);
         if let Some(step) = self.open_step_where(of_planner) {
             step.read = Some(read.clone());
+            if step.track.is_main() {
+                self.work.answer_read(read);
+            }
         } else if let Some(step) = self.open_step_where(of_executor) {
             let attempt = step.executor.iter_mut().find(|t| t.consult == consult);
             if let Some(attempt) = attempt {

@@ -2,11 +2,22 @@
 //! advances and by how calls end, never by a decider.
 
 mod compaction;
+mod goals;
+mod list;
+mod rules;
 
 pub use compaction::Compaction;
+pub use goals::{
+    CallEnds, Claim, GoalWork, GoalsRead, MadeBy, Objective, ObjectiveDraft, ObjectivePlan, Place,
+    Standing, Subtask, SubtaskDraft, SubtaskPlan, SubtaskState,
+};
+pub use list::{Item, ItemState, ListRead, ListWork, ReactMove, ReactRead, SaidDone};
+pub use rules::{GoalRules, NumberedRules};
 
 use super::directive::TranslatedBy;
-use super::task::Step;
+use super::read::Read;
+use super::task::{CallRecord, Step};
+use super::tool::EffectClass;
 use serde::{Deserialize, Serialize};
 
 /// A move that changes only the books. The fold carries it out, and the next move is decided at once.
@@ -20,13 +31,53 @@ pub enum Advance {
         /// Whether rules or a model wrote the facts.
         by: TranslatedBy,
     },
+    /// A numbered plan lies in the state from now on. The rule's plan stands for one that no model wrote.
+    ListAdopted {
+        items: Vec<String>,
+        by: TranslatedBy,
+    },
+    /// The open part of the numbered plan is written anew, by a turn that may also act.
+    ListRewritten {
+        items: Vec<String>,
+        step: u32,
+        /// The turn does nothing else.
+        closes: bool,
+    },
+    /// The goal is broken down. `step` is the last one so far, here and below.
+    GoalsAdopted {
+        objectives: Vec<ObjectivePlan>,
+        by: MadeBy,
+        step: u32,
+    },
+    /// What remains of the goal is planned again; no objectives means that nobody could.
+    GoalsReplanned {
+        objectives: Vec<ObjectivePlan>,
+        by: MadeBy,
+        step: u32,
+    },
+    /// The model calls the current subtask complete; what it wrote is looked at first.
+    SubtaskClaimed { reason: String, step: u32 },
+    /// What was claimed does not hold.
+    SubtaskRefused { why: String },
+    /// The current subtask is over.
+    SubtaskMarked {
+        success: bool,
+        reason: String,
+        step: u32,
+    },
 }
 
 impl Advance {
     /// Whether the open step of its track is over with it.
     pub fn closes_step(&self) -> bool {
         match self {
-            Advance::Compacted { .. } => false,
+            Advance::Compacted { .. } | Advance::SubtaskRefused { .. } => false,
+            Advance::ListRewritten { closes, .. } => *closes,
+            Advance::ListAdopted { .. }
+            | Advance::GoalsAdopted { .. }
+            | Advance::GoalsReplanned { .. }
+            | Advance::SubtaskClaimed { .. }
+            | Advance::SubtaskMarked { .. } => true,
         }
     }
 }
@@ -36,20 +87,75 @@ impl Advance {
 pub enum Work {
     #[default]
     None,
+    /// Of strategy `numbered`.
+    List(ListWork),
+    /// Of strategy `goals`.
+    Goals(GoalWork),
 }
 
 impl Work {
-    /// Takes a strategy's own advance into the books; `at_ms` is when it was committed.
+    /// Takes a strategy's own advance into the books; `at_ms` is when it was committed. One that does not fit the
+    /// books changes nothing.
     pub fn advance(&mut self, advance: &Advance, _at_ms: i64) {
-        match advance {
-            Advance::Compacted { .. } => {}
+        match (advance, &mut *self) {
+            (Advance::ListAdopted { items, by }, Work::None) => {
+                *self = Work::List(ListWork::new(items.clone(), *by));
+            }
+            (Advance::ListRewritten { items, step, .. }, Work::List(list)) => {
+                list.rewritten(items.clone(), *step);
+            }
+            (
+                Advance::GoalsAdopted {
+                    objectives,
+                    by,
+                    step,
+                },
+                Work::None,
+            ) => *self = Work::Goals(GoalWork::new(objectives.clone(), *by, *step)),
+            (advance, Work::Goals(goals)) => goals.advance(advance),
+            _ => {}
+        }
+    }
+
+    /// What was read out of the main track's answer in this step.
+    pub fn answer_read(&mut self, read: &Read) {
+        if let (Work::List(list), Read::React(turn)) = (self, read)
+            && turn.problems.is_empty()
+        {
+            list.heard(turn);
         }
     }
 
     /// Every call of `step` has ended.
-    pub fn calls_ended(&mut self, _step: &Step, _at_ms: i64) {
+    pub fn calls_ended(&mut self, step: &Step, _at_ms: i64) {
         match self {
             Work::None => {}
+            Work::List(list) => {
+                let ends = ends_of(&step.calls);
+                list.calls_ended(ends.succeeded, ends.failed);
+            }
+            Work::Goals(goals) => goals.calls_ended(ends_of(&step.calls)),
         }
     }
+}
+
+/// How calls ended, counted.
+fn ends_of(calls: &[CallRecord]) -> CallEnds {
+    let mut ends = CallEnds::default();
+    for call in calls {
+        if !call.succeeded() {
+            ends.failed += 1;
+            continue;
+        }
+        ends.succeeded += 1;
+        let read = |effect: EffectClass| effect == EffectClass::Read;
+        if !call
+            .intended
+            .as_ref()
+            .is_some_and(|intended| read(intended.effect))
+        {
+            ends.changed += 1;
+        }
+    }
+    ends
 }

@@ -1,0 +1,517 @@
+//! Goal, objectives, subtasks, actions (source document 004): what strategy `goals` keeps in the task's state. The one
+//! way to complete a subtask is a mark; how marks change the books is decided here and nowhere else.
+
+use super::Advance;
+use crate::domain::ids::ClientId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What was read out of an answer that shall break a goal down.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GoalsRead {
+    /// Empty if there are problems.
+    pub objectives: Vec<ObjectiveDraft>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+/// An objective as a model wrote it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ObjectiveDraft {
+    pub description: String,
+    pub subtasks: Vec<SubtaskDraft>,
+}
+
+/// A subtask as a model wrote it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SubtaskDraft {
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+}
+
+/// An objective that passed the check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObjectivePlan {
+    pub description: String,
+    pub subtasks: Vec<SubtaskPlan>,
+}
+
+/// A subtask that passed the check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubtaskPlan {
+    pub description: String,
+    /// A tool that exists; empty only where a rule found none.
+    pub tool: String,
+    /// Files, programs, computers or other things that it is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Another computer than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<ClientId>,
+    /// The named tool changes something, so reading alone cannot complete the subtask.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_change: bool,
+    /// Files that the named tool is to write: they have to be there when the subtask is called complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+}
+
+/// Who broke the goal down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MadeBy {
+    Model,
+    /// A rule, after the model's tries had failed.
+    Rules,
+    /// A ready decomposition of the task's kind.
+    Template,
+}
+
+/// A goal and how far it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GoalWork {
+    pub objectives: Vec<Objective>,
+    pub made_by: MadeBy,
+    /// How often what remained was planned again.
+    pub replans: u32,
+    /// A subtask failed, and nothing has been decided about what remains.
+    pub failed_now: bool,
+    /// The model called the current subtask complete; what it wrote is being looked at.
+    pub claim: Option<Claim>,
+    /// What the model is told about its mark, by the step of the mark.
+    pub told: BTreeMap<u32, String>,
+}
+
+/// A subtask that is called complete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    pub step: u32,
+    pub reason: String,
+    /// Calls that looked at its files have ended, however.
+    pub looked: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objective {
+    pub description: String,
+    pub subtasks: Vec<Subtask>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subtask {
+    pub plan: SubtaskPlan,
+    pub state: SubtaskState,
+    /// What the model or the rule said of its end.
+    pub reason: String,
+    /// The last step before it became the current one; none while it waits for its turn.
+    pub begun_after: Option<u32>,
+    /// Its calls that succeeded, and those among them that change something.
+    pub succeeded: u32,
+    pub changed: u32,
+    pub failed: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubtaskState {
+    Open,
+    Done,
+    Failed,
+    /// It failed, or was still open, when what remained was planned again.
+    Replaced,
+}
+
+/// The place of a subtask: `1.2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub objective: usize,
+    pub subtask: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.objective + 1, self.subtask + 1)
+    }
+}
+
+/// How a goal stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A subtask is open.
+    UnderWay,
+    /// Nothing is open, and nothing failed.
+    Achieved,
+    /// Something failed, and what remains may be planned again, or not.
+    Failed,
+}
+
+/// How the calls of one step ended, as far as the books want to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallEnds {
+    pub succeeded: u32,
+    pub changed: u32,
+    pub failed: u32,
+}
+
+impl GoalWork {
+    /// `step`: the last one that was begun.
+    pub fn new(objectives: Vec<ObjectivePlan>, made_by: MadeBy, step: u32) -> Self {
+        let mut work = GoalWork {
+            objectives: Vec::new(),
+            made_by,
+            replans: 0,
+            failed_now: false,
+            claim: None,
+            told: BTreeMap::new(),
+        };
+        work.append(objectives);
+        work.begin(step);
+        work
+    }
+
+    fn append(&mut self, objectives: Vec<ObjectivePlan>) {
+        self.objectives
+            .extend(objectives.into_iter().map(|plan| Objective {
+                description: plan.description,
+                subtasks: plan.subtasks.into_iter().map(Subtask::new).collect(),
+            }));
+    }
+
+    /// The first open subtask becomes the current one.
+    fn begin(&mut self, step: u32) {
+        if let Some(subtask) = self.current_mut() {
+            subtask.begun_after.get_or_insert(step);
+        }
+    }
+
+    pub fn subtasks(&self) -> impl Iterator<Item = (Place, &Subtask)> {
+        let objectives = self.objectives.iter().enumerate();
+        objectives.flat_map(|(objective, of)| {
+            let subtasks = of.subtasks.iter().enumerate();
+            subtasks.map(move |(subtask, it)| (Place { objective, subtask }, it))
+        })
+    }
+
+    /// The subtask to work on.
+    pub fn current(&self) -> Option<(Place, &Subtask)> {
+        self.subtasks()
+            .find(|(_, subtask)| subtask.state == SubtaskState::Open)
+    }
+
+    fn current_mut(&mut self) -> Option<&mut Subtask> {
+        let mut all = self.objectives.iter_mut().flat_map(|o| &mut o.subtasks);
+        all.find(|subtask| subtask.state == SubtaskState::Open)
+    }
+
+    pub fn standing(&self) -> Standing {
+        let has = |state| self.subtasks().any(|(_, subtask)| subtask.state == state);
+        if has(SubtaskState::Failed) {
+            Standing::Failed
+        } else if has(SubtaskState::Open) {
+            Standing::UnderWay
+        } else {
+            Standing::Achieved
+        }
+    }
+
+    /// The current subtask is called complete in `step`; its files are looked at first.
+    pub fn claimed(&mut self, reason: &str, step: u32) {
+        self.claim = Some(Claim {
+            step,
+            reason: reason.to_owned(),
+            looked: false,
+        });
+    }
+
+    /// The claim does not hold; `why` is told to the model.
+    pub fn refused(&mut self, why: &str) {
+        if let Some(claim) = self.claim.take() {
+            self.told.insert(claim.step, format!("NOT accepted: {why}"));
+        }
+    }
+
+    /// The current subtask is over. `step`: the one that said so.
+    pub fn marked(&mut self, success: bool, reason: &str, step: u32) {
+        let claimed_in = self.claim.take().map(|claim| claim.step);
+        let Some((place, _)) = self.current() else {
+            return;
+        };
+        if let Some(subtask) = self.current_mut() {
+            subtask.reason = reason.to_owned();
+            subtask.state = match success {
+                true => SubtaskState::Done,
+                false => SubtaskState::Failed,
+            };
+        }
+        self.failed_now = !success;
+        let word = if success { "complete" } else { "failed" };
+        let told = format!("subtask {place} is {word}");
+        self.told.insert(claimed_in.unwrap_or(step), told);
+        if success {
+            self.begin(step);
+        }
+    }
+
+    /// What remained was planned again: `objectives` take the place of everything that is not done. Without any, what
+    /// is open stays as it is, and what failed has failed.
+    pub fn replanned(&mut self, objectives: Vec<ObjectivePlan>, made_by: MadeBy, step: u32) {
+        self.replans = self.replans.saturating_add(1);
+        self.failed_now = false;
+        if !objectives.is_empty() {
+            self.made_by = made_by;
+            for subtask in self.objectives.iter_mut().flat_map(|o| &mut o.subtasks) {
+                if subtask.state != SubtaskState::Done {
+                    subtask.state = SubtaskState::Replaced;
+                }
+            }
+            self.append(objectives);
+        }
+        self.begin(step);
+    }
+
+    /// Takes in what was decided about the goal.
+    pub fn advance(&mut self, advance: &Advance) {
+        match advance {
+            Advance::GoalsReplanned {
+                objectives,
+                by,
+                step,
+            } => self.replanned(objectives.clone(), *by, *step),
+            Advance::SubtaskClaimed { reason, step } => self.claimed(reason, *step),
+            Advance::SubtaskRefused { why } => self.refused(why),
+            Advance::SubtaskMarked {
+                success,
+                reason,
+                step,
+            } => self.marked(*success, reason, *step),
+            _ => {}
+        }
+    }
+
+    /// Takes in how the calls of a step ended. While a claim is open they are looks at its files.
+    pub fn calls_ended(&mut self, ends: CallEnds) {
+        if let Some(claim) = &mut self.claim {
+            claim.looked = true;
+            return;
+        }
+        if let Some(subtask) = self.current_mut() {
+            subtask.succeeded = subtask.succeeded.saturating_add(ends.succeeded);
+            subtask.changed = subtask.changed.saturating_add(ends.changed);
+            subtask.failed = subtask.failed.saturating_add(ends.failed);
+        }
+    }
+
+    /// What is done and what is not, for people.
+    pub fn status(&self) -> Value {
+        let subtask = |place: Place, subtask: &Subtask| {
+            json!({
+                "subtask": place.to_string(),
+                "description": subtask.plan.description,
+                "state": subtask.state,
+                "reason": subtask.reason,
+                "actions": {"succeeded": subtask.succeeded, "failed": subtask.failed},
+            })
+        };
+        let objectives: Vec<Value> = self
+            .objectives
+            .iter()
+            .enumerate()
+            .map(|(at, objective)| {
+                let mine = self.subtasks().filter(|(place, _)| place.objective == at);
+                let mine: Vec<Value> = mine.map(|(place, it)| subtask(place, it)).collect();
+                json!({"objective": objective.description, "subtasks": mine})
+            })
+            .collect();
+        json!({"objectives": objectives, "made_by": self.made_by, "replans": self.replans})
+    }
+
+    /// The same in one line: `2 of 3 subtasks are done; open: 2.1 test it`.
+    pub fn status_line(&self) -> String {
+        let counted = || {
+            self.subtasks()
+                .filter(|(_, subtask)| subtask.state != SubtaskState::Replaced)
+        };
+        let of = |state| {
+            let named = counted().filter(move |(_, subtask)| subtask.state == state);
+            let named =
+                named.map(|(place, subtask)| format!("{place} {}", subtask.plan.description));
+            named.collect::<Vec<_>>()
+        };
+        let (done, open, failed) = (
+            of(SubtaskState::Done).len(),
+            of(SubtaskState::Open),
+            of(SubtaskState::Failed),
+        );
+        let mut line = format!("{done} of {} subtasks are done", counted().count());
+        for (word, which) in [("failed", failed), ("open", open)] {
+            if !which.is_empty() {
+                line.push_str(&format!("; {word}: {}", which.join(", ")));
+            }
+        }
+        line
+    }
+}
+
+impl Subtask {
+    fn new(plan: SubtaskPlan) -> Self {
+        Subtask {
+            plan,
+            state: SubtaskState::Open,
+            reason: String::new(),
+            begun_after: None,
+            succeeded: 0,
+            changed: 0,
+            failed: 0,
+        }
+    }
+
+    /// Why it cannot be called complete yet; none if its actions allow it.
+    pub fn lacks(&self) -> Option<&'static str> {
+        if self.succeeded == 0 {
+            Some("no action has succeeded in this subtask yet: do what it says first")
+        } else if self.plan.needs_change && self.changed == 0 {
+            Some("so far this subtask has only read something: do what it says first")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plan(objectives: &[usize]) -> Vec<ObjectivePlan> {
+        let subtask = |n: usize| SubtaskPlan {
+            description: format!("write /{n}.lua"),
+            tool: "fs_write".into(),
+            targets: vec![format!("/{n}.lua")],
+            on: None,
+            needs_change: true,
+            writes: vec![format!("/{n}.lua")],
+        };
+        let objective = |count: &usize| ObjectivePlan {
+            description: "write".into(),
+            subtasks: (1..=*count).map(subtask).collect(),
+        };
+        objectives.iter().map(objective).collect()
+    }
+
+    fn work(objectives: &[usize]) -> GoalWork {
+        GoalWork::new(plan(objectives), MadeBy::Model, 1)
+    }
+
+    const WROTE: CallEnds = CallEnds {
+        succeeded: 1,
+        changed: 1,
+        failed: 0,
+    };
+
+    #[test]
+    fn marks_go_through_the_subtasks_in_order_until_the_goal_is_achieved() {
+        let mut work = work(&[2, 1]);
+        for (step, place) in [(2, "1.1"), (4, "1.2"), (6, "2.1")] {
+            assert_eq!(work.current().unwrap().0.to_string(), place);
+            assert_eq!(work.standing(), Standing::UnderWay);
+            work.calls_ended(WROTE);
+            work.marked(true, "written", step);
+        }
+        assert_eq!(work.standing(), Standing::Achieved);
+        assert_eq!(work.status_line(), "3 of 3 subtasks are done");
+        assert_eq!(work.told[&4], "subtask 1.2 is complete");
+    }
+
+    #[test]
+    fn a_subtask_needs_an_action_of_its_own_that_could_have_done_it() {
+        let mut work = work(&[2]);
+        let lacks = |work: &GoalWork| work.current().unwrap().1.lacks();
+        assert!(lacks(&work).unwrap().contains("no action"));
+        let read = CallEnds {
+            succeeded: 1,
+            ..CallEnds::default()
+        };
+        work.calls_ended(read);
+        assert!(lacks(&work).unwrap().contains("only read"));
+        work.calls_ended(WROTE);
+        assert_eq!(lacks(&work), None);
+        work.marked(true, "", 3);
+        assert!(lacks(&work).is_some(), "the next one starts anew");
+    }
+
+    #[test]
+    fn looks_at_the_files_of_a_claim_are_no_actions_and_a_refused_claim_is_told() {
+        let mut work = work(&[1]);
+        work.claimed("it is there", 3);
+        work.calls_ended(WROTE);
+        assert!(work.claim.as_ref().unwrap().looked);
+        assert_eq!(work.current().unwrap().1.succeeded, 0);
+        work.refused("/1.lua does not exist");
+        assert_eq!(work.told[&3], "NOT accepted: /1.lua does not exist");
+        assert!(work.claim.is_none());
+    }
+
+    #[test]
+    fn a_new_plan_takes_the_place_of_all_that_is_not_done() {
+        let mut work = work(&[3]);
+        work.marked(true, "", 2);
+        work.marked(false, "no space", 3);
+        assert_eq!(work.standing(), Standing::Failed);
+        assert!(work.failed_now);
+        work.replanned(plan(&[1]), MadeBy::Model, 4);
+        assert_eq!(work.standing(), Standing::UnderWay);
+        assert_eq!(work.current().unwrap().0.to_string(), "2.1");
+        work.marked(true, "", 5);
+        assert_eq!(work.standing(), Standing::Achieved);
+        assert_eq!(work.status_line(), "2 of 2 subtasks are done");
+    }
+
+    #[test]
+    fn without_a_new_plan_what_failed_has_failed() {
+        let mut work = work(&[2]);
+        work.marked(false, "no space", 3);
+        work.replanned(vec![], MadeBy::Rules, 4);
+        assert_eq!(
+            (work.standing(), work.failed_now),
+            (Standing::Failed, false)
+        );
+        assert!(
+            work.status_line()
+                .contains("failed: 1.1 write /1.lua; open: 1.2")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn done_stays_done_and_no_order_of_events_breaks_the_books(
+            moves in prop::collection::vec((0u32..6, any::<bool>(), 0usize..3), 0..30)
+        ) {
+            let mut work = work(&[2, 2]);
+            for (step, (kind, yes, n)) in moves.into_iter().enumerate() {
+                let done = |work: &GoalWork| -> Vec<String> {
+                    let done = work.subtasks().filter(|(_, s)| s.state == SubtaskState::Done);
+                    done.map(|(place, _)| place.to_string()).collect()
+                };
+                let before = done(&work);
+                match kind {
+                    0 => work.marked(yes, "r", step as u32),
+                    1 => work.claimed("r", step as u32),
+                    2 => work.refused("w"),
+                    3 => work.replanned(plan(&vec![1; n]), MadeBy::Model, step as u32),
+                    _ => work.calls_ended(if yes { WROTE } else { CallEnds::default() }),
+                }
+                let after = done(&work);
+                prop_assert!(before.iter().all(|place| after.contains(place)));
+                prop_assert_eq!(work.current().is_some(), work.subtasks().any(|(_, s)| s.state == SubtaskState::Open));
+                prop_assert!(work.status().is_object());
+            }
+        }
+    }
+}

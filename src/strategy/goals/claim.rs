@@ -1,0 +1,159 @@
+//! Marks: when a model may call a subtask complete, and the look at the computer before its word is taken.
+
+use super::facts::{self, Facts, FileState, parent};
+use super::{Course, mark_args};
+use crate::domain::chat::ToolCall;
+use crate::domain::decision::{Decision, Guard};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::ids::ClientId;
+use crate::domain::task::Step;
+use crate::domain::work::{Advance, Claim, GoalWork, Subtask};
+use serde_json::json;
+
+/// The tool that looks.
+const LOOK: &str = "fs_list";
+/// Folders that are looked at for one claim.
+const MOST_FOLDERS: usize = 8;
+
+impl Course<'_> {
+    /// The model says that the current subtask is over.
+    pub(super) fn mark(&self, step: &Step, mark: &ToolCall, work: &GoalWork) -> Decision {
+        let (success, reason) = match mark_args(&mark.arguments) {
+            Ok(said) => said,
+            Err(problem) => {
+                let evidence = self.turn.restate(&[problem]);
+                return self.turn.block(Guard::Arguments, evidence);
+            }
+        };
+        if !success {
+            return self.marked(false, reason);
+        }
+        let Some((place, subtask)) = work.current() else {
+            return self.marked(success, reason);
+        };
+        if let Some(lacks) = subtask.lacks() {
+            let evidence = format!("subtask {place} is not complete: {lacks}");
+            return self.turn.block(Guard::Unfinished, evidence);
+        }
+        let open = work.subtasks().filter(|(_, s)| s.state == subtask.state);
+        if open.count() == 1
+            && let blocked @ Decision::Block { .. } = self.finish(work)
+        {
+            return blocked;
+        }
+        if self.to_look_at(subtask, &self.facts_of(subtask)).is_empty() {
+            return self.marked(true, reason);
+        }
+        Decision::Advance {
+            advance: Advance::SubtaskClaimed {
+                reason,
+                step: step.number,
+            },
+        }
+    }
+
+    /// A claim is taken after its files were looked at.
+    pub(super) fn settle_claim(&self, work: &GoalWork, claim: &Claim) -> Decision {
+        let Some((_, subtask)) = work.current() else {
+            return self.marked(true, claim.reason.clone());
+        };
+        let facts = self.facts_of(subtask);
+        if !claim.looked
+            && let Some(look) = self.look(&self.to_look_at(subtask, &facts))
+        {
+            return look;
+        }
+        let missing = self.missing(subtask, &facts);
+        if missing.is_empty() {
+            return self.marked(true, claim.reason.clone());
+        }
+        Decision::Advance {
+            advance: Advance::SubtaskRefused {
+                why: format!(
+                    "the computer was looked at, and this was to be written and is not there: {}. Write it, or mark the \
+                     subtask with success false",
+                    missing.join(", ")
+                ),
+            },
+        }
+    }
+
+    fn facts_of(&self, subtask: &Subtask) -> Facts {
+        let on = self.place_of(subtask);
+        let wanted = subtask.plan.writes.iter();
+        let wanted: Vec<_> = wanted.map(|path| (on.clone(), path.clone())).collect();
+        facts::gather(self.turn.state, &wanted)
+    }
+
+    fn place_of(&self, subtask: &Subtask) -> Option<ClientId> {
+        let home = self.turn.state.home();
+        subtask.plan.on.as_ref().or(home).cloned()
+    }
+
+    /// Folders to look at: of files that the subtask wrote or was to write, as far as nobody has looked since.
+    fn to_look_at(&self, subtask: &Subtask, facts: &Facts) -> Vec<(Option<ClientId>, String)> {
+        if !self.turn.profile.goals.verify_files {
+            return Vec::new();
+        }
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let mut folders: Vec<(Option<ClientId>, String)> = Vec::new();
+        let mut add = |on: Option<ClientId>, path: &str| {
+            let folder = (on, parent(path));
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        };
+        for file in &facts.files {
+            let mine = file.written_in.is_some_and(|step| step > begun_after);
+            if mine && file.state == FileState::Written {
+                add(file.on.clone(), &file.path);
+            }
+        }
+        let on = self.place_of(subtask);
+        for path in &subtask.plan.writes {
+            // A missing one is looked for again: another tool may have made it since.
+            let known = facts.file(on.as_ref(), path).map(|file| file.state);
+            if known != Some(FileState::Exists) {
+                add(on.clone(), &super::check::rooted(path));
+            }
+        }
+        folders.truncate(MOST_FOLDERS);
+        folders
+    }
+
+    /// The calls that look; none where nobody can.
+    fn look(&self, folders: &[(Option<ClientId>, String)]) -> Option<Decision> {
+        let home = self.turn.state.home();
+        let request = |(on, folder): &(Option<ClientId>, String)| StrictRequest::Tool {
+            explanation: format!("looking at {folder} for the files of this subtask"),
+            tool: LOOK.to_owned(),
+            parameters: json!({ "path": folder }),
+            on: on.clone().filter(|on| Some(on) != home),
+        };
+        let requests: Vec<StrictRequest> = folders.iter().map(request).collect();
+        // Nothing has been asked for by a model here, so there is no step yet.
+        let step = self.turn.state.steps.last()?;
+        match self.turn.try_calls(step, requests, TranslatedBy::Rules) {
+            Ok(look @ Decision::Call { .. }) => Some(look),
+            // No such tool, not allowed, or a guard: then the model's word has to do.
+            _ => None,
+        }
+    }
+
+    /// Files that were looked for and are not there.
+    fn missing(&self, subtask: &Subtask, facts: &Facts) -> Vec<String> {
+        let home = self.turn.state.home();
+        let on = self.place_of(subtask);
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let files = facts.files.iter();
+        let missing = files
+            .filter(|file| file.state == FileState::Missing)
+            .filter(|file| {
+                let written = file.written_in.is_some_and(|step| step > begun_after);
+                let mut named = subtask.plan.writes.iter();
+                let named = named.any(|path| super::check::rooted(path) == file.path);
+                written || (named && file.is_on(on.as_ref()))
+            });
+        missing.map(|file| file.shown(home)).collect()
+    }
+}

@@ -1,0 +1,279 @@
+//! What the model sees: for breaking the goal down, the goal and the tools; in a subtask a focused context — the last
+//! exchanges, then the branch of the goal that it works on, and facts that hold whatever the goal is.
+
+use super::facts::{self, FileState};
+use super::{is_mark, native};
+use crate::domain::chat::Message;
+use crate::domain::decision::Guard;
+use crate::domain::read::{Read, TurnRead};
+use crate::domain::task::Step;
+use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
+use crate::prompts::{PromptError, render};
+use crate::strategy::act::Turn;
+use crate::strategy::directive::memory::brief_schema;
+use crate::strategy::fit::{Cut, fitted};
+use crate::strategy::numbered::memory::{answers, notes_after, question};
+use crate::strategy::render as show;
+use crate::strategy::text::{fenced, head_and_tail};
+use serde_json::{Value, json};
+
+/// Blocked calls that are shown.
+const RECENT_BLOCKS: usize = 3;
+
+/// The prompt that asks for a decomposition of the goal, or of what remains of it.
+pub fn decompose_prompt(
+    turn: &Turn<'_>,
+    work: Option<&GoalWork>,
+) -> Result<Vec<Message>, PromptError> {
+    let rules = turn.profile.goals;
+    let fleet = turn.inputs.fleet.computers.iter();
+    let computers: Vec<&str> = fleet.map(|computer| computer.client_id.as_str()).collect();
+    let system = render(
+        &turn.profile.prompts,
+        "goals/decompose",
+        json!({
+            "instructions": turn.profile.instructions.trim(),
+            "proof": turn.profile.demand_proof,
+            "max_objectives": rules.max_objectives,
+            "max_subtasks": rules.max_subtasks,
+            "computers": computers,
+            "tools": tools(turn, true),
+        }),
+    )?;
+    let mut prompt = vec![Message::system(system), Message::user(goal_text(turn)?)];
+    if let Some(work) = work {
+        prompt.push(Message::user(replan_text(turn, work)?));
+    }
+    // One former try is enough to learn from.
+    let former = turn.state.steps.iter().rev().find(|step| step.closed);
+    let former = former.filter(|step| matches!(step.read, Some(Read::Goals(_))));
+    if let Some(step) = former
+        && let (Some(said), Some(blocked)) = (&step.planner, &step.blocked)
+    {
+        let most = turn.profile.memory.result_bytes;
+        prompt.push(Message::assistant(head_and_tail(
+            &said.answer.content,
+            most,
+        )));
+        prompt.push(Message::user(render(
+            &turn.profile.prompts,
+            "goals/again",
+            json!({"problem": blocked.evidence}),
+        )?));
+    }
+    Ok(prompt)
+}
+
+/// The prompt of a round. `rounds`: how many there were.
+pub fn focused_prompt(
+    turn: &Turn<'_>,
+    work: &GoalWork,
+    rounds: u32,
+) -> Result<Vec<Message>, PromptError> {
+    let system = render(
+        &turn.profile.prompts,
+        "goals/act",
+        json!({
+            "instructions": turn.profile.instructions.trim(),
+            "proof": turn.profile.demand_proof,
+            "native": !turn.state.no_native_tools,
+            "tools": tools(turn, true),
+        }),
+    )?;
+    let head = vec![Message::system(system), Message::user(goal_text(turn)?)];
+    let tail = Message::user(focus_text(turn, work, rounds)?);
+    let steps = turn.state.steps.iter();
+    let mut exchanges: Vec<(&Step, &TurnRead)> = steps
+        .filter(|step| step.closed)
+        .filter_map(|step| match &step.read {
+            Some(Read::Turn(said)) => Some((step, said)),
+            _ => None,
+        })
+        .collect();
+    let keep = turn.profile.goals.history_keep as usize;
+    let shown = exchanges.split_off(exchanges.len().saturating_sub(keep));
+    let start = Cut {
+        from: 0,
+        result_bytes: turn.profile.memory.result_bytes,
+    };
+    fitted(turn, head, shown.len(), start, tail, |cut| {
+        let mut messages = Vec::new();
+        for (step, said) in shown.iter().skip(cut.from) {
+            messages.extend(exchange(turn, work, step, said, cut.result_bytes)?);
+        }
+        Ok(messages)
+    })
+}
+
+fn tools(turn: &Turn<'_>, with_args: bool) -> Vec<Value> {
+    let usable = turn.tools(None).usable(turn.profile);
+    let told = usable.into_iter().map(|tool| {
+        let schema = tool.args_schema.as_deref().map(brief_schema);
+        let args = schema.or_else(|| tool.args.clone()).filter(|_| with_args);
+        json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
+    });
+    told.collect()
+}
+
+fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
+    let created = turn.state.created.as_ref();
+    let context = created.map(|c| &c.context).filter(|c| !c.is_null());
+    let context = context.map(|c| {
+        let text = serde_json::to_string_pretty(c).unwrap_or_default();
+        let most = turn.profile.memory.result_bytes * 4;
+        fenced(&head_and_tail(&text, most), "json")
+    });
+    render(
+        &turn.profile.prompts,
+        "goals/goal",
+        json!({
+            "prompt": created.map(|c| c.prompt.as_str()).unwrap_or_default(),
+            "computer": turn.state.home().map_or("any", |id| id.as_str()),
+            "context": context,
+        }),
+    )
+}
+
+/// Subtasks in one state, a line each.
+fn lines(work: &GoalWork, state: SubtaskState) -> Vec<String> {
+    let fitting = work
+        .subtasks()
+        .filter(|(_, subtask)| subtask.state == state);
+    let line = |(place, subtask): (Place, &Subtask)| match subtask.reason.as_str() {
+        "" => format!("{place} {}", subtask.plan.description),
+        reason => format!("{place} {} ({reason})", subtask.plan.description),
+    };
+    fitting.map(line).collect()
+}
+
+fn replan_text(turn: &Turn<'_>, work: &GoalWork) -> Result<String, PromptError> {
+    let facts = facts::gather(turn.state, &[]);
+    let home = turn.state.home();
+    let there = [FileState::Exists, FileState::Written];
+    let files: Vec<String> = there
+        .iter()
+        .flat_map(|state| facts.named(*state, home))
+        .collect();
+    render(
+        &turn.profile.prompts,
+        "goals/replan",
+        json!({
+            "done": lines(work, SubtaskState::Done),
+            "failed": lines(work, SubtaskState::Failed),
+            "open": lines(work, SubtaskState::Open),
+            "files": files,
+            "errors": facts.errors,
+        }),
+    )
+}
+
+fn exchange(
+    turn: &Turn<'_>,
+    work: &GoalWork,
+    step: &Step,
+    said: &TurnRead,
+    max_bytes: usize,
+) -> Result<Vec<Message>, PromptError> {
+    let result = |calls: Vec<String>, told: Option<&String>, rest: bool| {
+        let blocked = step.blocked.as_ref().filter(|_| rest);
+        render(
+            &turn.profile.prompts,
+            "goals/result",
+            json!({
+                "blocked": blocked.map(|b| json!({"guard": b.guard.as_str(), "evidence": b.evidence})),
+                "calls": calls,
+                "told": told,
+                "question": question(step).filter(|_| rest),
+                "notes": if rest { notes_after(turn.state, step) } else { Vec::new() },
+            }),
+        )
+    };
+    let early = "a mark beside other calls does not count: mark the subtask after you saw what came of them".to_owned();
+    let shown: Vec<String> = step
+        .calls
+        .iter()
+        .map(|call| show::call(call, None, max_bytes))
+        .collect();
+    let mut made = shown.iter();
+    let mut results = Vec::new();
+    for (at, call) in said.calls.iter().enumerate() {
+        // What concerns the whole step is told once, with its first call.
+        let rest = at == 0;
+        results.push(match (is_mark(call), step.calls.is_empty()) {
+            (true, false) => result(Vec::new(), Some(&early), rest)?,
+            (true, true) => result(Vec::new(), work.told.get(&step.number), rest)?,
+            (false, _) => result(made.next().cloned().into_iter().collect(), None, rest)?,
+        });
+    }
+    if results.is_empty() {
+        results.push(result(shown.clone(), None, true)?);
+    }
+    let most = max_bytes.max(4096) * 4;
+    let native = !turn.state.no_native_tools;
+    Ok(native::exchange(said, &results, native, |text| {
+        head_and_tail(text, most)
+    }))
+}
+
+/// Calls of the current subtask that were refused and will be again.
+fn blocked(turn: &Turn<'_>, subtask: &Subtask) -> Vec<String> {
+    let begun_after = subtask.begun_after.unwrap_or_default();
+    let steps = turn.state.steps.iter().rev();
+    let steps = steps.take_while(|step| step.number > begun_after);
+    let refused = steps.filter_map(|step| {
+        let blocked = step.blocked.as_ref()?;
+        let lasting = matches!(
+            blocked.guard,
+            Guard::Duplicate | Guard::Policy | Guard::Tool
+        );
+        lasting.then(|| head_and_tail(&blocked.evidence, 300))
+    });
+    refused.take(RECENT_BLOCKS).collect()
+}
+
+fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, PromptError> {
+    let state = turn.state;
+    let budgets = turn.budgets();
+    let home = state.home();
+    let facts = facts::gather(state, &[]);
+    let current = work.current();
+    let objective = current.and_then(|(place, _)| work.objectives.get(place.objective));
+    let later = work
+        .subtasks()
+        .filter(|(_, s)| s.state == SubtaskState::Open)
+        .count();
+    let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
+    let questions = budgets.questions.saturating_sub(state.usage.questions);
+    let written = facts.files.iter().filter(|file| file.written_in.is_some());
+    let written: Vec<String> = written.map(|file| file.shown(home)).collect();
+    let errors: Vec<String> = facts.errors.iter().map(|e| head_and_tail(e, 300)).collect();
+    render(
+        &turn.profile.prompts,
+        "goals/focus",
+        json!({
+            "objective": objective.map(|objective| &objective.description),
+            "subtask": current.map(|(place, subtask)| json!({
+                "place": place.to_string(),
+                "description": subtask.plan.description,
+                "tool": subtask.plan.tool,
+                "targets": subtask.plan.targets,
+                "on": subtask.plan.on,
+                "succeeded": subtask.succeeded,
+                "complete": subtask.lacks().is_none(),
+            })),
+            "later": later.saturating_sub(1),
+            "done": work.subtasks().filter(|(_, s)| s.state == SubtaskState::Done).count(),
+            "written": written,
+            "exist": facts.named(FileState::Exists, home),
+            "missing": facts.named(FileState::Missing, home),
+            "commands": facts.commands,
+            "errors": errors,
+            "blocked": current.map(|(_, subtask)| blocked(turn, subtask)).unwrap_or_default(),
+            "round": rounds.saturating_add(1),
+            "rounds": turn.profile.goals.rounds,
+            "calls_left": budgets.calls.saturating_sub(state.usage.calls),
+            "questions_left": if interactive { "no limit".to_owned() } else { questions.to_string() },
+            "answers": answers(state),
+        }),
+    )
+}

@@ -1,0 +1,425 @@
+//! Source document 004: a goal is broken down into objectives and subtasks; the model works on one subtask at a time with
+//! a focused context, and says itself, with a mark, when one is complete. What it says is checked.
+
+pub mod check;
+pub mod claim;
+pub mod decomposition;
+pub mod facts;
+pub mod known;
+pub mod memory;
+pub mod native;
+
+use super::act::Turn;
+use super::guards;
+use crate::domain::call::{Address, Target};
+use crate::domain::chat::{OutputFormat, Role, StopReason, ToolCall};
+use crate::domain::decision::{Contract, Decision, Guard, Inputs};
+use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::ids::ClientId;
+use crate::domain::profile::Profile;
+use crate::domain::read::{Read, TurnRead};
+use crate::domain::task::{Step, TaskState};
+use crate::domain::track::Track;
+use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan, Standing, Work};
+use facts::FileState;
+use known::FleetKnown;
+use serde_json::{Value, json};
+
+/// The strategy's name in kinds and journals.
+pub const NAME: &str = "goals";
+/// Raised when a change would decide a running task differently.
+pub const VERSION: u32 = 1;
+
+/// The pseudo tool that is the only way to complete a subtask; no computer owns it.
+pub const MARK_TOOL: &str = "mark_subtask_complete";
+/// What a task that went well ends with.
+pub const ACHIEVED: &str = "goal achieved";
+/// Calls that one answer may ask for.
+const MOST_CALLS: usize = 8;
+
+/// The next move of a task that runs this strategy and has nothing open.
+pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
+    let turn = Turn {
+        state,
+        profile,
+        inputs,
+        track: Track::MAIN,
+        again: "Call one tool with its arguments, in the form you were shown.",
+    };
+    let course = Course { turn };
+    let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
+    let decision = stands_in_the_way.or_else(|| match &state.work {
+        Work::Goals(work) => course.go_on(work),
+        _ => Some(course.break_down()),
+    })?;
+    Some(with_status(decision, &state.work))
+}
+
+/// A failure tells what is done and what is open.
+fn with_status(mut decision: Decision, work: &Work) -> Decision {
+    if let (Decision::Fail { details, .. }, Work::Goals(work)) = (&mut decision, work)
+        && let Some(fields) = details.as_object_mut()
+    {
+        fields.insert("goal".to_owned(), work.status());
+    }
+    decision
+}
+
+/// A task's course under this strategy.
+struct Course<'a> {
+    turn: Turn<'a>,
+}
+
+impl<'a> Course<'a> {
+    /// The goal is not broken down yet.
+    fn break_down(&self) -> Decision {
+        match self.turn.state.current_step() {
+            None => {
+                let before = self.turn.before_step();
+                before.unwrap_or_else(|| self.consult_for_goals(None))
+            }
+            Some(step) if step.planner.is_none() => self.consult_for_goals(None),
+            Some(step) => self.adopt(step, None),
+        }
+    }
+
+    fn consult_for_goals(&self, work: Option<&GoalWork>) -> Decision {
+        let known = FleetKnown::new(&self.turn);
+        let prompt = memory::decompose_prompt(&self.turn, work);
+        let format = OutputFormat::Schema(known.schema(self.limits()));
+        self.turn
+            .consult(Role::Planner, Contract::Goals, prompt, format, Vec::new())
+    }
+
+    fn limits(&self) -> check::Limits {
+        let rules = self.turn.profile.goals;
+        check::Limits {
+            objectives: rules.max_objectives as usize,
+            subtasks: rules.max_subtasks as usize,
+        }
+    }
+
+    /// Takes a decomposition, sends it back with reasons, or, after the tries, makes one by rule.
+    fn adopt(&self, step: &Step, work: Option<&GoalWork>) -> Decision {
+        let known = FleetKnown::new(&self.turn);
+        let checked = match &step.read {
+            Some(Read::Goals(goals)) if goals.problems.is_empty() => {
+                check::check(&goals.objectives, &known, self.limits())
+            }
+            Some(Read::Goals(goals)) => Err(goals.problems.clone()),
+            _ => Err(vec!["the answer could not be read".to_owned()]),
+        };
+        let problems = match checked {
+            Ok(objectives) => return self.adopted(objectives, MadeBy::Model, work),
+            Err(problems) => problems,
+        };
+        let steps = self.turn.state.steps.iter().rev();
+        let tries = steps
+            .take_while(|s| matches!(s.read, Some(Read::Goals(_))))
+            .count();
+        if tries < self.turn.profile.goals.plan_tries as usize {
+            let cut = cut_off(step);
+            let evidence = format!("{}{cut}", problems.join("; "));
+            return self.turn.block(Guard::Unclear, evidence);
+        }
+        let objectives = match work {
+            None => check::fallback(self.prompt(), &known),
+            // Nobody can plan what remains, so what failed has failed.
+            Some(_) => Vec::new(),
+        };
+        self.adopted(objectives, MadeBy::Rules, work)
+    }
+
+    fn adopted(
+        &self,
+        objectives: Vec<ObjectivePlan>,
+        by: MadeBy,
+        work: Option<&GoalWork>,
+    ) -> Decision {
+        let step = self.turn.state.usage.steps;
+        let advance = match work {
+            None => Advance::GoalsAdopted {
+                objectives,
+                by,
+                step,
+            },
+            Some(_) => Advance::GoalsReplanned {
+                objectives,
+                by,
+                step,
+            },
+        };
+        Decision::Advance { advance }
+    }
+
+    fn prompt(&self) -> &'a str {
+        let created = self.turn.state.created.as_ref();
+        created.map(|c| c.prompt.as_str()).unwrap_or_default()
+    }
+
+    /// The goal is broken down.
+    fn go_on(&self, work: &GoalWork) -> Option<Decision> {
+        let replans = self.may_replan(work);
+        match self.turn.state.current_step() {
+            None => Some(self.between_steps(work)),
+            // Its calls are under way, and the fold closes it after them.
+            Some(step) if step.calls.iter().any(|call| call.is_open()) => None,
+            Some(step) if step.planner.is_none() && replans => {
+                Some(self.consult_for_goals(Some(work)))
+            }
+            Some(step) if step.planner.is_none() => Some(self.consult_for_subtask(work)),
+            Some(step) if matches!(step.read, Some(Read::Goals(_))) => {
+                Some(self.adopt(step, Some(work)))
+            }
+            Some(step) => Some(self.carry_out(step, work)),
+        }
+    }
+
+    fn may_replan(&self, work: &GoalWork) -> bool {
+        work.failed_now && work.replans < self.turn.profile.goals.replans
+    }
+
+    fn between_steps(&self, work: &GoalWork) -> Decision {
+        if let Some(claim) = &work.claim {
+            return self.settle_claim(work, claim);
+        }
+        match work.standing() {
+            Standing::Achieved => self.achieved(work),
+            Standing::Failed if self.may_replan(work) => {
+                let before = self.turn.before_step();
+                before.unwrap_or_else(|| self.consult_for_goals(Some(work)))
+            }
+            Standing::Failed => self.turn.fail("goal_not_achieved", work.status_line()),
+            Standing::UnderWay => {
+                let before = self.out_of_rounds(work).or_else(|| self.turn.before_step());
+                before.unwrap_or_else(|| self.consult_for_subtask(work))
+            }
+        }
+    }
+
+    /// Model turns after the decomposition.
+    fn rounds(&self) -> u32 {
+        let steps = self.turn.state.steps.iter();
+        steps
+            .filter(|step| matches!(step.read, Some(Read::Turn(_))))
+            .count() as u32
+    }
+
+    fn out_of_rounds(&self, work: &GoalWork) -> Option<Decision> {
+        let most = self.turn.profile.goals.rounds;
+        if self.rounds() < most {
+            return None;
+        }
+        let mut decision = guards::fail_over(self.turn.state, "goals.rounds", u64::from(most));
+        if let Decision::Fail { error, .. } = &mut decision {
+            error.push_str(&format!(": {}", work.status_line()));
+        }
+        Some(decision)
+    }
+
+    fn consult_for_subtask(&self, work: &GoalWork) -> Decision {
+        let prompt = memory::focused_prompt(&self.turn, work, self.rounds());
+        let tools = native::tools(&self.turn);
+        let (role, format) = (Role::Planner, OutputFormat::Text);
+        self.turn
+            .consult(role, Contract::Subtask, prompt, format, tools)
+    }
+
+    /// The model has answered in a subtask.
+    fn carry_out(&self, step: &Step, work: &GoalWork) -> Decision {
+        let Some(Read::Turn(said)) = &step.read else {
+            let evidence = "the answer could not be read".to_owned();
+            return self.turn.block(Guard::Unreadable, evidence);
+        };
+        if said.calls.is_empty() && !said.problems.is_empty() {
+            let evidence = self.turn.restate(&said.problems);
+            return self.turn.block(Guard::Unreadable, evidence);
+        }
+        let (marks, calls): (Vec<&ToolCall>, Vec<&ToolCall>) =
+            said.calls.iter().partition(|call| is_mark(call));
+        match (calls.as_slice(), marks.first()) {
+            ([], None) => self.words_alone(step, work),
+            ([], Some(mark)) => self.mark(step, mark, work),
+            // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
+            (calls, _) => self.make_calls(step, said, calls),
+        }
+    }
+
+    /// One reminder; a second answer without a call in a row fails the subtask.
+    fn words_alone(&self, step: &Step, work: &GoalWork) -> Decision {
+        let Some((place, subtask)) = work.current() else {
+            return self.turn.fail("goal_not_achieved", work.status_line());
+        };
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let former = self.turn.state.steps.iter().rev();
+        let former = former
+            .filter(|s| s.number < step.number && s.number > begun_after)
+            .find(|s| s.planner.is_some());
+        let reminded = former.is_some_and(|s| {
+            let blocked = s.blocked.as_ref();
+            blocked.is_some_and(|blocked| blocked.guard == Guard::Reminder)
+        });
+        if reminded {
+            let reason = "two answers in a row without a tool call".to_owned();
+            return self.marked(false, reason);
+        }
+        self.turn.block(
+            Guard::Reminder,
+            format!(
+                "subtask {place} is still open, and words change nothing: call a tool that does it, or {MARK_TOOL} if it \
+                 is complete (success true) or cannot be done (success false)"
+            ),
+        )
+    }
+
+    fn marked(&self, success: bool, reason: String) -> Decision {
+        let step = self.turn.state.usage.steps;
+        Decision::Advance {
+            advance: Advance::SubtaskMarked {
+                success,
+                reason,
+                step,
+            },
+        }
+    }
+
+    fn make_calls(&self, step: &Step, said: &TurnRead, calls: &[&ToolCall]) -> Decision {
+        let request = |call: &&ToolCall| {
+            let words = said.text.lines().next().unwrap_or_default().trim();
+            let words: String = words.chars().take(200).collect();
+            StrictRequest::Tool {
+                explanation: if words.is_empty() {
+                    call.name.clone()
+                } else {
+                    words
+                },
+                tool: call.name.clone(),
+                parameters: call.arguments.clone(),
+                on: None,
+            }
+        };
+        if let [one] = calls {
+            return self.turn.act(step, request(one), TranslatedBy::Rules);
+        }
+        let asks = calls.iter().any(|call| call.name == ASK_USER_TOOL);
+        if asks || calls.len() > MOST_CALLS {
+            let problem = match asks {
+                true => format!("{ASK_USER_TOOL} stands alone in an answer"),
+                false => format!("an answer has at most {MOST_CALLS} calls"),
+            };
+            return self
+                .turn
+                .block(Guard::Unclear, self.turn.restate(&[problem]));
+        }
+        let requests = calls.iter().map(request).collect();
+        let made = self.turn.try_calls(step, requests, TranslatedBy::Rules);
+        made.unwrap_or_else(|problems| {
+            self.turn
+                .block(Guard::Arguments, self.turn.restate(&problems))
+        })
+    }
+
+    fn achieved(&self, work: &GoalWork) -> Decision {
+        match self.finish(work) {
+            // A call of which nobody knew turned out to have changed something after the last test.
+            Decision::Block { evidence, .. } => self.turn.fail("goal_not_achieved", evidence),
+            decision => decision,
+        }
+    }
+
+    /// The end that the goal has when every subtask is done, or what the guards say against it.
+    fn finish(&self, work: &GoalWork) -> Decision {
+        let facts = facts::gather(self.turn.state, &[]);
+        let home = self.turn.state.home();
+        let written: Vec<String> = facts
+            .files
+            .iter()
+            .filter(|f| f.written_in.is_some())
+            .map(|f| f.shown(home))
+            .collect();
+        let result = TaskResult {
+            success: true,
+            message: ACHIEVED.to_owned(),
+            details: json!({
+                "goal": work.status(),
+                "rounds": self.rounds(),
+                "files_written": written,
+                "files_exist": facts.named(FileState::Exists, home),
+                "files_missing": facts.named(FileState::Missing, home),
+                "commands_run": facts.commands,
+            }),
+        };
+        let request = StrictRequest::Final {
+            explanation: ACHIEVED.to_owned(),
+            result: result.clone(),
+        };
+        self.turn.finish(request, TranslatedBy::Rules, result)
+    }
+}
+
+fn is_mark(call: &ToolCall) -> bool {
+    call.name == MARK_TOOL
+}
+
+/// What is added to the evidence if an answer ended at its length limit.
+fn cut_off(step: &Step) -> &'static str {
+    let answer = step.planner.as_ref().map(|planner| &planner.answer);
+    match answer.map(|answer| answer.stop) {
+        Some(StopReason::Length) => " Your answer was cut off at its length limit: write less.",
+        _ => "",
+    }
+}
+
+/// Computers that the next move may be about beside the task's own.
+pub fn named_computers(state: &TaskState) -> Vec<Address> {
+    let whole = |id: ClientId| Address {
+        target: Target::Computer(id),
+        tool: String::new(),
+    };
+    let mut named = Vec::new();
+    if let Work::Goals(work) = &state.work {
+        let open = work
+            .current()
+            .and_then(|(_, subtask)| subtask.plan.on.clone());
+        named.extend(open.map(whole));
+    }
+    match state.current_step().and_then(|step| step.read.as_ref()) {
+        Some(Read::Goals(goals)) => {
+            let subtasks = goals.objectives.iter().flat_map(|o| &o.subtasks);
+            let names = subtasks.filter_map(|subtask| subtask.on.as_deref());
+            named.extend(
+                names
+                    .filter_map(|name| ClientId::parse(name).ok())
+                    .map(whole),
+            );
+        }
+        Some(Read::Turn(turn)) => {
+            let calls = turn.calls.iter();
+            named.extend(calls.filter_map(|call| Address::parse(&call.name).ok()));
+        }
+        _ => {}
+    }
+    named
+}
+
+/// What a mark says: whether it went well, and why.
+fn mark_args(args: &Value) -> Result<(bool, String), String> {
+    let reason = args
+        .get("reason")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let success = match args.get("success") {
+        Some(Value::Bool(success)) => *success,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => false,
+        _ => return Err(format!("{MARK_TOOL} needs \"success\": true or false")),
+    };
+    let reason = match reason.trim() {
+        "" => "no reason was given",
+        reason => reason,
+    };
+    Ok((success, reason.chars().take(400).collect()))
+}
+
+#[cfg(test)]
+mod tests;

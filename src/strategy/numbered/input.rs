@@ -1,0 +1,440 @@
+//! Reads what follows `Action Input:`: a JSON object as models write it, or `key=value` lines. What is meant has to be
+//! plain; everything else is told, never guessed.
+
+use super::labels::label_of;
+use serde_json::{Map, Value};
+
+/// What was read, and how far it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// An object; or a text, if nothing but a bare value stands there.
+    pub args: Result<Value, String>,
+    /// Bytes of the given text that belong to it.
+    pub taken: usize,
+    /// What was mended.
+    pub note: Option<&'static str>,
+}
+
+const MENDED: &str =
+    "the Action Input was no strict JSON (quotes, line breaks or commas) and was mended";
+
+/// Reads the input at the start of `text`; what follows it may be anything.
+pub fn read(text: &str) -> Input {
+    let start = text.len() - after_fence(text).len();
+    let body = &text[start..];
+    let mut input = match body.trim_start().chars().next() {
+        Some('{') => object(body),
+        Some('"') => quoted_json(body).unwrap_or_else(|| pairs(text)),
+        // A fence may hold pairs, too.
+        _ => pairs(if body.trim_start().starts_with(['\'', '[']) {
+            body
+        } else {
+            text
+        }),
+    };
+    if body.trim_start().starts_with(['{', '"']) && input.taken <= body.len() {
+        input.taken += start;
+    }
+    input.taken = input.taken.min(text.len());
+    input
+}
+
+/// The text behind an opening fence, if there is one.
+fn after_fence(text: &str) -> &str {
+    let bare = text.trim_start();
+    match bare.strip_prefix("```") {
+        Some(rest) => rest
+            .trim_start_matches('`')
+            .trim_start_matches(|c: char| c.is_ascii_alphanumeric()),
+        None => text,
+    }
+}
+
+fn object(body: &str) -> Input {
+    let mut values = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    let error = match values.next() {
+        Some(Ok(value)) => {
+            return Input {
+                args: Ok(value),
+                taken: values.byte_offset(),
+                note: None,
+            };
+        }
+        Some(Err(error)) => error,
+        None => return pairs(body),
+    };
+    let Some(loose) = Loose::read(body) else {
+        return Input {
+            args: Err(
+                "the Action Input is not closed: it was cut off, or a quote or brace is missing"
+                    .to_owned(),
+            ),
+            taken: body.len(),
+            note: None,
+        };
+    };
+    match serde_json::from_str::<Value>(&loose.strict) {
+        Ok(value) => Input {
+            args: Ok(value),
+            taken: loose.taken,
+            note: Some(MENDED),
+        },
+        Err(_) => Input {
+            args: Err(format!("the Action Input is no JSON object: {error}")),
+            taken: loose.taken,
+            note: None,
+        },
+    }
+}
+
+/// A JSON text that holds an object as text.
+fn quoted_json(body: &str) -> Option<Input> {
+    let mut values = serde_json::Deserializer::from_str(body).into_iter::<String>();
+    let inner = values.next()?.ok()?;
+    let taken = values.byte_offset();
+    let args = match serde_json::from_str::<Value>(&inner) {
+        Ok(value @ Value::Object(_)) => value,
+        _ => Value::String(inner),
+    };
+    Some(Input {
+        args: Ok(args),
+        taken,
+        note: None,
+    })
+}
+
+/// An object that is JSON but for its quotes, its line breaks inside texts, a comma too many or Python's words.
+struct Loose {
+    strict: String,
+    taken: usize,
+}
+
+impl Loose {
+    /// Walks to the end of the object; none if it has no end.
+    fn read(text: &str) -> Option<Self> {
+        let mut strict = String::with_capacity(text.len() + 16);
+        let mut depth = 0usize;
+        let mut chars = text.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' | '\'' => copy_text(&mut chars, c, &mut strict)?,
+                '{' | '[' => {
+                    depth += 1;
+                    strict.push(c);
+                }
+                '}' | ']' => {
+                    depth = depth.checked_sub(1)?;
+                    let kept = strict.trim_end().trim_end_matches(',').len();
+                    strict.truncate(kept);
+                    strict.push(c);
+                    if depth == 0 {
+                        return Some(Loose {
+                            strict,
+                            taken: at + c.len_utf8(),
+                        });
+                    }
+                }
+                c if c.is_alphabetic() => {
+                    let mut word = String::from(c);
+                    while let Some((_, c)) = chars.next_if(|(_, c)| c.is_alphanumeric()) {
+                        word.push(c);
+                    }
+                    strict.push_str(match word.as_str() {
+                        "True" => "true",
+                        "False" => "false",
+                        "None" => "null",
+                        other => other,
+                    });
+                }
+                c => strict.push(c),
+            }
+        }
+        None
+    }
+}
+
+/// Copies a text up to its closing quote as strict JSON.
+fn copy_text(
+    chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>,
+    quote: char,
+    strict: &mut String,
+) -> Option<()> {
+    strict.push('"');
+    loop {
+        let (_, c) = chars.next()?;
+        match c {
+            '\\' => match chars.next()?.1 {
+                '\'' => strict.push('\''),
+                next => strict.extend(['\\', next]),
+            },
+            c if c == quote => break,
+            '"' => strict.push_str("\\\""),
+            '\n' => strict.push_str("\\n"),
+            '\r' => strict.push_str("\\r"),
+            '\t' => strict.push_str("\\t"),
+            c => strict.push(c),
+        }
+    }
+    strict.push('"');
+    Some(())
+}
+
+/// `key=value` or `key: value`, one or several, up to the next label. A value may be a fenced block below its key.
+fn pairs(text: &str) -> Input {
+    let mut args = Map::new();
+    let mut bare = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let line = line_at(text, at);
+        if at > 0 && label_of(line).is_some() {
+            break;
+        }
+        let next = at + line.len() + 1;
+        match pair_of(line) {
+            Some((key, value)) => {
+                let fence_at = if value.trim().is_empty() {
+                    next
+                } else {
+                    next - 1 - value.len()
+                };
+                match fenced(text, fence_at) {
+                    Some(Fenced {
+                        content,
+                        end: Some(end),
+                    }) => {
+                        args.insert(key.to_owned(), Value::String(content));
+                        at = end;
+                        continue;
+                    }
+                    Some(Fenced { end: None, .. }) => {
+                        return Input {
+                            args: Err(format!(
+                                "the block of {key} is not closed: the answer was cut off, or its fence is missing"
+                            )),
+                            taken: text.len(),
+                            note: None,
+                        };
+                    }
+                    None => take_pairs(&mut args, key, value),
+                }
+            }
+            None if !line.trim().is_empty() && !line.trim_start().starts_with("```") => {
+                bare.push(line.trim());
+            }
+            None => {}
+        }
+        at = next;
+    }
+    let taken = at.min(text.len());
+    let args = match (args.is_empty(), bare.as_slice()) {
+        (true, []) => Ok(Value::Object(Map::new())),
+        (true, [one]) => Ok(Value::String(unquoted(one).to_owned())),
+        (false, []) => Ok(Value::Object(args)),
+        (_, [first, ..]) => Err(format!(
+            "the Action Input is neither a JSON object nor key=value lines: {}",
+            first.chars().take(80).collect::<String>()
+        )),
+    };
+    Input {
+        args,
+        taken,
+        note: None,
+    }
+}
+
+fn line_at(text: &str, at: usize) -> &str {
+    let rest = &text[at..];
+    rest.split_once('\n').map_or(rest, |(line, _)| line)
+}
+
+/// A name, `=` or `:`, and the rest of the line.
+fn pair_of(line: &str) -> Option<(&str, &str)> {
+    let bare = line
+        .trim_start()
+        .trim_start_matches(['-', '*'])
+        .trim_start();
+    let end = bare
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .unwrap_or(bare.len());
+    let (key, rest) = bare.split_at(end);
+    let first = key.chars().next()?;
+    let rest = rest.trim_start();
+    let value = rest.strip_prefix(['=', ':'])?;
+    // `http://…` and `C:\` are values, not names.
+    let is_name =
+        !first.is_ascii_digit() && !value.starts_with(['/', '\\']) || rest.starts_with('=');
+    is_name.then_some((key, value.trim_start()))
+}
+
+/// Takes one pair of a line, and those that follow it there after commas.
+fn take_pairs(args: &mut Map<String, Value>, key: &str, value: &str) {
+    let (first, rest) = first_value(value.trim());
+    args.insert(key.to_owned(), first);
+    if let Some((key, value)) = pair_of(rest.trim_start().trim_start_matches(',')) {
+        take_pairs(args, key, value);
+    }
+}
+
+/// A value at the start of a line, and what follows it.
+fn first_value(text: &str) -> (Value, &str) {
+    if text.starts_with(['"', '[', '{']) {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        if let Some(Ok(value)) = values.next() {
+            let rest = text.get(values.byte_offset()..).unwrap_or_default();
+            if rest.trim().is_empty() || rest.trim_start().starts_with(',') {
+                return (value, rest);
+            }
+        }
+    }
+    if let Some(inner) = text.strip_prefix('\'')
+        && let Some((inner, rest)) = inner.split_once('\'')
+        && (rest.trim().is_empty() || rest.trim_start().starts_with(','))
+    {
+        return (Value::String(inner.to_owned()), rest);
+    }
+    // Without quotes a comma ends the value only where another `key=` follows.
+    let cut = text.match_indices(',').find(|(at, _)| {
+        let rest = text[at + 1..].trim_start();
+        pair_of(rest).is_some()
+            && rest
+                .split_once('=')
+                .is_some_and(|(key, _)| !key.contains(':'))
+    });
+    let (value, rest) = cut.map_or((text, ""), |(at, _)| text.split_at(at));
+    (Value::String(unquoted(value.trim()).to_owned()), rest)
+}
+
+/// Without one pair of quotes or backticks around it.
+pub fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    for quote in ['"', '\'', '`'] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+struct Fenced {
+    content: String,
+    /// Where the text goes on behind the closing fence; none if it never closes.
+    end: Option<usize>,
+}
+
+/// The fenced block that opens at `at`. A longer fence may hold shorter ones.
+fn fenced(text: &str, at: usize) -> Option<Fenced> {
+    let opening = line_at(text, at.min(text.len())).trim();
+    let ticks = opening.bytes().take_while(|b| *b == b'`').count();
+    if ticks < 3 || opening[ticks..].contains('`') {
+        return None;
+    }
+    let mut content = String::new();
+    let mut next = at + line_at(text, at).len() + 1;
+    while next < text.len() {
+        let line = line_at(text, next);
+        next += line.len() + 1;
+        let bare = line.trim();
+        if bare.len() >= ticks && bare.bytes().all(|b| b == b'`') {
+            return Some(Fenced {
+                content,
+                end: Some(next),
+            });
+        }
+        content.push_str(line);
+        content.push('\n');
+    }
+    Some(Fenced { content, end: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn args(text: &str) -> Value {
+        read(text)
+            .args
+            .unwrap_or_else(|problem| panic!("{text}: {problem}"))
+    }
+
+    #[test]
+    fn objects_are_read_as_models_write_them() {
+        for text in [
+            r#"{"path": "/a", "n": 1}"#,
+            "\n```json\n{\"path\": \"/a\", \"n\": 1}\n```\n",
+            "```{\"path\": \"/a\", \"n\": 1}```",
+            r#"{'path': '/a', 'n': 1,}"#,
+            r#""{\"path\": \"/a\", \"n\": 1}""#,
+        ] {
+            assert_eq!(args(text), json!({"path": "/a", "n": 1}), "{text}");
+        }
+        assert_eq!(
+            args("{\"content\": \"print('a')\nprint(\\\"b\\\")\n\", \"go\": True}"),
+            json!({"content": "print('a')\nprint(\"b\")\n", "go": true})
+        );
+    }
+
+    #[test]
+    fn pairs_are_read_with_quotes_commas_and_blocks() {
+        assert_eq!(args("path=/a.lua"), json!({"path": "/a.lua"}));
+        assert_eq!(
+            args("path: \"/a b.lua\", n=3"),
+            json!({"path": "/a b.lua", "n": "3"})
+        );
+        assert_eq!(
+            args("path=/a.lua\ncontent=\n````lua\nx = [[\n```\n]]\n````\nThought: and?"),
+            json!({"path": "/a.lua", "content": "x = [[\n```\n]]\n"})
+        );
+        assert_eq!(args("args=[\"x\", \"y\"]"), json!({"args": ["x", "y"]}));
+        assert_eq!(args("/a.lua"), json!("/a.lua"));
+        assert_eq!(
+            args("command=\"list /, and=more\""),
+            json!({"command": "list /, and=more"})
+        );
+        assert_eq!(args(""), json!({}));
+        assert_eq!(args("url=http://x/y"), json!({"url": "http://x/y"}));
+    }
+
+    #[test]
+    fn what_is_cut_off_or_unclear_is_told() {
+        for (text, expected) in [
+            ("{\"path\": \"/a", "not closed"),
+            ("content=\n```lua\nprint(1)", "not closed"),
+            ("{\"content\": \"print(\"a\")\"}", "no JSON object"),
+            ("open the file\nand read it", "neither a JSON object"),
+        ] {
+            let problem = read(text).args.unwrap_err();
+            assert!(problem.contains(expected), "{text}: {problem}");
+        }
+    }
+
+    #[test]
+    fn it_tells_where_it_ends() {
+        let text = "{\"a\": \"Observation: x\"}\nObservation: y";
+        assert_eq!(&text[read(text).taken..], "\nObservation: y");
+        let text = "a=1\nb=2\nObservation: y";
+        assert_eq!(&text[read(text).taken..], "Observation: y");
+        let text = "```json\n{'a': 'b'}\n```\nThought: y";
+        assert_eq!(&text[read(text).taken..], "\n```\nThought: y");
+    }
+
+    proptest! {
+        #[test]
+        fn every_object_is_read_back(path in "\\PC{0,40}", n in any::<i32>(), lines in "[a-z\"'\\\\\n`:{}]{0,60}") {
+            let value = json!({"path": path, "n": n, "lines": lines});
+            let text = format!("{value}\nObservation: no");
+            let input = read(&text);
+            prop_assert_eq!(input.args, Ok(value));
+            prop_assert_eq!(&text[input.taken..], "\nObservation: no");
+        }
+
+        #[test]
+        fn noise_never_panics(text in "\\PC{0,120}", marks in "[{}\\[\\]\"'`=:,a-c\n\\\\é ]{0,60}") {
+            for text in [text, marks] {
+                let input = read(&text);
+                prop_assert!(text.is_char_boundary(input.taken));
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Source document 003: one planning call gives a numbered list, which lies in the task's state with a cursor; from then
+//! on every turn is ReAct text. The planning boundary is the only place that is not the same for every turn.
+
+pub mod input;
+pub mod labels;
+pub mod list;
+pub mod memory;
+pub mod printer;
+pub mod react;
+
+use super::act::Turn;
+use super::fleet::ToolLookup;
+use crate::domain::call::{Address, Target};
+use crate::domain::chat::{OutputFormat, Role, StopReason};
+use crate::domain::decision::{Contract, Decision, Guard, Inputs};
+use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::profile::Profile;
+use crate::domain::read::Read;
+use crate::domain::task::{Step, TaskState};
+use crate::domain::track::Track;
+use crate::domain::work::{Advance, ListWork, ReactMove, ReactRead, Work};
+use serde_json::{Value, json};
+
+/// The strategy's name in kinds and journals.
+pub const NAME: &str = "numbered";
+/// Raised when a change would decide a running task differently.
+pub const VERSION: u32 = 1;
+
+/// The next move of a task that runs this strategy and has nothing open.
+pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
+    let turn = Turn {
+        state,
+        profile,
+        inputs,
+        track: Track::MAIN,
+        again: "Give the turn again: Thought, Action and Action Input, or a Final Answer, each at the start of a line.",
+    };
+    let course = Course { turn };
+    let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
+    stands_in_the_way.or_else(|| match &state.work {
+        Work::List(list) => course.take_turn(list),
+        _ => Some(course.plan()),
+    })
+}
+
+/// A task's course under this strategy.
+struct Course<'a> {
+    turn: Turn<'a>,
+}
+
+impl<'a> Course<'a> {
+    /// The planning boundary: until a plan lies in the state.
+    fn plan(&self) -> Decision {
+        match self.turn.state.current_step() {
+            None => {
+                let before = self.turn.before_step();
+                before.unwrap_or_else(|| self.consult_for_plan())
+            }
+            Some(step) if step.planner.is_none() => self.consult_for_plan(),
+            Some(step) => self.adopt(step),
+        }
+    }
+
+    fn consult_for_plan(&self) -> Decision {
+        let prompt = memory::plan_prompt(&self.turn);
+        let (role, format) = (Role::Planner, OutputFormat::Text);
+        self.turn
+            .consult(role, Contract::List, prompt, format, Vec::new())
+    }
+
+    fn adopt(&self, step: &Step) -> Decision {
+        let rules = self.turn.profile.numbered;
+        let problem = match &step.read {
+            Some(Read::List(list)) if list.problems.is_empty() => {
+                match self.too_long(list.items.len()) {
+                    None => {
+                        return Decision::Advance {
+                            advance: Advance::ListAdopted {
+                                items: list.items.clone(),
+                                by: TranslatedBy::Model,
+                            },
+                        };
+                    }
+                    Some(problem) => problem,
+                }
+            }
+            Some(Read::List(list)) => list.problems.join("; "),
+            _ => "the answer could not be read".to_owned(),
+        };
+        let tries = self.turn.state.steps.iter();
+        let tries = tries.filter(|step| step.planner.is_some()).count();
+        if tries >= rules.plan_tries as usize {
+            return self.adopt_by_rule();
+        }
+        let cut = cut_off(step);
+        self.turn
+            .block(Guard::Unreadable, format!("{problem}{cut}"))
+    }
+
+    /// A plan of one item: the task itself. So a model that cannot plan may still act.
+    fn adopt_by_rule(&self) -> Decision {
+        let created = self.turn.state.created.as_ref();
+        let prompt = created.map(|c| c.prompt.as_str()).unwrap_or_default();
+        let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let item: String = line.chars().take(400).collect();
+        Decision::Advance {
+            advance: Advance::ListAdopted {
+                items: vec![item],
+                by: TranslatedBy::Rules,
+            },
+        }
+    }
+
+    fn too_long(&self, items: usize) -> Option<String> {
+        let most = self.turn.profile.numbered.max_items;
+        (items > most as usize)
+            .then(|| format!("the plan has {items} items, and at most {most} are allowed"))
+    }
+
+    /// The default path: every turn after the plan.
+    fn take_turn(&self, list: &ListWork) -> Option<Decision> {
+        match self.turn.state.current_step() {
+            None => {
+                let before = self.turn.before_step();
+                Some(before.unwrap_or_else(|| self.consult_for_turn(list)))
+            }
+            Some(step) if step.planner.is_none() => Some(self.consult_for_turn(list)),
+            // Its calls are under way, and the fold closes it after them.
+            Some(step) if step.calls.iter().any(|call| call.is_open()) => None,
+            Some(step) => Some(self.carry_out(step, list)),
+        }
+    }
+
+    fn consult_for_turn(&self, list: &ListWork) -> Decision {
+        let prompt = memory::turn_prompt(&self.turn, list);
+        let (role, format) = (Role::Planner, OutputFormat::Text);
+        self.turn
+            .consult(role, Contract::React, prompt, format, Vec::new())
+    }
+
+    fn carry_out(&self, step: &Step, list: &ListWork) -> Decision {
+        let Some(Read::React(said)) = &step.read else {
+            let evidence = "the answer could not be read".to_owned();
+            return self.turn.block(Guard::Unreadable, evidence);
+        };
+        if !said.problems.is_empty() {
+            let evidence = self.turn.restate(&said.problems);
+            let cut = cut_off(step);
+            return self
+                .turn
+                .block(Guard::Unreadable, format!("{evidence}{cut}"));
+        }
+        if let Some(decision) = self.rewrite(step, said, list) {
+            return decision;
+        }
+        match &said.next {
+            Some(ReactMove::Act { tool, args }) => {
+                let request = self.request(said, tool, args);
+                self.turn.act(step, request, TranslatedBy::Rules)
+            }
+            Some(ReactMove::Answer { text }) => self.answer(step, text, list),
+            None => {
+                let problem = "the plan says this already: go on with an action".to_owned();
+                self.turn.block(Guard::Unclear, problem)
+            }
+        }
+    }
+
+    /// Takes a `Plan:` block into the books, once, before the turn's move; a block that changes nothing is overlooked.
+    fn rewrite(&self, step: &Step, said: &ReactRead, list: &ListWork) -> Option<Decision> {
+        let known = list.rewritten_in == step.number || list.says_already(&said.plan);
+        if said.plan.is_empty() || known {
+            return None;
+        }
+        let most = self.turn.profile.numbered.rewrites;
+        let refused = if list.rewrites >= most {
+            Some(format!(
+                "the plan was written anew {most} times already: carry it out as it stands"
+            ))
+        } else {
+            self.too_long(said.plan.len())
+        };
+        if let Some(evidence) = refused {
+            return Some(self.turn.block(Guard::Unclear, evidence));
+        }
+        Some(Decision::Advance {
+            advance: Advance::ListRewritten {
+                items: said.plan.clone(),
+                step: step.number,
+                closes: said.next.is_none(),
+            },
+        })
+    }
+
+    fn request(&self, said: &ReactRead, tool: &str, args: &Value) -> StrictRequest {
+        let thought = said.thought.lines().next().unwrap_or_default();
+        let explanation: String = match thought {
+            "" => tool.to_owned(),
+            thought => thought.chars().take(200).collect(),
+        };
+        StrictRequest::Tool {
+            explanation,
+            tool: tool.to_owned(),
+            parameters: self.whole_args(tool, args),
+            on: None,
+        }
+    }
+
+    /// A bare value stands for the one argument that a tool needs.
+    fn whole_args(&self, tool: &str, args: &Value) -> Value {
+        let Value::String(text) = args else {
+            return args.clone();
+        };
+        if tool == ASK_USER_TOOL {
+            return json!({"question": text});
+        }
+        let only = Address::parse(tool).ok().and_then(|address| {
+            let lookup = ToolLookup::at(self.turn.state, &self.turn.inputs.fleet, &address.target);
+            let usable = lookup.usable(self.turn.profile);
+            let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
+            let required = tool.args_schema.as_deref()?.get("required")?.as_array()?;
+            match required.as_slice() {
+                [Value::String(name)] => Some(name.clone()),
+                _ => None,
+            }
+        });
+        match only {
+            Some(name) => json!({ name: text }),
+            None => args.clone(),
+        }
+    }
+
+    /// A final answer moves on from the current item; with later items open it is early.
+    fn answer(&self, step: &Step, text: &str, list: &ListWork) -> Decision {
+        let open: Vec<String> = list
+            .left_after_current()
+            .map(|(number, item)| format!("{number}. {}", item.text))
+            .collect();
+        let most = self.turn.profile.numbered.early_answers;
+        if !open.is_empty() && self.early_answers() < most {
+            return self.turn.block(
+                Guard::Unfinished,
+                format!(
+                    "these items of the plan are still open: {}. Carry them out, or write what really remains under \
+                     \"Plan:\"; if the task is done all the same, give the Final Answer again",
+                    open.join("; ")
+                ),
+            );
+        }
+        let items = list.items.iter();
+        let plan: Vec<Value> = items
+            .map(|item| json!({"item": item.text, "state": item.state}))
+            .collect();
+        let first = text.lines().next().unwrap_or_default();
+        let request = StrictRequest::Final {
+            explanation: first.chars().take(200).collect(),
+            result: TaskResult {
+                success: true,
+                message: text.to_owned(),
+                details: json!({"plan": plan, "plan_by": list.by}),
+            },
+        };
+        self.turn.act(step, request, TranslatedBy::Rules)
+    }
+
+    /// Final answers that were sent back since something last happened.
+    fn early_answers(&self) -> u32 {
+        let closed = self
+            .turn
+            .state
+            .steps
+            .iter()
+            .rev()
+            .filter(|step| step.closed);
+        let idle = closed.take_while(|step| step.calls.is_empty());
+        let early = |step: &&Step| {
+            let blocked = step.blocked.as_ref();
+            blocked.is_some_and(|blocked| blocked.guard == Guard::Unfinished)
+        };
+        idle.filter(early).count() as u32
+    }
+}
+
+/// What is added to the evidence if an answer ended at its length limit.
+fn cut_off(step: &Step) -> &'static str {
+    let answer = step.planner.as_ref().map(|planner| &planner.answer);
+    match answer.map(|answer| answer.stop) {
+        Some(StopReason::Length) => " Your answer was cut off at its length limit: write less.",
+        _ => "",
+    }
+}
+
+/// The computer or group that a turn's action names.
+pub fn named_tool(read: &Read) -> Option<Address> {
+    match read {
+        Read::React(ReactRead {
+            next: Some(ReactMove::Act { tool, .. }),
+            ..
+        }) => {
+            let address = Address::parse(tool).ok()?;
+            (address.target != Target::Any).then_some(address)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
