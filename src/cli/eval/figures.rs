@@ -140,16 +140,16 @@ fn steps_wanted(clean: &[&Record], run: &Record) -> u32 {
     same.map_or(run.job.task.moves.len() as u32, |c| c.steps)
 }
 
-/// Steps in which a contender only plans: source document 004 does not count them as rounds.
-fn planning_steps(contender: &str) -> u32 {
+/// Model calls in which a contender only plans: source document 004 does not count them as rounds.
+fn planning_calls(contender: &str) -> u32 {
     u32::from(matches!(contender, "plan" | "numbered" | "goals"))
 }
 
 fn over_bound(record: &Record) -> Option<String> {
     let most = record.job.task.rounds?;
     let rounds = record
-        .steps
-        .saturating_sub(planning_steps(record.job.contender));
+        .model_calls
+        .saturating_sub(planning_calls(record.job.contender));
     (rounds > most).then(|| format!("{}: {rounds} rounds, at most {most}", record.job.task.name))
 }
 
@@ -281,6 +281,7 @@ mod tests {
                 seed,
                 rate: 0.3,
                 within: Duration::from_secs(1),
+                transcripts: None,
             },
             ending: Ending::Done,
             problem: (!good).then(|| "the file is missing".to_owned()),

@@ -11,6 +11,7 @@ mod slot;
 mod suite;
 #[cfg(test)]
 mod tests;
+mod transcript;
 
 use super::demo::model as served;
 use super::signals::Signals;
@@ -87,6 +88,10 @@ pub struct Args {
     /// Servers with computers that run beside each other [default: twice the cores; with a real model 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub jobs: Option<u16>,
+
+    /// Write every run into this folder, prompt by prompt
+    #[arg(long, value_name = "DIR")]
+    pub transcripts: Option<PathBuf>,
 
     /// List the tasks and leave
     #[arg(long)]
@@ -199,6 +204,7 @@ fn jobs(args: &Args, tasks: &[Arc<Task>], contenders: &[&'static str]) -> Vec<Jo
     } else {
         SERVED_WITHIN
     };
+    let transcripts = args.transcripts.clone().map(Arc::new);
     let first = if scripted { 0 } else { 1 };
     let mut jobs = Vec::new();
     for seed in first..=seeds {
@@ -210,6 +216,7 @@ fn jobs(args: &Args, tasks: &[Arc<Task>], contenders: &[&'static str]) -> Vec<Jo
                     seed,
                     rate: if seed == 0 { 0.0 } else { args.error_rate },
                     within,
+                    transcripts: transcripts.clone(),
                 });
             }
         }

@@ -52,6 +52,7 @@ pub async fn play(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, Strin
         calls: 0,
         tokens: 0,
         guard_trips: BTreeMap::new(),
+        events: Vec::new(),
     };
     let until = Instant::now() + job.within;
     while played.model_calls < ANSWERS && Instant::now() < until {

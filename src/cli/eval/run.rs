@@ -6,6 +6,7 @@ use super::model::slip::Slip;
 use super::naive;
 use super::slot::Slot;
 use super::suite::{Suite, Task};
+use super::transcript;
 use crate::actors::feed::messages::{Committed, Subscribe};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask};
 use crate::cli::demo::witness;
@@ -16,6 +17,7 @@ use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
@@ -34,6 +36,8 @@ pub struct Job {
     pub rate: f64,
     /// The run is given up after this.
     pub within: Duration,
+    /// Where runs are written down.
+    pub transcripts: Option<Arc<PathBuf>>,
 }
 
 /// How a run ended.
@@ -91,6 +95,8 @@ pub struct Played {
     pub calls: u32,
     pub tokens: u64,
     pub guard_trips: BTreeMap<String, u32>,
+    /// The task's journal; the baseline has none.
+    pub events: Vec<StoredEvent>,
 }
 
 /// Makes one run on a slot.
@@ -120,7 +126,7 @@ pub async fn run(suite: &Suite, job: &Job, slot: &mut Slot) -> Result<Record, St
         asked_again,
     } = checks::ledger(slot);
     let problem = checks::hold(suite, &job.task, slot).await.err();
-    Ok(Record {
+    let record = Record {
         job: job.clone(),
         ending: played.ending,
         problem,
@@ -135,7 +141,13 @@ pub async fn run(suite: &Suite, job: &Job, slot: &mut Slot) -> Result<Record, St
         repeated_effects: asked_again,
         slips,
         took,
-    })
+    };
+    if let Some(dir) = &job.transcripts {
+        let problem = record.problem.as_deref();
+        let written = transcript::write(dir, job, problem, &played.events);
+        written.map_err(|e| format!("cannot write to {}: {e}", dir.display()))?;
+    }
+    Ok(record)
 }
 
 async fn by_strategy(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, String> {
@@ -170,7 +182,7 @@ async fn by_strategy(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, St
         Some(summary) => summary,
         None => {
             let now = journal.task(task_id).await.map_err(|e| e.to_string())?;
-            return Ok(told(&now, Ending::Unclear, &events));
+            return Ok(told(&now, Ending::Unclear, events));
         }
     };
     let ending = match summary.status {
@@ -178,14 +190,14 @@ async fn by_strategy(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, St
         TaskStatus::Failed => Ending::Failed(code_of(&events)),
         _ => Ending::Unclear,
     };
-    Ok(told(&summary, ending, &events))
+    Ok(told(&summary, ending, events))
 }
 
-fn told(summary: &TaskSummary, ending: Ending, events: &[StoredEvent]) -> Played {
+fn told(summary: &TaskSummary, ending: Ending, events: Vec<StoredEvent>) -> Played {
     let usage = &summary.usage;
     let mut guard_trips = BTreeMap::new();
     let mut executor_avoided = 0;
-    for stored in events {
+    for stored in &events {
         let TaskEvent::Decided { decision, .. } = &stored.event else {
             continue;
         };
@@ -210,6 +222,7 @@ fn told(summary: &TaskSummary, ending: Ending, events: &[StoredEvent]) -> Played
         calls: usage.calls,
         tokens: usage.tokens_in + usage.tokens_out,
         guard_trips,
+        events,
     }
 }
 

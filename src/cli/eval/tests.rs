@@ -21,6 +21,7 @@ async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Rec
         no_baseline: false,
         seconds: None,
         jobs: None,
+        transcripts: None,
         list: false,
         log: "error".to_owned(),
     };

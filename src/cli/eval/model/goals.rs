@@ -9,7 +9,11 @@ use crate::llm::ChatRequest;
 use serde_json::{Value, json};
 
 /// Writes decompositions, calls and marks.
-pub struct Goals;
+#[derive(Default)]
+pub struct Goals {
+    /// The current subtask is none of its own: all that remains is one subtask.
+    whole: bool,
+}
 
 /// The pseudo tool that completes a subtask.
 const MARK: &str = "mark_subtask_complete";
@@ -26,6 +30,8 @@ const LOOKS: [&str; 10] = [
     "inventory_list",
     "double",
 ];
+/// How its own subtasks begin.
+const OWN: &str = "Step: ";
 /// Subtasks of one objective.
 const SUBTASKS: usize = 3;
 
@@ -49,10 +55,11 @@ impl Voice for Goals {
         let parts = newest(request).iter().map(|m| m.content.as_str());
         let text = parts.collect::<Vec<_>>().join("\n");
         match text.split_once("# Now\n") {
-            Some((before, _)) => Asked::Move { seen: seen(before) },
-            None if text.contains("Plan only what remains") => Asked::Outline {
-                seen: Seen::Nothing,
-            },
+            Some((before, now)) => {
+                let current = now.lines().find(|l| l.starts_with("current subtask "));
+                self.whole = current.is_some_and(|line| !line.contains(OWN));
+                Asked::Move { seen: seen(before) }
+            }
             None => Asked::Outline {
                 seen: Seen::Nothing,
             },
@@ -80,6 +87,10 @@ impl Voice for Goals {
 
     fn ends(&self, mv: &Move) -> bool {
         is_mark(mv)
+    }
+
+    fn skips(&self, mv: &Move, last: bool) -> bool {
+        self.whole && !last && is_mark(mv)
     }
 
     fn outline(&mut self, moves: &[Move], next: usize, slip: Option<Slip>) -> Said {
@@ -169,19 +180,16 @@ fn subtask(group: &[Move]) -> Value {
     let words: Vec<String> = group.iter().map(title).collect();
     let last = group.last();
     let (tool, args) = last.and_then(|m| m.act.call()).unwrap_or_default();
-    let mut targets: Vec<&str> = ["path", "from", "to", "name"]
-        .iter()
-        .filter_map(|name| args.get(*name).and_then(Value::as_str))
-        .collect();
-    if let Some(files) = args.get("files").and_then(Value::as_array) {
-        targets.extend(
-            files
-                .iter()
-                .filter_map(|f| f.get("path").and_then(Value::as_str)),
-        );
+    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
+    let names = ["path", "from", "to", "name"].iter();
+    let mut targets: Vec<String> = names.filter_map(|name| text(&args, name)).collect();
+    let files = args.get("files").and_then(Value::as_array);
+    targets.extend(files.into_iter().flatten().filter_map(|f| text(f, "path")));
+    if let (true, Some(name)) = (tool.starts_with("tool_"), text(&args, "name")) {
+        targets.push(format!("/tools/{name}.lua"));
     }
     let mut subtask = json!({
-        "description": format!("Step: {}", words.join(", then ")),
+        "description": format!("{OWN}{}", words.join(", then ")),
         "tool": tool,
         "targets": targets,
     });
@@ -214,7 +222,7 @@ mod tests {
     fn every_task_is_broken_down_within_the_limits_and_what_only_looks_or_fails_completes_nothing()
     {
         for task in &Suite::load().unwrap().tasks {
-            let script = Goals.script(task);
+            let script = Goals::default().script(task);
             assert!(is_mark(script.last().unwrap()), "{}", task.name);
             let open = subtasks(&script, 0);
             assert!(
@@ -229,7 +237,7 @@ mod tests {
     #[test]
     fn what_remains_begins_with_the_move_that_was_not_done() {
         let suite = Suite::load().unwrap();
-        let script = Goals.script(&suite.matching("move-files")[0]);
+        let script = Goals::default().script(&suite.matching("move-files")[0]);
         let all = subtasks(&script, 0).len();
         assert_eq!(subtasks(&script, 3).len(), all - 1);
         assert_eq!(subtasks(&script, script.len()).len(), 1);

@@ -48,7 +48,7 @@ fn voice_of(contender: &str) -> Option<Box<dyn Voice>> {
         "directive" => Some(Box::new(directive::Directive)),
         "plan" => Some(Box::new(plan::Plan::default())),
         "numbered" => Some(Box::new(numbered::Numbered::default())),
-        "goals" => Some(Box::new(goals::Goals)),
+        "goals" => Some(Box::new(goals::Goals::default())),
         BASELINE => Some(Box::new(naive::Naive)),
         _ => None,
     }

@@ -130,6 +130,11 @@ impl Play {
     }
 
     fn say_next(&mut self) -> Said {
+        while let Some(mv) = self.moves.get(self.next)
+            && self.voice.skips(mv, self.next + 1 == self.moves.len())
+        {
+            self.next += 1;
+        }
         let Some(mv) = self.moves.get(self.next).cloned() else {
             return Said::text("There is nothing left to do.");
         };

@@ -92,6 +92,12 @@ pub trait Voice: Send {
         matches!(mv.act, Act::Finish { .. })
     }
 
+    /// Whether a move is left out as things stand now; `last`: nothing comes after it.
+    fn skips(&self, mv: &Move, last: bool) -> bool {
+        let _ = (mv, last);
+        false
+    }
+
     /// The solution from a move on as a whole, in the contract's words, with the mistake of a slip.
     fn outline(&mut self, moves: &[Move], next: usize, slip: Option<Slip>) -> Said {
         let _ = (moves, next, slip);
