@@ -238,10 +238,14 @@ impl Task {
 
     /// The clock of a question starts when it was first delivered.
     pub(super) fn expire_question_later(&mut self, ctx: &mut Context<Self>) {
+        let Some((question, _)) = self.state.open_question() else {
+            return;
+        };
+        // A later question has its own clock.
+        let question_id = question.question_id.clone();
         let timeout = self.deps.settings.tasks.question_timeout;
-        self.later(ctx, timeout, |task, ctx| {
-            if let Some((question, _)) = task.state.open_question() {
-                let question_id = question.question_id.clone();
+        self.later(ctx, timeout, move |task, ctx| {
+            if task.state.asks(&question_id) {
                 task.append_then_advance(ctx, TaskEvent::QuestionExpired { question_id });
             }
         });

@@ -92,6 +92,19 @@ fn quoted_json(body: &str) -> Option<Input> {
     let mut values = serde_json::Deserializer::from_str(body).into_iter::<String>();
     let inner = values.next()?.ok()?;
     let taken = values.byte_offset();
+    // `"path": "/x"}` is an object that lost its brace, not the word "path".
+    let behind = line_at(body, taken).trim();
+    if !behind.is_empty() && !behind.starts_with("```") {
+        let line = line_at(body, 0);
+        return Some(Input {
+            args: Err(format!(
+                "the Action Input is no JSON object (a brace is missing, or text stands behind a quoted one): {}",
+                line.chars().take(80).collect::<String>()
+            )),
+            taken: line.len().max(taken),
+            note: None,
+        });
+    }
     let args = match serde_json::from_str::<Value>(&inner) {
         Ok(value @ Value::Object(_)) => value,
         _ => Value::String(inner),
@@ -403,6 +416,8 @@ mod tests {
             ("content=\n```lua\nprint(1)", "not closed"),
             ("{\"content\": \"print(\"a\")\"}", "no JSON object"),
             ("open the file\nand read it", "neither a JSON object"),
+            ("\"path\":\"/x\"}", "a brace is missing"),
+            ("\"path\", \"/x\"", "no JSON object"),
         ] {
             let problem = read(text).args.unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
