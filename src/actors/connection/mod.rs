@@ -18,6 +18,7 @@ mod identify;
 mod inbound;
 mod pulse;
 mod send;
+mod tag;
 mod tasks;
 
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};

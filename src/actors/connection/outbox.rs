@@ -4,6 +4,7 @@
 //! Everything else goes in order; to a client with a window it is numbered, and to one that joins chunks a message
 //! that is larger than a frame goes in several. Pure: time comes from outside.
 
+pub use super::tag::Tag;
 pub use super::window::NeverSent;
 use super::window::SendWindow;
 use crate::domain::ids::{CallId, TaskId};
@@ -45,17 +46,6 @@ pub struct Manner {
     pub max_joined_bytes: Option<usize>,
     /// Only the messages of source document 001.
     pub legacy: bool,
-}
-
-/// What somebody wants to know a message by once it was delivered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tag {
-    Plain,
-    Call(CallId),
-    Update(TaskId),
-    Final(TaskId),
-    /// The answer to a request.
-    Answer(String),
 }
 
 /// One frame that waits.
@@ -143,7 +133,7 @@ impl Outbox {
             Some(message) => message,
             None => return Ok(()),
         };
-        let tag = tag_of(&message);
+        let tag = Tag::of(&message);
         let is_control = message.is_control();
         let frames = self.encode(&message, is_control)?;
         if is_control {
@@ -246,7 +236,7 @@ impl Outbox {
         let too_large = |bytes| TooLarge {
             bytes: bytes + number,
             max: max + number,
-            tag: tag_of(message),
+            tag: Tag::of(message),
         };
         if json.len() > max {
             return Err(too_large(json.len()));
@@ -426,20 +416,6 @@ impl Outbox {
             Line::Numbered(window) => window.len(),
         };
         self.bytes > MAX_WAITING_BYTES || messages > MAX_WAITING_MESSAGES
-    }
-}
-
-fn tag_of(message: &ServerMessage) -> Tag {
-    match message {
-        ServerMessage::CommandCall(call) => Tag::Call(call.call_id.clone()),
-        ServerMessage::TaskUpdate(update) if update.status == "cancelled" => {
-            Tag::Final(update.task_id.clone())
-        }
-        ServerMessage::TaskUpdate(update) => Tag::Update(update.task_id.clone()),
-        ServerMessage::TaskCompleted(done) => Tag::Final(done.task_id.clone()),
-        ServerMessage::TaskFailed(failed) => Tag::Final(failed.task_id.clone()),
-        ServerMessage::TaskList(list) => Tag::Answer(list.request_id.clone()),
-        _ => Tag::Plain,
     }
 }
 

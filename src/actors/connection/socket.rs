@@ -138,12 +138,12 @@ impl Socket {
             description: Some(reason.to_owned()),
         };
         let io = &mut *self.0.borrow_mut();
-        Parser::write_close(io.to_write(), Some(reason), false);
+        Parser::write_close(io.write_room(), Some(reason), false);
     }
 
     fn put_frame(&self, opcode: OpCode, bytes: &[u8]) {
         let io = &mut *self.0.borrow_mut();
-        Parser::write_message(io.to_write(), bytes, opcode, true, false);
+        Parser::write_message(io.write_room(), bytes, opcode, true, false);
     }
 
     /// Takes the stream out, for another thread; none if something waits to be written.
@@ -195,7 +195,7 @@ impl Socket {
 
 impl Io {
     /// Where frames are encoded to.
-    fn to_write(&mut self) -> &mut BytesMut {
+    fn write_room(&mut self) -> &mut BytesMut {
         if self.outgoing.capacity() == 0 {
             self.outgoing = WRITTEN.take();
         }
