@@ -140,7 +140,7 @@ impl Slot {
         let shards = self.plan.computers.len();
         let beside = self.plan.in_flight.div_ceil(shards);
         let at = self.index + self.made as usize * beside;
-        let round_ends = self.plan.in_flight < shards && at % computers.len() == 0;
+        let round_ends = self.plan.in_flight < shards && at.is_multiple_of(computers.len());
         (self.lane.is_none() || !round_ends).then(|| &computers[at % computers.len()])
     }
 
@@ -278,6 +278,7 @@ fn created() -> TaskEvent {
             wall_time_s: 3600,
             tokens: 0,
             model_failures: 1,
+            per_wake: Default::default(),
         },
         call: None,
         parent: None,

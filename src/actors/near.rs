@@ -206,7 +206,7 @@ mod tests {
             assert!(number < 100, "too much for it");
             self.heard.push(number);
             if let Some(other) = self.other.and_then(Near::<Echo>::find)
-                && number % 4 != 0
+                && !number.is_multiple_of(4)
             {
                 other.deliver(number + 1).unwrap();
             }

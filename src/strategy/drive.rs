@@ -153,11 +153,11 @@ impl Drive {
     }
 
     /// Decides until a model is asked or the task is over; calls are carried out by the computer.
-    pub fn to_consult(&mut self) -> bool {
-        self.to_consult_with(|files, call| carry_out(files, call))
+    pub fn run_to_consult(&mut self) -> bool {
+        self.run_to_consult_with(carry_out)
     }
 
-    pub fn to_consult_with(
+    pub fn run_to_consult_with(
         &mut self,
         mut computer: impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport,
     ) -> bool {
@@ -244,7 +244,7 @@ impl Drive {
         let mut asked = matches!(self.bench.state.open_on(Track::MAIN), Open::Consult { .. });
         for text in texts {
             if !asked {
-                asked = self.to_consult();
+                asked = self.run_to_consult();
             }
             assert!(
                 asked,
@@ -252,7 +252,7 @@ impl Drive {
                 self.decisions.last()
             );
             self.answer(answer(text));
-            asked = self.to_consult();
+            asked = self.run_to_consult();
         }
         asked
     }

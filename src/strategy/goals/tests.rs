@@ -194,7 +194,7 @@ fn a_mark_beside_calls_does_not_count() {
         (MARK_TOOL, json!({"success": true, "reason": "written"})),
     ]);
     drive.answer(both);
-    assert!(drive.to_consult());
+    assert!(drive.run_to_consult());
     assert!(work(&drive).current().is_some());
     let shown = drive.shown();
     assert!(shown.contains("after you saw what came of them"), "{shown}");
@@ -353,7 +353,7 @@ fn the_prompts_with_a_realistic_state() {
         "run_program",
         json!({"path": "/hello.lua", "args": ["x"]}),
     )]));
-    drive.to_consult();
+    drive.run_to_consult();
     drive.bench.state.no_native_tools = true;
     say(&mut drive, &[mark(false)]);
     insta::assert_snapshot!("goals_replan_prompt", drive.shown());
@@ -412,7 +412,7 @@ proptest! {
             Some(2) => CallReport::without_answer(Outcome::Failed, "failed", "broken"),
             _ => carry_out(files, call),
         };
-        while drive.to_consult_with(&mut computer) {
+        while drive.run_to_consult_with(&mut computer) {
             drive.answer(said.next().unwrap());
         }
         prop_assert!(drive.state().status.is_final());

@@ -146,7 +146,10 @@ fn take(bench: &mut Bench, turn: &Taken, plan: &str) {
 fn next_prompt(bench: &mut Bench) -> Vec<Message> {
     for _ in 0..8 {
         match bench.state.open_on(Track::MAIN).clone() {
-            Open::Consult { contract, .. } if contract == Contract::Directive => break,
+            Open::Consult {
+                contract: Contract::Directive,
+                ..
+            } => break,
             Open::Consult { .. } => bench.answer("- the first fact\n- the second fact"),
             _ if bench.next().is_none() => break,
             _ => {}

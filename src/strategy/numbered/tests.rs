@@ -278,7 +278,7 @@ proptest! {
             Some(2) => CallReport::without_answer(Outcome::Failed, "failed", "broken"),
             _ => carry_out(files, call),
         };
-        while drive.to_consult_with(&mut computer) {
+        while drive.run_to_consult_with(&mut computer) {
             drive.answer(answer(said.next().unwrap()));
         }
         prop_assert!(drive.state().status.is_final());
