@@ -199,7 +199,9 @@ fn spoil(steps: &mut Vec<Value>, first: u32, slip: Option<Slip>) {
 
 /// `# Step 3: write_file`
 fn step_number(text: &str) -> Option<u32> {
-    let (_, rest) = text.split_once("# Step ")?;
+    // The results of earlier steps stand under headings of their own, `### Step 1`.
+    let mut lines = text.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("# Step "))?;
     rest.split(':').next()?.trim().parse().ok()
 }
 
@@ -234,7 +236,7 @@ mod tests {
     #[test]
     fn the_number_of_a_step_is_read_from_its_prompt() {
         assert_eq!(
-            step_number("# Results\n\n# Step 12: write_file\n\n- x"),
+            step_number("# Results\n\n### Step 1: read_file\n\n# Step 12: write_file\n\n- x"),
             Some(12)
         );
         assert_eq!(step_number("# Task"), None);
