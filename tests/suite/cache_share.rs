@@ -97,8 +97,8 @@ async fn most_of_a_long_task_s_prompts_come_from_the_cache() {
     // The first of these fills the cache and does not count.
     let first = STEPS - BASELINE_STEPS;
     let mut naive = Vec::new();
-    for step in first - 1..STEPS {
-        let rendered = task.naive(step, &prompts[step]);
+    for (step, prompt) in prompts.iter().enumerate().skip(first - 1) {
+        let rendered = task.naive(step, prompt);
         naive.push(ask(provider.as_ref(), &real.model, &rendered).await);
     }
     let last = Cost::of(&ours[first..]);
