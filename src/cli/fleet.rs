@@ -2,7 +2,7 @@
 
 use super::server::{Server, ServerArg};
 use super::{Exit, Failure};
-use crate::strategy::directive::memory::brief_schema;
+use crate::strategy::shown_tools::brief_schema;
 use serde_json::{Value, json};
 use std::time::SystemTime;
 

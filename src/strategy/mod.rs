@@ -4,11 +4,11 @@
 
 pub mod act;
 pub mod call;
+pub mod calling;
 pub mod coerce;
 pub mod content_calls;
 pub mod direct;
 pub mod directive;
-pub mod fit;
 pub mod fleet;
 pub mod goals;
 pub mod guards;
@@ -22,7 +22,7 @@ pub mod shown_tools;
 pub mod step_log;
 pub mod templates;
 pub mod text;
-pub mod told;
+pub mod turn;
 pub mod turn_reader;
 pub mod validate;
 
@@ -54,7 +54,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     if state.created.is_none() || state.status.is_final() {
         return None;
     }
-    let budgets = act::budgets(state, profile);
+    let budgets = turn::budgets(state, profile);
     if let Some(decision) = guards::over_budget(state, &budgets, inputs.now_ms) {
         return Some(Move::main(decision));
     }

@@ -1,9 +1,12 @@
 //! Which tools a small model is shown: of many, those that matter for the task. The others may be used all the same;
 //! only their names are told.
 
-use crate::domain::profile::ToolRules;
+use super::fleet::ToolLookup;
+use crate::domain::profile::{Profile, ToolRules};
+use crate::domain::task::TaskState;
 use crate::domain::tool::name_matches;
 use crate::domain::toolbox::Tool;
+use serde_json::{Value, json};
 use std::cmp::Reverse;
 
 /// The tools of source document 001 §7 that nearly every task needs, the most needed first.
@@ -36,6 +39,65 @@ pub struct ShownTools<'a> {
     pub shown: Vec<&'a Tool>,
     /// By name, told by name alone.
     pub others: Vec<&'a str>,
+}
+
+impl ShownTools<'_> {
+    /// Those that are told with all they take, as templates list them.
+    pub fn told(&self) -> Vec<Value> {
+        self.shown.iter().map(|tool| told(tool)).collect()
+    }
+}
+
+/// The tools that the models of a task are shown from where `lookup` stands.
+pub fn of_task<'a>(
+    state: &TaskState,
+    profile: &Profile,
+    lookup: &ToolLookup<'a>,
+) -> ShownTools<'a> {
+    let prompt = state.created.as_ref().map_or("", |c| c.prompt.as_str());
+    choose(lookup.usable(profile), prompt, &profile.tools)
+}
+
+/// A tool as templates list it.
+pub fn told(tool: &Tool) -> Value {
+    let args = tool.args_schema.as_deref().map(brief_schema);
+    let args = args.or_else(|| tool.args.clone());
+    json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
+}
+
+/// A schema in a few words, for people and planners: `path (string), args? (array)`.
+pub fn brief_schema(schema: &Value) -> String {
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return "any".to_owned();
+    };
+    let field = |(name, schema): (&String, &Value)| {
+        let optional = if required.contains(&name.as_str()) {
+            ""
+        } else {
+            "?"
+        };
+        let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
+        match schema
+            .get("items")
+            .filter(|items| items.get("properties").is_some())
+        {
+            Some(items) => format!("{name}{optional} (array of {{{}}})", brief_schema(items)),
+            None => format!("{name}{optional} ({kind})"),
+        }
+    };
+    let fields: Vec<String> = properties.iter().map(field).collect();
+    if fields.is_empty() {
+        "none".to_owned()
+    } else {
+        fields.join(", ")
+    }
 }
 
 /// Chooses at most `rules.max_shown` of the tools (0 = all): the core tools, then those of the kind's toolsets, then

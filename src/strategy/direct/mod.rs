@@ -3,13 +3,12 @@
 
 mod conversation;
 
-use super::act::Turn;
-use super::fleet::Found;
-use super::memory::{Memory, Next};
+use super::calling;
+use super::memory::Next;
+use super::turn::Turn;
 use crate::domain::chat::{OutputFormat, Role, ToolCall};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
-use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
-use crate::domain::ids::ClientId;
+use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::profile::Profile;
 use crate::domain::read::{Read, TurnRead};
 use crate::domain::task::{Step, TaskState};
@@ -24,9 +23,6 @@ pub const VERSION: u32 = 1;
 /// How an answer says that it is the last one.
 pub const FINAL_MARK: &str = "FINAL ANSWER:";
 
-/// The argument by which a native call names another computer than the task's own.
-const ON: &str = "on";
-
 /// Plain words are taken as the end once they came this often in a row: small models chat before they act.
 const WORDS_BEFORE_THE_END: usize = 3;
 
@@ -39,22 +35,12 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
         track: Track::MAIN,
         again: "Call a tool as you were shown, or give the final answer.",
     };
-    let memory = Memory {
-        state,
-        profile,
-        inputs,
-    };
-    let first = memory
-        .after_summary()
-        .or_else(|| turn.after_model_failure())
-        .or_else(|| turn.no_progress());
+    let opening = turn.opening();
     let decision = match state.current_step() {
-        _ if first.is_some() => return first,
-        None => turn
-            .before_step()
-            .unwrap_or_else(|| consult(&turn, &memory)),
+        _ if opening.is_some() => return opening,
+        None => turn.before_step().unwrap_or_else(|| consult(&turn)),
         Some(step) => match (&step.planner, &step.read) {
-            (None, _) => consult(&turn, &memory),
+            (None, _) => consult(&turn),
             (Some(_), Some(Read::Turn(read))) => carry_out(&turn, step, read),
             (Some(_), _) => turn.block(
                 Guard::Unreadable,
@@ -65,15 +51,8 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
     Some(decision)
 }
 
-/// Whether tools go over the server's own channel.
-fn is_native(turn: &Turn<'_>) -> bool {
-    let limits = turn.inputs.roles.get(&Role::Planner);
-    limits.is_some_and(|limits| limits.native_tools) && !turn.state.no_native_tools
-}
-
-fn consult(turn: &Turn<'_>, memory: &Memory<'_>) -> Decision {
-    let native = is_native(turn);
-    match conversation::next(turn, memory, native) {
+fn consult(turn: &Turn<'_>) -> Decision {
+    match conversation::next(turn) {
         Ok((Next::Ask(prompt), tools)) => {
             let (role, contract) = (Role::Planner, Contract::Turn);
             turn.consult(role, contract, Ok(prompt), OutputFormat::Text, tools)
@@ -90,22 +69,8 @@ fn carry_out(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
             false => turn.block(Guard::Unreadable, turn.restate(&read.problems)),
         };
     }
-    let asks = |call: &ToolCall| call.name == ASK_USER_TOOL;
-    if read.calls.len() > 1 && read.calls.iter().any(asks) {
-        let problem = format!("{ASK_USER_TOOL} stands alone in an answer");
-        return turn.block(Guard::Unclear, turn.restate(&[problem]));
-    }
-    let requests: Vec<StrictRequest> = read
-        .calls
-        .iter()
-        .map(|call| request(turn, call, &read.text))
-        .collect();
-    let by = TranslatedBy::Rules;
-    let tried = match <[StrictRequest; 1]>::try_from(requests) {
-        Ok([request]) => turn.try_act(step, request, by),
-        Err(requests) => turn.try_calls(step, requests, by),
-    };
-    tried.unwrap_or_else(|problems| turn.block(Guard::Arguments, turn.restate(&problems)))
+    let calls: Vec<&ToolCall> = read.calls.iter().collect();
+    calling::carry_out(turn, step, &read.text, &calls)
 }
 
 /// An answer without a call: the end, if it says so or if the model stays with plain words.
@@ -149,33 +114,6 @@ fn only_words(step: &Step) -> bool {
             .blocked
             .as_ref()
             .is_some_and(|b| b.guard == Guard::Unclear)
-}
-
-/// The strict request of one call.
-fn request(turn: &Turn<'_>, call: &ToolCall, said: &str) -> StrictRequest {
-    let mut parameters = call.arguments.clone();
-    let has_own = match turn.tools(None).find(&call.name) {
-        Found::Tools(owners) => owners.iter().any(|owner| {
-            let schema = owner.tool.args_schema.as_deref();
-            schema.is_some_and(|schema| schema.pointer("/properties/on").is_some())
-        }),
-        _ => false,
-    };
-    let on = match parameters.as_object_mut() {
-        Some(fields) if !has_own && call.name != ASK_USER_TOOL => fields.remove(ON),
-        _ => None,
-    };
-    let on = on.as_ref().and_then(Value::as_str);
-    let said = said.lines().next().map(str::trim).unwrap_or_default();
-    StrictRequest::Tool {
-        explanation: match said.is_empty() {
-            true => format!("Calling {}", call.name),
-            false => said.to_owned(),
-        },
-        tool: call.name.clone(),
-        parameters,
-        on: on.and_then(|on| ClientId::parse(on).ok()),
-    }
 }
 
 #[cfg(test)]

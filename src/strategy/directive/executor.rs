@@ -67,7 +67,7 @@ pub fn prompt(
     let listed: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .map(|tool| {
-            let args = tool.args_schema.as_deref().map(super::memory::brief_schema);
+            let args = tool.args_schema.as_deref().map(shown_tools::brief_schema);
             json!({"name": tool.name, "args": args.or_else(|| tool.args.clone()).unwrap_or_default()})
         })
         .collect();

@@ -1,134 +1,43 @@
 //! The planner's conversation in the words of this strategy; what stays and what goes decides [`crate::strategy::memory`].
 
 use crate::domain::chat::Message;
-use crate::domain::decision::Inputs;
 use crate::domain::directive::Reading;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
 use crate::prompts::{PromptError, render};
-use crate::strategy::act::budgets;
-use crate::strategy::fleet::ToolLookup;
 use crate::strategy::memory::pins::{self, Pins};
-use crate::strategy::memory::{Frame, Memory, Next, View, told};
-use crate::strategy::shown_tools::{self, ShownTools};
-use crate::strategy::text::{fenced, head_and_tail};
+use crate::strategy::memory::{Frame, Next, View, told};
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 
 /// The planner's whole prompt, or the compaction that comes before it.
 ///
 /// # Errors
 /// A prompt template of the task is broken.
-pub fn planner_prompt(
-    state: &TaskState,
-    profile: &Profile,
-    inputs: &Inputs,
-) -> Result<Next, PromptError> {
-    let memory = Memory {
-        state,
-        profile,
-        inputs,
-    };
+pub fn planner_prompt(turn: &Turn<'_>) -> Result<Next, PromptError> {
+    let (state, profile) = (turn.state, turn.profile);
     let frame = Frame {
         head: vec![
-            Message::system(system_text(state, profile, inputs)?),
-            Message::user(task_text(state, profile)?),
+            Message::system(system_text(turn)?),
+            Message::user(told::task(state, profile)?),
         ],
-        tail: Message::user(tail_text(state, profile)?),
+        tail: Message::user(tail_text(turn)?),
         tools: Vec::new(),
     };
-    memory.next(&frame, &|step, view| tell(state, profile, step, view))
+    let tell = |step: &Step, view: View| tell(state, profile, step, view);
+    turn.memory().next(&frame, &tell)
 }
 
-fn system_text(
-    state: &TaskState,
-    profile: &Profile,
-    inputs: &Inputs,
-) -> Result<String, PromptError> {
-    let lookup = ToolLookup::new(state, &inputs.fleet, None);
-    let ShownTools { shown, others } = shown_tools(state, profile, &lookup);
-    let tools: Vec<Value> = shown
-        .into_iter()
-        .map(|tool| {
-            let args = tool.args_schema.as_deref().map(brief_schema).or_else(|| tool.args.clone());
-            json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
-        })
-        .collect();
+fn system_text(turn: &Turn<'_>) -> Result<String, PromptError> {
+    let chosen = turn.shown_tools();
     render(
-        &profile.prompts,
+        &turn.profile.prompts,
         "directive/planner",
         json!({
-            "instructions": profile.instructions.trim(),
-            "proof": profile.demand_proof,
-            "tools": tools,
-            "other_tools": others,
-        }),
-    )
-}
-
-/// The tools that models of this task are shown.
-pub fn shown_tools<'a>(
-    state: &TaskState,
-    profile: &Profile,
-    lookup: &ToolLookup<'a>,
-) -> ShownTools<'a> {
-    let prompt = state.created.as_ref().map_or("", |c| c.prompt.as_str());
-    shown_tools::choose(lookup.usable(profile), prompt, &profile.tools)
-}
-
-/// A schema in a few words, for people and planners: `path (string), args? (array)`.
-pub fn brief_schema(schema: &Value) -> String {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return "any".to_owned();
-    };
-    let field = |(name, schema): (&String, &Value)| {
-        let optional = if required.contains(&name.as_str()) {
-            ""
-        } else {
-            "?"
-        };
-        let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
-        match schema
-            .get("items")
-            .filter(|items| items.get("properties").is_some())
-        {
-            Some(items) => format!("{name}{optional} (array of {{{}}})", brief_schema(items)),
-            None => format!("{name}{optional} ({kind})"),
-        }
-    };
-    let fields: Vec<String> = properties.iter().map(field).collect();
-    if fields.is_empty() {
-        "none".to_owned()
-    } else {
-        fields.join(", ")
-    }
-}
-
-fn task_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError> {
-    let created = state.created.as_ref();
-    let context = created.map(|c| &c.context).filter(|c| !c.is_null());
-    let context = context.map(|c| {
-        let text = serde_json::to_string_pretty(c).unwrap_or_default();
-        fenced(
-            &head_and_tail(&text, profile.memory.result_bytes * 4),
-            "json",
-        )
-    });
-    render(
-        &profile.prompts,
-        "directive/task",
-        json!({
-            "prompt": created.map(|c| c.prompt.as_str()).unwrap_or_default(),
-            "computer": state.home().map_or("any", |id| id.as_str()),
-            "task_id": state.task_id,
-            "kind": profile.kind,
-            "context": context,
+            "instructions": turn.profile.instructions.trim(),
+            "proof": turn.profile.demand_proof,
+            "tools": chosen.told(),
+            "other_tools": chosen.others,
         }),
     )
 }
@@ -185,25 +94,17 @@ fn result_text(
     )
 }
 
-fn tail_text(state: &TaskState, profile: &Profile) -> Result<String, PromptError> {
-    let budgets = budgets(state, profile);
-    let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
-    let questions_left = match interactive {
-        true => "no limit".to_owned(),
-        false => budgets
-            .questions
-            .saturating_sub(state.usage.questions)
-            .to_string(),
-    };
+fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
+    let (state, budgets) = (turn.state, turn.budgets());
     render(
-        &profile.prompts,
+        &turn.profile.prompts,
         "directive/tail",
         json!({
             "step": state.usage.steps.saturating_add(1),
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
-            "questions_left": questions_left,
-            "pins": Pins::of(state, profile),
+            "questions_left": turn.questions_left(),
+            "pins": Pins::of(state, turn.profile),
         }),
     )
 }

@@ -9,8 +9,8 @@ pub mod parser;
 pub mod printer;
 pub mod translate;
 
-use super::act::Turn;
-use super::memory::{Memory, Next};
+use super::memory::Next;
+use super::turn::Turn;
 use crate::domain::call::Address;
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
@@ -37,17 +37,9 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
         again: "State the directive again, complete and in the form you were shown.",
     };
     let course = Course { turn };
-    let memory = Memory {
-        state,
-        profile,
-        inputs,
-    };
-    if let Some(decision) = memory.after_summary() {
-        return Some(decision);
-    }
-    let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
+    let opening = turn.opening();
     match state.current_step() {
-        _ if stands_in_the_way.is_some() => stands_in_the_way,
+        _ if opening.is_some() => opening,
         None => Some(
             turn.before_step()
                 .unwrap_or_else(|| course.consult_planner()),
@@ -107,13 +99,7 @@ struct Course<'a> {
 
 impl Course<'_> {
     fn consult_planner(&self) -> Decision {
-        let Turn {
-            state,
-            profile,
-            inputs,
-            ..
-        } = self.turn;
-        let prompt = match memory::planner_prompt(state, profile, inputs) {
+        let prompt = match memory::planner_prompt(&self.turn) {
             Ok(Next::Instead(decision)) => return *decision,
             Ok(Next::Ask(prompt)) => Ok(prompt),
             Err(error) => Err(error),

@@ -4,7 +4,7 @@ use super::check::{Known, Limits, ToolFacts};
 use crate::domain::ids::ClientId;
 use crate::domain::tool::EffectClass;
 use crate::domain::toolbox::Tool;
-use crate::strategy::act::Turn;
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 
 /// Tools that leave behind the files that they are given.

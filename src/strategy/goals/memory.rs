@@ -2,18 +2,20 @@
 //! exchanges, then the branch of the goal that it works on, and facts that hold whatever the goal is.
 
 use super::facts::{self, FileState};
-use super::{is_mark, native};
-use crate::domain::chat::Message;
+use super::fit::{Cut, fitted};
+use super::{is_mark, mark_tool};
+use crate::domain::chat::{Message, ToolDef};
 use crate::domain::decision::Guard;
 use crate::domain::read::{Read, TurnRead};
 use crate::domain::task::Step;
+use crate::domain::tokens::Size;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
-use crate::strategy::act::Turn;
-use crate::strategy::fit::{Cut, fitted};
+use crate::strategy::calling;
+use crate::strategy::memory::told;
 use crate::strategy::render as show;
 use crate::strategy::text::head_and_tail;
-use crate::strategy::told;
+use crate::strategy::turn::Turn;
 use serde_json::json;
 
 /// Blocked calls that are shown.
@@ -27,6 +29,7 @@ pub fn decompose_prompt(
     let rules = turn.profile.goals;
     let fleet = turn.inputs.fleet.computers.iter();
     let computers: Vec<&str> = fleet.map(|computer| computer.client_id.as_str()).collect();
+    let shown = turn.shown_tools();
     let system = render(
         &turn.profile.prompts,
         "goals/decompose",
@@ -36,7 +39,8 @@ pub fn decompose_prompt(
             "max_objectives": rules.max_objectives,
             "max_subtasks": rules.max_subtasks,
             "computers": computers,
-            "tools": told::tools(turn, true),
+            "tools": shown.told(),
+            "other_tools": shown.others,
         }),
     )?;
     let mut prompt = vec![Message::system(system), Message::user(goal_text(turn)?)];
@@ -63,20 +67,22 @@ pub fn decompose_prompt(
     Ok(prompt)
 }
 
-/// The prompt of a round. `rounds`: how many there were.
+/// The prompt of a round, and its native tools. `rounds`: how many there were.
 pub fn focused_prompt(
     turn: &Turn<'_>,
     work: &GoalWork,
     rounds: u32,
-) -> Result<Vec<Message>, PromptError> {
+) -> Result<(Vec<Message>, Vec<ToolDef>), PromptError> {
+    let chosen = turn.shown_tools();
     let system = render(
         &turn.profile.prompts,
         "goals/act",
         json!({
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
-            "native": native::is_native(turn),
-            "tools": told::tools(turn, true),
+            "native": calling::is_native(turn),
+            "tools": chosen.told(),
+            "other_tools": chosen.others,
         }),
     )?;
     let head = vec![Message::system(system), Message::user(goal_text(turn)?)];
@@ -95,13 +101,24 @@ pub fn focused_prompt(
         from: 0,
         result_bytes: turn.profile.memory.result_bytes,
     };
-    fitted(turn, head, shown.len(), start, tail, |cut| {
-        let mut messages = Vec::new();
-        for (step, said) in shown.iter().skip(cut.from) {
-            messages.extend(exchange(turn, work, step, said, cut.result_bytes)?);
-        }
-        Ok(messages)
-    })
+    let tools = calling::definitions(turn, &chosen, [mark_tool()]);
+    let taken = Size::of(head.iter().chain([&tail])).plus(Size::of_tools(&tools));
+    let history = fitted(
+        turn.memory().whole_room().without(taken),
+        shown.len(),
+        start,
+        |cut| {
+            let mut messages = Vec::new();
+            for (step, said) in shown.iter().skip(cut.from) {
+                messages.extend(exchange(turn, work, step, said, cut.result_bytes)?);
+            }
+            Ok(messages)
+        },
+    )?;
+    Ok((
+        head.into_iter().chain(history).chain([tail]).collect(),
+        tools,
+    ))
 }
 
 fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
@@ -112,7 +129,7 @@ fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
         json!({
             "prompt": created.map(|c| c.prompt.as_str()).unwrap_or_default(),
             "computer": turn.state.home().map_or("any", |id| id.as_str()),
-            "context": told::context(turn),
+            "context": told::context(turn.state, turn.profile),
         }),
     )
 }
@@ -167,7 +184,7 @@ fn exchange(
                 "calls": calls,
                 "told": told,
                 "question": told::question(step).filter(|_| rest),
-                "notes": if rest { told::notes_after(turn.state, step) } else { Vec::new() },
+                "notes": if rest { told::notes(turn.state, step) } else { Vec::new() },
             }),
         )
     };
@@ -192,10 +209,21 @@ fn exchange(
         results.push(result(shown.clone(), None, true)?);
     }
     let most = max_bytes.max(4096) * 4;
-    let native = native::is_native(turn);
-    Ok(native::exchange(said, &results, native, |text| {
-        head_and_tail(text, most)
-    }))
+    let text = head_and_tail(&said.text, most);
+    if said.native && calling::is_native(turn) {
+        return Ok(calling::native_exchange(text, said, &results));
+    }
+    let calls = said.calls.iter().map(calling::written);
+    let calls = calls.map(|call| head_and_tail(&call, most));
+    let words: Vec<String> = Some(text)
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .chain(calls)
+        .collect();
+    Ok(vec![
+        Message::assistant(words.join("\n")),
+        Message::user(results.join("\n\n")),
+    ])
 }
 
 /// Calls of the current subtask that were refused and will be again.
@@ -225,8 +253,6 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
         .subtasks()
         .filter(|(_, s)| s.state == SubtaskState::Open)
         .count();
-    let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
-    let questions = budgets.questions.saturating_sub(state.usage.questions);
     let written = facts.files.iter().filter(|file| file.written_in.is_some());
     let written: Vec<String> = written.map(|file| file.shown(home)).collect();
     let errors: Vec<String> = facts.errors.iter().map(|e| head_and_tail(e, 300)).collect();
@@ -255,8 +281,8 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "round": rounds.saturating_add(1),
             "rounds": turn.profile.goals.rounds,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
-            "questions_left": if interactive { "no limit".to_owned() } else { questions.to_string() },
-            "answers": told::answers(state),
+            "questions_left": turn.questions_left(),
+            "answers": told::answers(state.steps.iter()),
         }),
     )
 }

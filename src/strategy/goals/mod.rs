@@ -6,19 +6,20 @@ pub mod check;
 pub mod claim;
 pub mod decomposition;
 pub mod facts;
+mod fit;
 pub mod known;
 pub mod memory;
-pub mod native;
 
-use super::act::Turn;
+use super::calling;
 use super::guards;
+use super::turn::Turn;
 use crate::domain::call::{Address, Target};
-use crate::domain::chat::{OutputFormat, Role, ToolCall};
+use crate::domain::chat::{OutputFormat, Role, ToolCall, ToolDef};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
-use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
-use crate::domain::read::{Read, TurnRead};
+use crate::domain::read::Read;
 use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
@@ -35,9 +36,6 @@ pub const VERSION: u32 = 1;
 pub const MARK_TOOL: &str = "mark_subtask_complete";
 /// What a task that went well ends with.
 pub const ACHIEVED: &str = "goal achieved";
-/// Calls that one answer may ask for.
-const MOST_CALLS: usize = 8;
-
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
     let turn = Turn {
@@ -48,8 +46,7 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
         again: "Call one tool with its arguments, in the form you were shown.",
     };
     let course = Course { turn };
-    let stands_in_the_way = turn.after_model_failure().or_else(|| turn.no_progress());
-    let decision = stands_in_the_way.or_else(|| match &state.work {
+    let decision = turn.opening().or_else(|| match &state.work {
         Work::Goals(work) => course.go_on(work),
         _ => Some(course.break_down()),
     })?;
@@ -137,11 +134,14 @@ impl<'a> Course<'a> {
     }
 
     fn consult_for_subtask(&self, work: &GoalWork) -> Decision {
-        let prompt = memory::focused_prompt(&self.turn, work, self.rounds());
-        let tools = native::tools(&self.turn);
-        let (role, format) = (Role::Planner, OutputFormat::Text);
-        self.turn
-            .consult(role, Contract::Subtask, prompt, format, tools)
+        match memory::focused_prompt(&self.turn, work, self.rounds()) {
+            Ok((prompt, tools)) => {
+                let (role, contract) = (Role::Planner, Contract::Subtask);
+                self.turn
+                    .consult(role, contract, Ok(prompt), OutputFormat::Text, tools)
+            }
+            Err(error) => self.turn.fail("prompt_broken", error.to_string()),
+        }
     }
 
     /// The model has answered in a subtask.
@@ -160,7 +160,7 @@ impl<'a> Course<'a> {
             ([], None) => self.words_alone(step, work),
             ([], Some(mark)) => self.mark(step, mark, work),
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
-            (calls, _) => self.make_calls(step, said, calls),
+            (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),
         }
     }
 
@@ -202,42 +202,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    fn make_calls(&self, step: &Step, said: &TurnRead, calls: &[&ToolCall]) -> Decision {
-        let request = |call: &&ToolCall| {
-            let words = said.text.lines().next().unwrap_or_default().trim();
-            let words: String = words.chars().take(200).collect();
-            StrictRequest::Tool {
-                explanation: if words.is_empty() {
-                    call.name.clone()
-                } else {
-                    words
-                },
-                tool: call.name.clone(),
-                parameters: call.arguments.clone(),
-                on: None,
-            }
-        };
-        if let [one] = calls {
-            return self.turn.act(step, request(one), TranslatedBy::Rules);
-        }
-        let asks = calls.iter().any(|call| call.name == ASK_USER_TOOL);
-        if asks || calls.len() > MOST_CALLS {
-            let problem = match asks {
-                true => format!("{ASK_USER_TOOL} stands alone in an answer"),
-                false => format!("an answer has at most {MOST_CALLS} calls"),
-            };
-            return self
-                .turn
-                .block(Guard::Unclear, self.turn.restate(&[problem]));
-        }
-        let requests = calls.iter().map(request).collect();
-        let made = self.turn.try_calls(step, requests, TranslatedBy::Rules);
-        made.unwrap_or_else(|problems| {
-            self.turn
-                .block(Guard::Arguments, self.turn.restate(&problems))
-        })
-    }
-
     fn achieved(&self, work: &GoalWork) -> Decision {
         match self.finish(work) {
             // A call of which nobody knew turned out to have changed something after the last test.
@@ -276,6 +240,18 @@ impl<'a> Course<'a> {
     }
 }
 
+/// The pseudo tool as a model with native tools is told it.
+fn mark_tool() -> ToolDef {
+    ToolDef {
+        name: MARK_TOOL.to_owned(),
+        description: "Say that the current subtask is over: success true if what it asks for is done and was seen to \
+                      work, false if it cannot be done. This is the only way to the next subtask."
+            .to_owned(),
+        parameters: json!({"type": "object", "required": ["success", "reason"],
+            "properties": {"success": {"type": "boolean"}, "reason": {"type": "string"}}}),
+    }
+}
+
 fn is_mark(call: &ToolCall) -> bool {
     call.name == MARK_TOOL
 }
@@ -299,21 +275,11 @@ pub fn named_computers(state: &TaskState) -> Vec<Address> {
             named.extend(places.into_iter().cloned().map(whole));
         }
     }
-    match state.current_step().and_then(|step| step.read.as_ref()) {
-        Some(Read::Goals(goals)) => {
-            let subtasks = goals.objectives.iter().flat_map(|o| &o.subtasks);
-            let names = subtasks.filter_map(|subtask| subtask.on.as_deref());
-            named.extend(
-                names
-                    .filter_map(|name| ClientId::parse(name).ok())
-                    .map(whole),
-            );
-        }
-        Some(Read::Turn(turn)) => {
-            let calls = turn.calls.iter();
-            named.extend(calls.filter_map(|call| Address::parse(&call.name).ok()));
-        }
-        _ => {}
+    if let Some(Read::Goals(goals)) = state.current_step().and_then(|step| step.read.as_ref()) {
+        let subtasks = goals.objectives.iter().flat_map(|o| &o.subtasks);
+        let names = subtasks.filter_map(|subtask| subtask.on.as_deref());
+        let ids = names.filter_map(|name| ClientId::parse(name).ok());
+        named.extend(ids.map(whole));
     }
     named
 }

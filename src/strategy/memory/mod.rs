@@ -157,7 +157,7 @@ impl Memory<'_> {
         limits.copied().unwrap_or_default()
     }
 
-    fn whole_room(&self) -> Room {
+    pub fn whole_room(&self) -> Room {
         let conversation = self.state.conversations.get(&Role::Planner);
         let ratio = conversation.map(|c| c.ratio).unwrap_or_default();
         Room::of(self.limits(), ratio, self.state.prompt_ceiling)

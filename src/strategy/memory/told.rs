@@ -1,4 +1,4 @@
-//! What a step looks like in a prompt, the same for all strategies: results with a handle to their rest, large files
+//! What a task and its steps look like in a prompt, the same for all strategies: results with a handle to their rest, large files
 //! as what changed in them, recalled pieces, notes.
 
 use super::recall::{self, Handle};
@@ -11,6 +11,33 @@ use crate::strategy::directive::block;
 use crate::strategy::render::{self, Shown};
 use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::{Value, json};
+
+/// The task as it was given: the first message to its model.
+///
+/// # Errors
+/// The template `shared/task` is broken.
+pub fn task(state: &TaskState, profile: &Profile) -> Result<String, PromptError> {
+    let prompt = state.created.as_ref().map(|c| c.prompt.as_str());
+    let told = json!({
+        "prompt": prompt.unwrap_or_default(),
+        "computer": state.home().map_or("any", |id| id.as_str()),
+        "task_id": state.task_id,
+        "kind": profile.kind,
+        "context": context(state, profile),
+    });
+    render_prompt(&profile.prompts, "shared/task", told)
+}
+
+/// What was given with the task, fenced: it is data.
+pub fn context(state: &TaskState, profile: &Profile) -> Option<String> {
+    let created = state.created.as_ref()?;
+    if created.context.is_null() {
+        return None;
+    }
+    let text = serde_json::to_string_pretty(&created.context).unwrap_or_default();
+    let most = profile.memory.result_bytes * 4;
+    Some(fenced(&head_and_tail(&text, most), "json"))
+}
 
 /// The calls of a step and how they ended, one text each.
 pub fn calls(
@@ -212,4 +239,10 @@ pub fn question(step: &Step) -> Option<Value> {
         "answer": answer.map(|answer| &answer.answer),
         "by": answer.map(|answer| pins::shown_by(&answer.by, answer.authenticated)),
     }))
+}
+
+/// What people answered so far, as templates show it.
+pub fn answers<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<Value> {
+    let asked = steps.filter_map(question);
+    asked.filter(|asked| !asked["answer"].is_null()).collect()
 }

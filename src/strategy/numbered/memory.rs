@@ -7,12 +7,10 @@ use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{ItemState, ListWork};
 use crate::prompts::{PromptError, render};
-use crate::strategy::act::Turn;
 use crate::strategy::memory::pins::Pins;
-use crate::strategy::memory::{Frame, Memory, Next, View};
-use crate::strategy::render as show;
+use crate::strategy::memory::{Frame, Next, View, told};
 use crate::strategy::text::head_and_tail;
-use crate::strategy::told;
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 
 /// As many failed actions without a success make an item look stuck.
@@ -21,6 +19,7 @@ const STUCK: u32 = 3;
 /// The prompt of the planning call, with its former tries.
 pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
     let max_items = turn.profile.numbered.max_items;
+    let shown = turn.shown_tools();
     let system = render(
         &turn.profile.prompts,
         "numbered/plan",
@@ -28,10 +27,14 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
             "max_items": max_items,
-            "tools": told::tools(turn, false),
+            "tools": shown.told(),
+            "other_tools": shown.others,
         }),
     )?;
-    let mut prompt = vec![Message::system(system), Message::user(task_text(turn)?)];
+    let mut prompt = vec![
+        Message::system(system),
+        Message::user(told::task(turn.state, turn.profile)?),
+    ];
     // One former try is enough to learn from.
     let tried = turn.state.steps.iter().rev().find_map(|step| {
         let said = step.planner.as_ref()?;
@@ -51,22 +54,28 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
 }
 
 /// The prompt of a turn, or the compaction that has to come before it.
-pub fn next(turn: &Turn<'_>, memory: &Memory<'_>, work: &ListWork) -> Result<Next, PromptError> {
+pub fn next(turn: &Turn<'_>, work: &ListWork) -> Result<Next, PromptError> {
+    let shown = turn.shown_tools();
     let system = render(
         &turn.profile.prompts,
         "numbered/act",
         json!({
             "instructions": turn.profile.instructions.trim(),
             "proof": turn.profile.demand_proof,
-            "tools": told::tools(turn, true),
+            "tools": shown.told(),
+            "other_tools": shown.others,
         }),
     )?;
     let frame = Frame {
-        head: vec![Message::system(system), Message::user(task_text(turn)?)],
+        head: vec![
+            Message::system(system),
+            Message::user(told::task(turn.state, turn.profile)?),
+        ],
         tail: Message::user(now_text(turn, work)?),
         tools: Vec::new(),
     };
-    memory.next(&frame, &|step, view| tell(turn, step, view))
+    turn.memory()
+        .next(&frame, &|step, view| tell(turn, step, view))
 }
 
 /// One turn and what came of it; planning is no part of the conversation.
@@ -76,23 +85,8 @@ fn tell(turn: &Turn<'_>, step: &Step, view: View) -> Result<Vec<Message>, Prompt
     }
     Ok(vec![
         Message::assistant(said(step, view.max_bytes)),
-        Message::user(observation(turn, step, view.max_bytes)?),
+        Message::user(observation(turn, step, view)?),
     ])
-}
-
-fn task_text(turn: &Turn<'_>) -> Result<String, PromptError> {
-    let created = turn.state.created.as_ref();
-    render(
-        &turn.profile.prompts,
-        "numbered/task",
-        json!({
-            "prompt": created.map(|c| c.prompt.as_str()).unwrap_or_default(),
-            "computer": turn.state.home().map_or("any", |id| id.as_str()),
-            "task_id": turn.state.task_id,
-            "kind": turn.profile.kind,
-            "context": told::context(turn),
-        }),
-    )
 }
 
 /// The turn as it was taken: without what the model invented after its action, so that it does not learn to.
@@ -109,11 +103,10 @@ fn said(step: &Step, max_bytes: usize) -> String {
     }
 }
 
-fn observation(turn: &Turn<'_>, step: &Step, max_bytes: usize) -> Result<String, PromptError> {
-    let calls = step.calls.iter();
-    let calls: Vec<String> = calls
-        .map(|call| show::call(call, None, max_bytes))
-        .collect();
+fn observation(turn: &Turn<'_>, step: &Step, view: View) -> Result<String, PromptError> {
+    let (state, profile) = (turn.state, turn.profile);
+    let mut calls = told::calls(state, profile, step, view, None);
+    calls.extend(told::recalled(state, profile, step, view)?);
     let blocked = step.blocked.as_ref();
     let ignored = match &step.read {
         Some(Read::React(read)) => read.notes.as_slice(),
@@ -127,7 +120,7 @@ fn observation(turn: &Turn<'_>, step: &Step, max_bytes: usize) -> Result<String,
             "calls": calls,
             "question": told::question(step),
             "ignored": ignored,
-            "notes": told::notes_after(turn.state, step),
+            "notes": told::notes(turn.state, step),
         }),
     )
 }
@@ -151,8 +144,6 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             json!({"number": number, "mark": mark, "text": item.text})
         })
         .collect();
-    let interactive = state.created.as_ref().is_some_and(|c| c.interactive);
-    let questions = budgets.questions.saturating_sub(state.usage.questions);
     // The plan stands above them in a form of its own.
     let pins = Pins {
         plan: Vec::new(),
@@ -170,7 +161,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "step": state.usage.steps.saturating_add(1),
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.usage.calls),
-            "questions_left": if interactive { "no limit".to_owned() } else { questions.to_string() },
+            "questions_left": turn.questions_left(),
             "pins": pins,
         }),
     )

@@ -8,9 +8,9 @@ pub mod memory;
 pub mod printer;
 pub mod react;
 
-use super::act::Turn;
 use super::fleet::ToolLookup;
-use super::memory::{Memory, Next};
+use super::memory::Next;
+use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
@@ -36,17 +36,8 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
         track: Track::MAIN,
         again: "Give the turn again: Thought, Action and Action Input, or a Final Answer, each at the start of a line.",
     };
-    let memory = Memory {
-        state,
-        profile,
-        inputs,
-    };
-    let course = Course { turn, memory };
-    let first = memory
-        .after_summary()
-        .or_else(|| turn.after_model_failure())
-        .or_else(|| turn.no_progress());
-    first.or_else(|| match &state.work {
+    let course = Course { turn };
+    turn.opening().or_else(|| match &state.work {
         Work::List(list) => course.take_turn(list),
         _ => Some(course.plan()),
     })
@@ -55,7 +46,6 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
 /// A task's course under this strategy.
 struct Course<'a> {
     turn: Turn<'a>,
-    memory: Memory<'a>,
 }
 
 impl<'a> Course<'a> {
@@ -142,7 +132,7 @@ impl<'a> Course<'a> {
     }
 
     fn consult_for_turn(&self, list: &ListWork) -> Decision {
-        match memory::next(&self.turn, &self.memory, list) {
+        match memory::next(&self.turn, list) {
             Ok(Next::Ask(prompt)) => {
                 let (role, format) = (Role::Planner, OutputFormat::Text);
                 self.turn

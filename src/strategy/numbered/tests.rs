@@ -155,7 +155,7 @@ fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
         (
             "Action: ask_user\nAction Input: {\"question\": \"which?\"}",
             Guard::Question,
-            "WHY",
+            "the question and why",
         ),
     ] {
         drive.say(if drive.decisions.is_empty() {
@@ -227,6 +227,7 @@ fn each_prompt_but_its_tail_is_a_prefix_of_the_next() {
 fn the_prompts_with_a_realistic_state() {
     let mut drive = drive();
     drive.bench.profile.demand_proof = true;
+    drive.bench.profile.tools.max_shown = 4;
     drive.bench.profile.instructions = "Programs run on CraftOS.".into();
     if let Some(created) = &mut drive.bench.state.created {
         created.context = json!({"hint": "the file is /a.lua"});

@@ -18,7 +18,7 @@ mod shapes;
 pub mod summary;
 pub mod targets;
 
-use super::act::Turn;
+use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;
 use crate::domain::decision::{Contract, Decision, Inputs, Move, WaitReason};

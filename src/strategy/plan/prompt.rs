@@ -6,13 +6,14 @@ use super::planning::{Wanted, Wording};
 use super::rules::title;
 use crate::domain::chat::{Message, Role};
 use crate::domain::fold::PROMPT_TOO_LONG;
-use crate::domain::step::{QuestionRecord, Step};
+use crate::domain::step::Step;
 use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
 use crate::strategy::directive::block::without_thinking;
-use crate::strategy::directive::memory::brief_schema;
+use crate::strategy::memory::told;
+use crate::strategy::shown_tools;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
 use serde_json::{Value, json};
 
@@ -126,17 +127,19 @@ impl Course<'_> {
         let rules = &self.profile.plan;
         let place = self.place();
         let home = self.state.home();
-        let own = self.turn(Track::MAIN).tools(home).usable(self.profile);
+        let lookup = self.turn(Track::MAIN).tools(home);
+        let own = lookup.usable(self.profile);
+        let chosen = shown_tools::of_task(self.state, self.profile, &lookup);
         // A prompt that did not fit once is told in fewer words.
         let is_brief = self.state.prompt_ceiling.is_some();
-        let listed = |tool: &Tool| match (listed(tool), is_brief) {
+        let listed = |tool: &Tool| match (shown_tools::told(tool), is_brief) {
             (Value::Object(mut tool), true) => {
                 tool.insert("description".to_owned(), json!(""));
                 Value::Object(tool)
             }
             (tool, _) => tool,
         };
-        let tools: Vec<Value> = own.iter().map(|tool| listed(tool)).collect();
+        let tools: Vec<Value> = chosen.shown.iter().copied().map(listed).collect();
         let fleet = &self.inputs.fleet.computers;
         let computers: Vec<Value> = fleet
             .iter()
@@ -157,35 +160,23 @@ impl Course<'_> {
                 "max_steps": rules.max_steps,
                 "max_depth": rules.max_depth,
                 "tools": tools,
+                "other_tools": chosen.others,
                 "computers": if has_others { computers } else { Vec::new() },
             }),
         )?;
         let created = self.state.created.as_ref();
-        let context = created
-            .map(|c| &c.context)
-            .filter(|c| !c.is_null())
-            .map(|c| {
-                let text = serde_json::to_string_pretty(c).unwrap_or_default();
-                fenced(
-                    &head_and_tail(&text, self.profile.memory.result_bytes * 4),
-                    "json",
-                )
-            });
         let asked = self
             .state
             .steps
             .iter()
             .filter(|step| step.track == Track::MAIN);
-        let answers: Vec<Value> = asked
-            .filter_map(|s| answer_told(s.question.as_ref()?))
-            .collect();
         let task = self.render(
             "plan/task",
             json!({
                 "prompt": created.map_or("", |c| c.prompt.as_str()),
                 "computer": home.map_or("any", |id| id.as_str()),
-                "context": context,
-                "answers": answers,
+                "context": told::context(self.state, self.profile),
+                "answers": told::answers(asked),
             }),
         )?;
         Ok(vec![Message::system(system), Message::user(task)])
@@ -266,7 +257,7 @@ impl Course<'_> {
         let tools: Vec<Value> = place
             .tools_for(&work.step)
             .into_iter()
-            .map(listed)
+            .map(shown_tools::told)
             .collect();
         let system = self.render(
             "plan/executor",
@@ -337,24 +328,4 @@ impl Course<'_> {
             Message::user(words),
         ])
     }
-}
-
-fn listed(tool: &Tool) -> Value {
-    let args = tool
-        .args_schema
-        .as_deref()
-        .map(brief_schema)
-        .or_else(|| tool.args.clone());
-    json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
-}
-
-/// A question on the main track that was answered.
-fn answer_told(asked: &QuestionRecord) -> Option<Value> {
-    let answer = asked.answer.as_ref()?;
-    let by = if answer.authenticated {
-        answer.by.clone()
-    } else {
-        format!("somebody at {} (not authenticated)", answer.by)
-    };
-    Some(json!({"question": asked.question.question, "answer": answer.answer, "by": by}))
 }

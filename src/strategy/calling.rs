@@ -1,0 +1,173 @@
+//! What strategies share whose model calls tools itself (`direct`, `goals`): over the server's own channel where the model
+//! takes tools, as JSON in its text where it does not.
+
+use super::fleet::Found;
+use super::memory::recall::RECALL_TOOL;
+use super::shown_tools::ShownTools;
+use super::turn::Turn;
+use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
+use crate::domain::decision::{Decision, Guard};
+use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
+use crate::domain::ids::ClientId;
+use crate::domain::read::TurnRead;
+use crate::domain::task::Step;
+use crate::domain::toolbox::Tool;
+use serde_json::{Value, json};
+
+/// Calls that one answer may ask for.
+const MOST_CALLS: usize = 8;
+
+/// The argument by which a call names another computer than the task's own.
+const ON: &str = "on";
+
+/// Whether the model is told of tools over the server's own channel.
+pub fn is_native(turn: &Turn<'_>) -> bool {
+    let limits = turn.inputs.roles.get(&Role::Planner);
+    limits.is_some_and(|limits| limits.native_tools) && !turn.state.no_native_tools
+}
+
+/// Computers beside the task's own one that the task may use.
+pub fn other_computers<'a>(turn: &Turn<'a>) -> Vec<&'a ClientId> {
+    let all = turn.inputs.fleet.computers.iter().map(|c| &c.client_id);
+    all.filter(|id| Some(*id) != turn.state.home()).collect()
+}
+
+/// The tools of a consult, with those of the strategy itself; none where they are told in the prompt.
+pub fn definitions(
+    turn: &Turn<'_>,
+    chosen: &ShownTools<'_>,
+    own: impl IntoIterator<Item = ToolDef>,
+) -> Vec<ToolDef> {
+    if !is_native(turn) {
+        return Vec::new();
+    }
+    let others = other_computers(turn);
+    let tools = chosen.shown.iter().map(|tool| definition(tool, &others));
+    tools.chain(own).chain([ask_user()]).collect()
+}
+
+/// A tool as the server is told it: with a place for another computer where there are others.
+fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
+    let mut parameters = match tool.args_schema.as_deref() {
+        Some(schema) => Value::clone(schema),
+        None => json!({"type": "object", "properties": {}}),
+    };
+    if !others.is_empty() && !has_own_on(tool) {
+        if parameters.get("properties").is_none_or(|p| !p.is_object()) {
+            parameters["properties"] = json!({});
+        }
+        parameters["properties"][ON] = json!({"type": "string", "enum": others,
+            "description": "another computer than the task's own; leave it out for that"});
+    }
+    ToolDef {
+        name: tool.name.clone(),
+        description: format!("{} ({})", tool.description, tool.effect.as_str()),
+        parameters,
+    }
+}
+
+/// Whether `on` is an argument of the tool itself.
+fn has_own_on(tool: &Tool) -> bool {
+    let schema = tool.args_schema.as_deref();
+    schema.is_some_and(|schema| schema.pointer("/properties/on").is_some())
+}
+
+fn ask_user() -> ToolDef {
+    let text = json!({"type": "string"});
+    ToolDef {
+        name: ASK_USER_TOOL.to_owned(),
+        description: "Ask a person, only if nothing but an answer helps; why: why you cannot find out yourself"
+            .to_owned(),
+        parameters: json!({"type": "object", "required": ["question", "why"],
+            "properties": {"question": text, "why": text}}),
+    }
+}
+
+/// Reading on in a long result, for strategies that tell where one was cut.
+pub fn recall() -> ToolDef {
+    let number = json!({"type": "integer", "minimum": 0});
+    ToolDef {
+        name: RECALL_TOOL.to_owned(),
+        description:
+            "Read on in a result that was cut; it says with which arguments. Costs no call"
+                .to_owned(),
+        parameters: json!({"type": "object", "required": ["step"],
+            "properties": {"step": number, "call": number, "offset": number}}),
+    }
+}
+
+/// Makes the calls of an answer, all or none.
+pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) -> Decision {
+    let alone = |call: &&ToolCall| [ASK_USER_TOOL, RECALL_TOOL].contains(&call.name.as_str());
+    let problem = match calls.iter().find(|call| alone(call)) {
+        Some(call) if calls.len() > 1 => Some(format!("{} stands alone in an answer", call.name)),
+        _ if calls.len() > MOST_CALLS => Some(format!("an answer has at most {MOST_CALLS} calls")),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return turn.block(Guard::Unclear, turn.restate(&[problem]));
+    }
+    let requests: Vec<StrictRequest> = calls.iter().map(|call| request(turn, call, said)).collect();
+    let by = TranslatedBy::Rules;
+    let tried = match <[StrictRequest; 1]>::try_from(requests) {
+        Ok([request]) => turn.try_act(step, request, by),
+        Err(requests) => turn.try_calls(step, requests, by),
+    };
+    tried.unwrap_or_else(|problems| turn.block(Guard::Arguments, turn.restate(&problems)))
+}
+
+/// The strict request of one call.
+fn request(turn: &Turn<'_>, call: &ToolCall, said: &str) -> StrictRequest {
+    let mut parameters = call.arguments.clone();
+    let own = match turn.tools(None).find(&call.name) {
+        Found::Tools(owners) => owners.iter().any(|owner| has_own_on(owner.tool)),
+        _ => false,
+    };
+    let on = match parameters.as_object_mut() {
+        Some(fields) if !own && call.name != ASK_USER_TOOL => fields.remove(ON),
+        _ => None,
+    };
+    let on = on.as_ref().and_then(Value::as_str);
+    let said = said.lines().next().map(str::trim).unwrap_or_default();
+    StrictRequest::Tool {
+        explanation: match said.is_empty() {
+            true => format!("Calling {}", call.name),
+            false => said.chars().take(200).collect(),
+        },
+        tool: call.name.clone(),
+        parameters,
+        on: on.and_then(|on| ClientId::parse(on).ok()),
+    }
+}
+
+/// A native answer and what came of it: a tool message for each call, for servers insist on one. The last result stands
+/// for all that are missing.
+pub fn native_exchange(said: String, read: &TurnRead, results: &[String]) -> Vec<Message> {
+    let called = Message {
+        tool_calls: read.calls.clone(),
+        ..Message::assistant(said)
+    };
+    let answers = read.calls.iter().enumerate().map(|(at, call)| Message {
+        speaker: Speaker::Tool,
+        content: results
+            .get(at)
+            .or(results.last())
+            .cloned()
+            .unwrap_or_default(),
+        tool_calls: Vec::new(),
+        answers: Some(ToolCallRef {
+            id: call.id.clone(),
+            name: call.name.clone(),
+        }),
+    });
+    std::iter::once(called).chain(answers).collect()
+}
+
+/// A call as a model is shown that it wrote it: the name first, as models write it.
+pub fn written(call: &ToolCall) -> String {
+    format!(
+        "{{\"tool\": {}, \"args\": {}}}",
+        json!(call.name),
+        call.arguments
+    )
+}

@@ -1,0 +1,191 @@
+//! One look at a task: what every strategy asks and answers in the same way before and beside what it carries out.
+
+use super::fleet::ToolLookup;
+use super::guards::{self, Takes};
+use super::memory::Memory;
+use super::shown_tools::{self, ShownTools};
+use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
+use crate::domain::decision::{
+    Consult, Contract, Decision, Guard, Inputs, PromptDelta, ToolsDelta, WaitReason,
+};
+use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
+use crate::domain::ids::ClientId;
+use crate::domain::profile::{Budgets, Profile};
+use crate::domain::task::TaskState;
+use crate::domain::track::Track;
+use crate::prompts::PromptError;
+use serde_json::json;
+
+/// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].
+const FIRST_WAIT_MS: i64 = 2_000;
+const LONGEST_WAIT_MS: i64 = 300_000;
+
+/// The budgets of this task: those it was created with.
+pub fn budgets(state: &TaskState, profile: &Profile) -> Budgets {
+    state
+        .created
+        .as_ref()
+        .map_or(profile.budgets, |created| created.budgets)
+}
+
+/// One look at a task, on one of its tracks: what every strategy does in the same way.
+#[derive(Clone, Copy)]
+pub struct Turn<'a> {
+    pub state: &'a TaskState,
+    pub profile: &'a Profile,
+    pub inputs: &'a Inputs,
+    pub track: Track,
+    /// How a model is told to try again, in the words of its own contract; one sentence.
+    pub again: &'static str,
+}
+
+impl<'a> Turn<'a> {
+    /// What comes before anything that a strategy does itself: the end of a summary that it asked for, waiting out a
+    /// model failure, and the end of a task that comes to nothing.
+    pub fn opening(&self) -> Option<Decision> {
+        let decision = self.memory().after_summary();
+        let decision = decision.or_else(|| self.after_model_failure());
+        decision.or_else(|| self.no_progress())
+    }
+
+    /// The memory of the task's main track.
+    pub fn memory(&self) -> Memory<'a> {
+        Memory {
+            state: self.state,
+            profile: self.profile,
+            inputs: self.inputs,
+        }
+    }
+
+    /// A failure that may pass is waited out; one that will not ends the task.
+    pub fn after_model_failure(&self) -> Option<Decision> {
+        let failure = self.state.last_failure.as_ref()?;
+        let failures = self.state.model_failures;
+        let limit = self.budgets().model_failures;
+        // The next prompt is another one, which may be taken.
+        let adapts = [PROMPT_TOO_LONG, TOOLS_UNSUPPORTED].contains(&failure.code.as_str());
+        // A server that is away or busy may come back tomorrow: only the wall-time budget ends that wait.
+        let patient = matches!(failure.code.as_str(), "model_unreachable" | "model_busy");
+        if (!failure.retryable && !adapts) || (failures >= limit && !patient) {
+            return Some(self.fail(
+                &failure.code,
+                format!("{} ({})", failure.message, failure.hint),
+            ));
+        }
+        if adapts || self.state.failures_waited_out >= failures {
+            return None;
+        }
+        let doublings = failures.saturating_sub(1).min(16);
+        let wait = FIRST_WAIT_MS
+            .saturating_mul(1 << doublings)
+            .min(LONGEST_WAIT_MS);
+        let until_ms = Some(self.inputs.now_ms.saturating_add(wait));
+        Some(Decision::Wait {
+            reason: WaitReason::Model,
+            until_ms,
+        })
+    }
+
+    /// Ends a task whose model says nothing useful any more.
+    pub fn no_progress(&self) -> Option<Decision> {
+        let bounces = self.state.bounces;
+        (bounces > self.profile.guards.bounces).then(|| {
+            let words = format!("{bounces} answers in a row led to nothing");
+            self.fail("no_progress", words)
+        })
+    }
+
+    /// What stands before a new step: the budget of steps, and a computer that nobody has seen yet, without which a
+    /// model would not even know the tools.
+    pub fn before_step(&self) -> Option<Decision> {
+        if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Step) {
+            return Some(guards::fail_over(self.state, over));
+        }
+        let unseen = self.tools(None).home_is_unseen();
+        unseen.then(|| self.wait_for_computer())
+    }
+
+    /// A consult whose prompt is told as what it adds to the role's former one.
+    pub fn consult(
+        &self,
+        role: Role,
+        contract: Contract,
+        prompt: Result<Vec<Message>, PromptError>,
+        format: OutputFormat,
+        tools: Vec<ToolDef>,
+    ) -> Decision {
+        let prompt = match prompt {
+            Ok(prompt) => prompt,
+            Err(error) => return self.fail("prompt_broken", error.to_string()),
+        };
+        Decision::Consult(Consult {
+            role,
+            contract,
+            prompt: PromptDelta::between(self.state.prompt(role), prompt),
+            format,
+            tools: ToolsDelta::between(self.state.native_tools(role), tools),
+        })
+    }
+
+    /// The computer that would know the tool was never seen, or has no tools yet.
+    pub fn wait_for_computer(&self) -> Decision {
+        let now = self.inputs.now_ms;
+        let since = self.state.offline_since_ms.unwrap_or(now);
+        let until = since.saturating_add(self.inputs.offline_timeout_ms);
+        if now >= until {
+            let who = self.state.home().map_or("any computer", |id| id.as_str());
+            return self.fail(
+                "computer_offline",
+                format!("waited for {who}, which never came, or never with tools"),
+            );
+        }
+        Decision::Wait {
+            reason: WaitReason::ComputerOffline,
+            until_ms: Some(until),
+        }
+    }
+
+    /// The tools that can be reached from the task's own computer, or from `on`.
+    pub fn tools(&self, on: Option<&'a ClientId>) -> ToolLookup<'a> {
+        ToolLookup::new(self.state, &self.inputs.fleet, on)
+    }
+
+    /// The tools that the task's model is shown.
+    pub fn shown_tools(&self) -> ShownTools<'a> {
+        shown_tools::of_task(self.state, self.profile, &self.tools(None))
+    }
+
+    /// The questions that the task may still ask, as prompts tell it.
+    pub fn questions_left(&self) -> String {
+        let interactive = self.state.created.as_ref().is_some_and(|c| c.interactive);
+        let left = self.budgets().questions;
+        let left = left.saturating_sub(self.state.usage.questions);
+        match interactive {
+            true => "no limit".to_owned(),
+            false => left.to_string(),
+        }
+    }
+
+    pub fn budgets(&self) -> Budgets {
+        budgets(self.state, self.profile)
+    }
+
+    /// Refuses a move; its author is told why.
+    pub fn block(&self, guard: Guard, evidence: String) -> Decision {
+        Decision::Block { guard, evidence }
+    }
+
+    /// Ends the task in failure, with what it did last.
+    pub fn fail(&self, code: &str, error: String) -> Decision {
+        Decision::Fail {
+            code: code.to_owned(),
+            error,
+            details: guards::last_words(self.state, json!({})),
+        }
+    }
+
+    /// What was wrong, and what is to be done about it.
+    pub fn restate(&self, problems: &[String]) -> String {
+        format!("{}. {}", problems.join("; "), self.again)
+    }
+}
