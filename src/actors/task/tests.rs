@@ -1,31 +1,37 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
-use super::messages::{Cancel, Wake};
+use super::messages::{Answer, Cancel, Wake};
 use super::*;
 use crate::actors::computer::messages::{
-    AdoptCall, CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall, ShowQueue, WaitingCall,
+    AdoptCall, CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall, QuestionDelivered,
+    ShowQueue, WaitingCall,
 };
 use crate::actors::computer::view::ComputerCell;
+use crate::actors::consult::Consulted;
 use crate::actors::registry::messages::Registration;
 use crate::actors::registry::router::LaneParts;
-use crate::config::Loader;
+use crate::config::{Loader, Settings};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::tool::EffectClass;
 use crate::store::fixtures;
-use crate::strategy::tests::{Bench, fleet, profile};
+use crate::strategy::read_answer;
+use crate::strategy::tests::{Bench, answer, fleet, profile};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const WITHIN: Duration = Duration::from_secs(10);
 const RUN: &str = "DIRECTIVE: RUN\nPATH: /a.lua";
+const ASK: &str = "DIRECTIVE: ASK_USER\nQUESTION: Which?\nWHY: Nobody said.\nNEXT: go on";
 
 /// Everything that the task tells somebody, in order.
 struct Others {
     told: UnboundedSender<String>,
     /// Where the journal ends, since the first append.
     last_seq: Option<u64>,
+    /// What every model says; none says nothing.
+    model_says: Option<&'static str>,
 }
 
 impl Actor for Others {
@@ -75,8 +81,25 @@ macro_rules! heard {
     )*};
 }
 
+impl Handler<ConsultModel> for Others {
+    type Result = ();
+
+    fn handle(&mut self, consult: ConsultModel, _: &mut Self::Context) {
+        self.say("consult");
+        if let Some(said) = self.model_says {
+            let answer = answer(said);
+            let read = read_answer(consult.consult, consult.contract, &answer);
+            consult.reply_to.do_send(Consulted {
+                generation: consult.generation,
+                consult: consult.consult,
+                role: consult.role,
+                answer: Ok((answer, read)),
+            });
+        }
+    }
+}
+
 heard! {
-    ConsultModel => "consult",
     CancelModelCalls => "cancel models",
     TaskStopped => "stopped",
 }
@@ -119,7 +142,14 @@ impl Handler<QuestionNotice> for Away {
 
     fn handle(&mut self, notice: QuestionNotice, _: &mut Self::Context) {
         match notice {
-            QuestionNotice::Ask { .. } => self.say("ask"),
+            QuestionNotice::Ask {
+                question_id,
+                delivered,
+                ..
+            } => {
+                self.say("ask");
+                delivered.do_send(QuestionDelivered { question_id });
+            }
             QuestionNotice::Closed { .. } => self.say("question closed"),
         }
     }
@@ -190,6 +220,12 @@ struct Running {
 impl Running {
     /// The task goes on from where the bench stands, as after a start of the server. Computers: base and other.
     fn from(bench: &Bench, offline_timeout: Duration) -> Self {
+        let mut settings = Loader::new().load().unwrap();
+        settings.calls.offline_timeout = offline_timeout;
+        Running::with(bench, settings, None)
+    }
+
+    fn with(bench: &Bench, settings: Settings, model_says: Option<&'static str>) -> Self {
         let (told, heard) = unbounded_channel();
         let router = Router::default();
         router.insert(computer("base", &told));
@@ -197,10 +233,9 @@ impl Running {
         let others = Others {
             told,
             last_seq: None,
+            model_says,
         }
         .start();
-        let mut settings = Loader::new().load().unwrap();
-        settings.calls.offline_timeout = offline_timeout;
         let deps = TaskDeps {
             journal: others.clone().recipient(),
             planner: others.clone().recipient(),
@@ -292,11 +327,34 @@ async fn a_call_that_waited_for_its_computer_before_a_restart_is_given_up_in_tim
 
 #[actix::test]
 async fn a_question_is_taken_back_when_its_task_is_cancelled() {
-    let bench = after("DIRECTIVE: ASK_USER\nQUESTION: Which?\nWHY: Nobody said.\nNEXT: go on");
+    let bench = after(ASK);
     let mut running = Running::from(&bench, WITHIN);
     running.until("base: ask").await;
     assert!(running.task.send(cancel()).await.unwrap());
     running.until("base: question closed").await;
+}
+
+#[actix::test]
+async fn a_question_s_clock_ends_that_question_alone() {
+    tokio::time::pause();
+    let bench = after(ASK);
+    let mut settings = Loader::new().load().unwrap();
+    settings.tasks.question_timeout = Duration::from_secs(8);
+    let mut running = Running::with(&bench, settings, Some(ASK));
+    running.until("question_delivered").await;
+    tokio::time::advance(Duration::from_secs(4)).await;
+    let (question, _) = bench.state.open_question().unwrap();
+    let answer = Answer {
+        question_id: question.question_id.clone(),
+        answer: "this one".into(),
+        by: "test".into(),
+        authenticated: false,
+    };
+    running.task.send(answer).await.unwrap().unwrap();
+    running.until("question_delivered").await;
+    let asked_again = tokio::time::Instant::now();
+    running.until("question_expired").await;
+    assert!(asked_again.elapsed() >= Duration::from_secs(8));
 }
 
 #[actix::test]
