@@ -335,7 +335,7 @@ fn tools(list: &Value) -> Vec<String> {
 }
 
 /// Columns as wide as what stands in them; the last one as it is.
-fn table(head: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
+pub(super) fn table(head: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
     let head: Vec<String> = head.iter().map(|&h| h.to_owned()).collect();
     let width = |column: usize| {
         let cells = std::iter::once(&head).chain(&rows);

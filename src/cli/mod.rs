@@ -17,6 +17,7 @@ pub mod serve;
 mod server;
 mod signals;
 pub mod sim;
+pub mod task;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ enum Command {
     Fleet(fleet::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
+    Task(task::Args),
 }
 
 /// How a command ended.
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => in_system(doctor::run(args)),
         Command::Eval(args) => in_system(eval::run(args)),
         Command::Serve(args) => in_system(serve::run(args)),
+        Command::Task(args) => task::run(args),
         Command::Sim(args) => match sim::run(args) {
             Ok(exit) => return exit,
             Err(error) => Err(Failure::new(Exit::Usage, error)),

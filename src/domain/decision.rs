@@ -51,6 +51,24 @@ pub struct InputsRef {
     pub now_ms: i64,
     pub fleet: BlobHash,
     pub roles: BTreeMap<Role, RoleLimits>,
+    /// As in [`Inputs`].
+    pub offline_timeout_ms: i64,
+}
+
+impl Inputs {
+    /// As they are journalled, and the fleet's content beside its hash.
+    pub fn journalled(&self) -> (InputsRef, BlobHash, String) {
+        // A view of the fleet is texts and lists; it can always be written.
+        let fleet = serde_json::to_string(&self.fleet).unwrap_or_default();
+        let hash = BlobHash::of(&fleet);
+        let inputs = InputsRef {
+            now_ms: self.now_ms,
+            fleet: hash.clone(),
+            roles: self.roles.clone(),
+            offline_timeout_ms: self.offline_timeout_ms,
+        };
+        (inputs, hash, fleet)
+    }
 }
 
 /// A task's next move, and the track on which it is made.

@@ -91,6 +91,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
             now_ms: 0,
             fleet: BlobHash::of(""),
             roles: Default::default(),
+            offline_timeout_ms: 0,
         },
         track: Default::default(),
     }

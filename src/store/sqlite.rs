@@ -5,7 +5,7 @@ mod read;
 mod tests;
 mod write;
 
-use super::{Identity, OpenStore, StoreError};
+use super::{Identity, JournalReads, OpenStore, StoreError};
 use crate::domain::event::{EVENT_VERSION, TaskEvent};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, params};
 use std::collections::HashSet;
@@ -62,6 +62,35 @@ pub fn open(folder: &Path) -> Result<OpenStore, StoreError> {
     })
 }
 
+/// Opens the journal in `folder` for reading alone, also while a server writes it. Nothing in the folder is changed.
+///
+/// # Errors
+/// There is none, or one that this version cannot read as it is.
+pub fn open_to_read(folder: &Path) -> Result<Box<dyn JournalReads>, StoreError> {
+    let path = folder.join(FILE_NAME);
+    if !path.is_file() {
+        return Err(StoreError::Missing { path });
+    }
+    let at = At(path.clone());
+    let reader = at.map(
+        "open the journal for reading",
+        connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+    )?;
+    let (found, application) = versions(&reader, &at)?;
+    let known = MIGRATIONS.len() as i64;
+    if application != APPLICATION_ID {
+        return Err(at.damaged("it belongs to another program"));
+    }
+    if found > known {
+        return Err(StoreError::NewerSchema { path, found, known });
+    }
+    if found < known {
+        return Err(StoreError::OlderSchema { path, found, known });
+    }
+    refuse_unknown_events(&reader, &at)?;
+    Ok(Box::new(read::Reader::new(reader, at)))
+}
+
 /// Makes the file before SQLite would, readable by its owner alone: it holds prompts and what tools said.
 /// SQLite gives the files beside it the same rights.
 fn make_private(path: &Path) -> std::io::Result<()> {
@@ -85,14 +114,19 @@ fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn migrate(connection: &mut Connection, at: &At) -> Result<(), StoreError> {
+/// The schema's version, and whose file it is.
+fn versions(connection: &Connection, at: &At) -> Result<(i64, i64), StoreError> {
     let read = |name: &str| -> Result<i64, StoreError> {
         at.map(
             "read the journal's schema version",
             connection.pragma_query_value(None, name, |row| row.get(0)),
         )
     };
-    let (found, application) = (read("user_version")?, read("application_id")?);
+    Ok((read("user_version")?, read("application_id")?))
+}
+
+fn migrate(connection: &mut Connection, at: &At) -> Result<(), StoreError> {
+    let (found, application) = versions(connection, at)?;
     let known = MIGRATIONS.len() as i64;
     if application != APPLICATION_ID && (application != 0 || found != 0) {
         return Err(at.damaged("it belongs to another program"));

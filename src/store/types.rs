@@ -208,6 +208,17 @@ pub enum StoreError {
         found: i64,
         known: i64,
     },
+    #[error("{path} does not exist; name the folder of the server's journal with --data")]
+    Missing { path: PathBuf },
+    #[error(
+        "{path} was written by an older ccfleet (schema {found}, this one has {known}); start `ccfleet serve` on it once, \
+         which brings it to this version"
+    )]
+    OlderSchema {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
     #[error(
         "the journal holds an event that this ccfleet does not know ({kind}, version {version}): a newer \
          one wrote it; start that version again, or choose another data folder"
@@ -222,6 +233,8 @@ impl StoreError {
     pub fn code(&self) -> &'static str {
         match self {
             StoreError::Damaged { .. } => "journal_damaged",
+            StoreError::Missing { .. } => "journal_missing",
+            StoreError::OlderSchema { .. } => "journal_older_schema",
             StoreError::NewerSchema { .. } => "journal_newer_schema",
             StoreError::UnknownEvent { .. } => "journal_unknown_event",
             StoreError::Storage { .. } => "journal_storage",

@@ -4,9 +4,9 @@ use super::tests::{Bench, answer, inputs, profile};
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};
-use crate::domain::decision::{Decision, Inputs, InputsRef, Move};
+use crate::domain::decision::{Decision, Inputs, Move};
 use crate::domain::event::{CallIntended, TaskEvent};
-use crate::domain::ids::{BlobHash, ClientId};
+use crate::domain::ids::ClientId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Open, TaskState};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
@@ -124,13 +124,10 @@ impl Drive {
         // What is journalled reads back.
         let text = serde_json::to_string(&decision).unwrap();
         assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), decision);
+        let inputs = bench.keep(&inputs);
         bench.push(TaskEvent::Decided {
             decision: Box::new(decision.clone()),
-            inputs: InputsRef {
-                now_ms: bench.now_ms,
-                fleet: BlobHash::of(""),
-                roles: inputs.roles,
-            },
+            inputs,
             track,
         });
         match &decision {

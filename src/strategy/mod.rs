@@ -18,6 +18,7 @@ pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod render;
+pub mod replay;
 pub mod shown_tools;
 pub mod step_log;
 pub mod templates;

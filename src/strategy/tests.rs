@@ -173,6 +173,9 @@ pub(crate) struct Bench {
     pub state: TaskState,
     pub profile: Profile,
     pub now_ms: i64,
+    /// Everything that happened, in order.
+    pub journal: Vec<StoredEvent>,
+    fleets: BTreeMap<BlobHash, String>,
 }
 
 impl Bench {
@@ -186,13 +189,15 @@ impl Bench {
             state,
             profile,
             now_ms: 1_000,
+            journal: Vec::new(),
+            fleets: BTreeMap::new(),
         };
         let created = TaskCreated {
             prompt: "Fix /TODO.lua".into(),
             kind: bench.profile.kind.clone(),
             kind_label: bench.profile.kind.clone(),
             strategy: bench.profile.strategy.clone(),
-            strategy_version: 1,
+            strategy_version: bench.profile.strategy_version,
             profile: BlobHash::of(""),
             client_id: Some(ClientId::parse(home).unwrap()),
             owner: "local".into(),
@@ -217,6 +222,19 @@ impl Bench {
             event,
         };
         self.state.apply(&stored);
+        self.journal.push(stored);
+    }
+
+    /// Keeps what a decision was based on.
+    pub fn keep(&mut self, inputs: &Inputs) -> InputsRef {
+        let (inputs, hash, fleet) = inputs.journalled();
+        self.fleets.insert(hash, fleet);
+        inputs
+    }
+
+    /// What was kept.
+    pub fn blob(&self, hash: &BlobHash) -> Option<String> {
+        self.fleets.get(hash).cloned()
     }
 
     /// Decides, journals the decision and what closes with it; blocks are decided past.
@@ -229,11 +247,7 @@ impl Bench {
         for _ in 0..4 {
             let inputs = inputs(self.now_ms);
             let Move { track, decision } = decide(&self.state, &self.profile, &inputs)?;
-            let inputs = InputsRef {
-                now_ms: self.now_ms,
-                fleet: BlobHash::of(""),
-                roles: inputs.roles,
-            };
+            let inputs = self.keep(&inputs);
             self.push(TaskEvent::Decided {
                 decision: Box::new(decision.clone()),
                 inputs,
@@ -308,6 +322,11 @@ impl Bench {
             call_id: call.call_id,
             report,
         });
+    }
+
+    /// Ends the open call well.
+    pub fn succeed(&mut self) {
+        self.settle(report(Outcome::Done, true));
     }
 
     fn guard(&self) -> Option<Guard> {
@@ -853,6 +872,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
                 now_ms,
                 fleet: BlobHash::of(""),
                 roles: Default::default(),
+                offline_timeout_ms: 0,
             };
             TaskEvent::Decided {
                 decision: Box::new(decision),

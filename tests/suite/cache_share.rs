@@ -216,6 +216,7 @@ impl Story {
                     now_ms: inputs.now_ms,
                     fleet: BlobHash::of(""),
                     roles: BTreeMap::new(),
+                    offline_timeout_ms: 0,
                 },
                 track: next.track,
             });

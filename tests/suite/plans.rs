@@ -1,7 +1,7 @@
 //! The strategy `plan` with a real server and two simulated computers: steps at the same time, one that fails, another
 //! plan.
 
-use crate::recovery::{entries, serve};
+use crate::recovery::{entries, replays, serve};
 use crate::support::api::Api;
 use crate::support::process::Program;
 use crate::support::wait_until;
@@ -221,4 +221,5 @@ fn a_plan_goes_on_after_its_server_was_killed_with_two_steps_under_way() {
     let task = course.end();
     course.check(&task);
     assert_eq!(course.count("call_intended", "run_program"), 3);
+    replays(&course.dir.path().join("data"));
 }

@@ -50,6 +50,36 @@ pub(crate) fn wait_for_computer(api: &Api) {
     });
 }
 
+/// Every task of a journal, while its server runs on, comes out the same when it is decided anew.
+pub(crate) fn replays(data: &Path) {
+    let told = task_command(&["replay", "--all"], data);
+    let all = format!("{} of {} tasks replay", told.tasks, told.tasks);
+    assert!(told.text.contains(&all), "{}", told.text);
+}
+
+struct Told {
+    text: String,
+    tasks: usize,
+}
+
+/// `ccfleet task …` on a data folder.
+fn task_command(args: &[&str], data: &Path) -> Told {
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ccfleet"));
+        let output = command.arg("task").args(args).arg("--data").arg(data);
+        let output = output.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let problem = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{args:?}: {text}{problem}");
+        text
+    };
+    let list: Value = serde_json::from_str(&run(&["list", "--json"])).unwrap();
+    Told {
+        text: run(args),
+        tasks: list["items"].as_array().unwrap().len(),
+    }
+}
+
 fn start_task(api: &Api, prompt: &str) -> String {
     let (status, task) = api.post(
         "/api/v1/tasks",
@@ -125,6 +155,19 @@ fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twic
     assert!(entries.values().all(|count| *count == 1), "{entries:?}");
 
     let steps = api.get(&format!("/api/v1/tasks/{task}/steps")).unwrap();
+    replays(&data);
+    let shown = task_command(&["show", &task, "--step", "3", "--full"], &data).text;
+    for part in [
+        "=== planner is asked",
+        "--- SYSTEM",
+        "=== read as",
+        "=== call fs_read",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let ledger = task_command(&["ledger", &task[10..]], &data).text;
+    assert!(ledger.lines().count() > 8, "{ledger}");
+
     let full = &steps["items"][2];
     for artifact in ["planner_input", "planner_output", "executor_input"] {
         assert!(full[artifact].is_string(), "{artifact}: {full:#}");

@@ -73,6 +73,8 @@ pub(super) fn refused(error: &StoreError) -> JournalError {
     match error {
         StoreError::UnknownEvent { .. } => JournalError::UnknownEvent(error.to_string()),
         StoreError::Damaged { .. }
+        | StoreError::Missing { .. }
+        | StoreError::OlderSchema { .. }
         | StoreError::NewerSchema { .. }
         | StoreError::Storage { .. } => JournalError::Storage(error.to_string()),
     }

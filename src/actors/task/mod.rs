@@ -16,7 +16,7 @@ use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
 use crate::config::Settings;
 use crate::domain::chat::Role;
-use crate::domain::decision::{Decision, Inputs, InputsRef, RoleLimits};
+use crate::domain::decision::{Decision, Inputs, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
@@ -198,13 +198,7 @@ impl Task {
             return;
         };
         let (track, decision) = (next.track, next.decision);
-        let fleet = serde_json::to_string(&inputs.fleet).unwrap_or_default();
-        let hash = BlobHash::of(&fleet);
-        let inputs = InputsRef {
-            now_ms: inputs.now_ms,
-            fleet: hash.clone(),
-            roles: inputs.roles,
-        };
+        let (inputs, hash, fleet) = inputs.journalled();
         let mut events = vec![TaskEvent::Decided {
             decision: Box::new(decision.clone()),
             inputs,

@@ -375,6 +375,7 @@ fn a_list_shows_what_is_gone_or_has_another_size() {
             now_ms: 0,
             fleet: BlobHash::of(""),
             roles: Default::default(),
+            offline_timeout_ms: 0,
         },
         track: Track::MAIN,
     });

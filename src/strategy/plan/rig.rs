@@ -4,7 +4,7 @@
 use super::place::bench::two_computers;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role};
-use crate::domain::decision::{Contract, Decision, Inputs, InputsRef, Move, RoleLimits};
+use crate::domain::decision::{Contract, Decision, Inputs, Move, RoleLimits};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::profile::{Budgets, ExecutorMode, Profile};
@@ -117,11 +117,7 @@ impl Rig {
         let inputs = self.inputs();
         let next = decide(&self.state, &self.profile, &inputs)?;
         self.check(&next);
-        let inputs = InputsRef {
-            now_ms: self.now_ms,
-            fleet: BlobHash::of(""),
-            roles: inputs.roles,
-        };
+        let (inputs, _, _) = inputs.journalled();
         self.push(TaskEvent::Decided {
             decision: Box::new(next.decision.clone()),
             inputs,

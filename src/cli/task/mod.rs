@@ -1,0 +1,157 @@
+//! `ccfleet task`: what the journal says of tasks. It reads the data folder, also while a server runs on it.
+
+mod journal;
+mod pages;
+mod replay;
+mod step;
+
+use super::{Exit, Failure};
+use crate::config::Loader;
+use journal::Journal;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  ccfleet task list                        the newest tasks
+  ccfleet task show TASK                   its steps, a line each
+  ccfleet task show TASK --step 3          what was decided and done in step 3
+  ccfleet task show TASK --step 3 --full   and exactly what each model saw and said
+  ccfleet task state TASK                  plan, files, tests, budgets, what it waits for
+  ccfleet task history TASK                every event
+  ccfleet task loops TASK                  what the guards refused, and why
+  ccfleet task ledger TASK                 every call with its number, computer and outcome
+  ccfleet task replay TASK                 decides everything anew and compares
+  ccfleet task replay --all --data DIR
+
+TASK is a task's id, or a part of it that only one task has. The journal is read in the data folder of this machine.
+
+Exit codes: 0 done, 1 it went wrong (no such task; a replay that differs), 2 wrong use, 4 the journal cannot be read.";
+
+/// What the journal says of tasks: steps, state, calls; replay
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+
+    /// Folder of the journal [default: as `serve` has it]
+    #[arg(long, value_name = "DIR", global = true)]
+    data: Option<PathBuf>,
+
+    /// Settings file that names the data folder
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// The newest tasks
+    List {
+        /// How many
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+    },
+    /// A task's steps, or one of them
+    Show {
+        task: String,
+        /// One step
+        #[arg(long, value_name = "N")]
+        step: Option<u32>,
+        /// With every prompt and answer, whole
+        #[arg(long, requires = "step")]
+        full: bool,
+    },
+    /// How a task stands
+    State { task: String },
+    /// Every event of a task
+    History { task: String },
+    /// What the guards refused
+    Loops { task: String },
+    /// Every call of a task
+    Ledger { task: String },
+    /// Fold and decide a task anew, with no model and no computer, and compare with the journal
+    Replay {
+        #[arg(required_unless_present = "all")]
+        task: Option<String>,
+        /// Every task of the journal
+        #[arg(long, conflicts_with = "task")]
+        all: bool,
+    },
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// No journal, no such task, or a replay that differs.
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let journal = Journal::open(&data_dir(&args)?)?;
+    let (lines, value) = match &args.what {
+        What::List { limit } => {
+            let tasks = journal.newest((*limit).max(1))?;
+            (pages::list(&tasks), json!({"items": tasks}))
+        }
+        What::Replay { all: true, .. } => return replay::all(&journal, args.json),
+        What::Replay { task, .. } => {
+            let task = journal.task(task.as_deref().unwrap_or_default())?;
+            return replay::one(&journal, &task, args.json);
+        }
+        What::Show {
+            task,
+            step: Some(number),
+            full,
+        } => {
+            let task = journal.task(task)?;
+            let step = step::of(&task, *number).ok_or_else(|| {
+                let last = task.state.steps.last().map_or(0, |step| step.number);
+                Failure::new(
+                    Exit::Failed,
+                    format!("the task has no step {number}; its last one is {last}"),
+                )
+            })?;
+            (step.lines(*full), json!(step))
+        }
+        What::Show { task, .. } => {
+            let task = journal.task(task)?;
+            (pages::steps(&task), json!(task.state.summary()))
+        }
+        What::State { task } => {
+            let task = journal.task(task)?;
+            (pages::state(&task), json!(task.state.summary()))
+        }
+        What::History { task } => {
+            let task = journal.task(task)?;
+            (pages::history(&task.events), json!({"items": task.events}))
+        }
+        What::Loops { task } => {
+            let task = journal.task(task)?;
+            (pages::loops(&task.state), pages::loops_json(&task.state))
+        }
+        What::Ledger { task } => {
+            let task = journal.task(task)?;
+            (pages::ledger(&task.state), pages::ledger_json(&task.state))
+        }
+    };
+    match args.json {
+        true => say!("{value:#}"),
+        false => lines.iter().for_each(|line| say!("{line}")),
+    }
+    Ok(Exit::Done)
+}
+
+fn data_dir(args: &Args) -> Result<PathBuf, Failure> {
+    if let Some(dir) = &args.data {
+        return Ok(dir.clone());
+    }
+    let mut loader = Loader::new();
+    if let Some(file) = &args.config {
+        loader = loader.with_file(file);
+    }
+    let settings = loader.with_process_env().load();
+    let settings = settings.map_err(|error| Failure::new(Exit::Usage, error))?;
+    Ok(settings.server.data_dir)
+}
