@@ -118,6 +118,7 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
     Ok(Supervisor::start(SupervisorDeps {
         load: leaves.journal.clone().recipient(),
         unfinished: leaves.journal.clone().recipient(),
+        quarantine: leaves.journal.clone().recipient(),
         kinds: Arc::new(kinds),
         unique: || ulid::Ulid::generate().to_string(),
         task_deps: Box::new(move |supervisor| TaskDeps {

@@ -13,6 +13,7 @@ pub mod demo;
 pub mod doctor;
 pub mod eval;
 pub mod fleet;
+pub mod journal;
 pub mod serve;
 mod server;
 mod signals;
@@ -46,6 +47,7 @@ enum Command {
     Doctor(doctor::Args),
     Eval(eval::Args),
     Fleet(fleet::Args),
+    Journal(journal::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
     Task(task::Args),
@@ -104,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => in_system(doctor::run(args)),
         Command::Eval(args) => in_system(eval::run(args)),
         Command::Serve(args) => in_system(serve::run(args)),
+        Command::Journal(args) => journal::run(args),
         Command::Task(args) => task::run(args),
         Command::Sim(args) => match sim::run(args) {
             Ok(exit) => return exit,

@@ -62,6 +62,10 @@ pub struct TaskSummary {
     pub parent: Option<TaskId>,
     pub created_at_ms: i64,
     pub updated_at_ms: i64,
+    /// Why the task is not run: its journal is damaged, or this program cannot go on with it. The store knows it, a state
+    /// does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<String>,
 }
 
 impl TaskState {
@@ -120,6 +124,7 @@ impl TaskState {
             parent: created.and_then(|c| c.parent.clone()),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,
+            quarantine: None,
         }
     }
 }

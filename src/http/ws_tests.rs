@@ -148,6 +148,7 @@ fn summary(unique: &str, status: TaskStatus) -> TaskSummary {
         parent: None,
         created_at_ms: 0,
         updated_at_ms: 0,
+        quarantine: None,
     }
 }
 

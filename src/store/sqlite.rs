@@ -3,6 +3,7 @@
 mod read;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 mod write;
 
 use super::{Identity, JournalReads, OpenStore, StoreError};
@@ -22,6 +23,7 @@ const APPLICATION_ID: i64 = 0x6363_6674;
 const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001_init.sql"),
     include_str!("schema/0002_tools.sql"),
+    include_str!("schema/0003_checksums.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.
@@ -229,6 +231,28 @@ impl At {
             },
         })
     }
+}
+
+/// What an event's row has to be, as long as nobody changes it.
+fn checksum(
+    task_id: &str,
+    seq: u64,
+    at_ms: i64,
+    generation: u64,
+    kind: (&str, u32),
+    data: &str,
+) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    for text in [task_id, kind.0, data] {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    for number in [seq, at_ms as u64, generation, u64::from(kind.1)] {
+        hasher.update(&number.to_le_bytes());
+    }
+    let mut first = [0; 8];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    i64::from_le_bytes(first)
 }
 
 /// SQLite's integers are signed. Our counts never come near the end of that; one that did would stay there.

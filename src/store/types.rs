@@ -65,6 +65,11 @@ pub enum Write {
     /// A computer was told how this task ended.
     NoticeDelivered(TaskId),
     System(SystemChange),
+    /// The task cannot be run as it is journalled; people are shown why. Its next append, if there ever is one, lifts it.
+    Quarantine {
+        task_id: TaskId,
+        reason: String,
+    },
     /// Changes nothing that anybody sees; tells whether writing works again.
     Probe,
 }
@@ -200,6 +205,15 @@ pub enum StoreError {
     )]
     Damaged { path: PathBuf, reason: String },
     #[error(
+        "event {seq} of task {task_id} is damaged ({reason}); the task is not run, the others go on. `ccfleet journal check` \
+         looks through all; a backup may have it whole"
+    )]
+    DamagedTask {
+        task_id: TaskId,
+        seq: u64,
+        reason: String,
+    },
+    #[error(
         "{path} was written by a newer ccfleet (schema {found}, this one knows up to {known}); start that \
          version again, or choose another data folder"
     )]
@@ -233,6 +247,7 @@ impl StoreError {
     pub fn code(&self) -> &'static str {
         match self {
             StoreError::Damaged { .. } => "journal_damaged",
+            StoreError::DamagedTask { .. } => "journal_task_damaged",
             StoreError::Missing { .. } => "journal_missing",
             StoreError::OlderSchema { .. } => "journal_older_schema",
             StoreError::NewerSchema { .. } => "journal_newer_schema",

@@ -78,6 +78,9 @@ pub struct TaskBody {
     pub created_at: String,
     /// RFC 3339, in UTC.
     pub updated_at: String,
+    /// Why the task is not run: its journal is damaged, or the server cannot go on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<String>,
 }
 
 impl From<&TaskSummary> for TaskBody {
@@ -109,6 +112,7 @@ impl From<&TaskSummary> for TaskBody {
             parent: task.parent.clone(),
             created_at: time(task.created_at_ms),
             updated_at: time(task.updated_at_ms),
+            quarantine: task.quarantine.clone(),
         }
     }
 }

@@ -173,6 +173,7 @@ fn summary(status: TaskStatus, text: String, number: f64) -> TaskSummary {
         parent: Some(task(2)),
         created_at_ms: 0,
         updated_at_ms: i64::MAX,
+        quarantine: Some(text.clone()),
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) fn refused(error: &StoreError) -> JournalError {
     match error {
         StoreError::UnknownEvent { .. } => JournalError::UnknownEvent(error.to_string()),
         StoreError::Damaged { .. }
+        | StoreError::DamagedTask { .. }
         | StoreError::Missing { .. }
         | StoreError::OlderSchema { .. }
         | StoreError::NewerSchema { .. }

@@ -85,6 +85,14 @@ pub struct NoticeDelivered {
     pub task_id: TaskId,
 }
 
+/// A task cannot be run as it is journalled: people are shown why until it can.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct Quarantine {
+    pub task_id: TaskId,
+    pub reason: String,
+}
+
 /// How the journal fares.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "JournalHealth")]

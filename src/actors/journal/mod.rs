@@ -249,6 +249,15 @@ impl Handler<NoticeDelivered> for Journal {
     }
 }
 
+impl Handler<Quarantine> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: Quarantine, ctx: &mut Self::Context) -> Self::Result {
+        let Quarantine { task_id, reason } = message;
+        self.enqueue_unit(Write::Quarantine { task_id, reason }, ctx)
+    }
+}
+
 impl Handler<Flush> for Journal {
     type Result = ResponseFuture<Result<(), JournalError>>;
 

@@ -6,7 +6,7 @@ mod late;
 pub mod messages;
 mod start;
 
-use super::journal::messages::{AppendEvents, LoadTask, UnfinishedTasks};
+use super::journal::messages::{AppendEvents, LoadTask, Quarantine, UnfinishedTasks};
 use super::registry::messages::FleetChanged;
 use super::task::messages::{Answer, Cancel, GetQuestion, Halt, Happened, TaskStopped, Wake};
 use super::task::{Task, TaskDeps};
@@ -42,6 +42,7 @@ const MAILBOX: usize = 1024;
 pub struct SupervisorDeps {
     pub load: Recipient<LoadTask>,
     pub unfinished: Recipient<UnfinishedTasks>,
+    pub quarantine: Recipient<Quarantine>,
     pub kinds: Arc<Kinds>,
     /// Letters and digits that were never given before, for new task ids.
     pub unique: fn() -> String,
@@ -67,6 +68,7 @@ struct Past {
 pub struct Supervisor {
     load: Recipient<LoadTask>,
     unfinished: Recipient<UnfinishedTasks>,
+    quarantine: Recipient<Quarantine>,
     kinds: Arc<Kinds>,
     unique: fn() -> String,
     deps: TaskDeps,
@@ -87,6 +89,7 @@ impl Supervisor {
             Supervisor {
                 load: deps.load,
                 unfinished: deps.unfinished,
+                quarantine: deps.quarantine,
                 kinds: deps.kinds,
                 unique: deps.unique,
                 deps: task_deps,
@@ -247,9 +250,7 @@ impl Handler<Restore> for Supervisor {
                             supervisor.run(r.state, r.profile, r.generation, 0);
                             count += 1;
                         }
-                        Err(error) => {
-                            tracing::error!(task = %task_id, %error, "a task could not be restored");
-                        }
+                        Err(error) => supervisor.quarantine(task_id, error),
                     }
                 }
                 Ok(count)
@@ -281,11 +282,18 @@ impl Handler<TaskStopped> for Supervisor {
 }
 
 impl Supervisor {
+    /// The task stays as it is journalled and is not run; people are shown why.
+    fn quarantine(&self, task_id: TaskId, reason: String) {
+        tracing::error!(task = %task_id, reason, "a task is not run");
+        // If even this cannot be written, the log has it, and the next start finds it again.
+        self.quarantine.do_send(Quarantine { task_id, reason });
+    }
+
     /// After a growing pause, so that a task that always fails does not take the machine with it.
     fn restart_later(&mut self, task_id: TaskId, ended: Past, ctx: &mut Context<Self>) {
         if ended.restarts > MOST_RESTARTS {
-            tracing::error!(task = %task_id, "a task fails at every start; it is left until the server starts again");
-            return;
+            let reason = "its actor fails at every start; it is tried again when the server starts";
+            return self.quarantine(task_id, reason.to_owned());
         }
         self.resting.insert(task_id.clone());
         let pause = Duration::from_millis(100u64 << ended.restarts.min(8));

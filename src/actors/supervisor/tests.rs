@@ -6,6 +6,7 @@ use crate::actors::computer::messages::LateSettled;
 use crate::actors::consult::{ConsultModel, Consulted};
 use crate::actors::feed::Feed;
 use crate::actors::gateway::messages::CancelTask as CancelModelCalls;
+use crate::actors::journal::messages::Flush;
 use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::registry::router::Router;
 use crate::config::Loader;
@@ -90,6 +91,7 @@ fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64, max_live: usize)
     let supervisor = Supervisor::start(SupervisorDeps {
         load: journal.clone().recipient(),
         unfinished: journal.clone().recipient(),
+        quarantine: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
         task_deps: Box::new(move |supervisor| TaskDeps {
@@ -350,6 +352,32 @@ async fn unfinished_tasks_are_taken_up_at_the_next_start_and_ended_ones_are_not(
     );
     answer(&consult, Generation(2), DONE);
     second.until_status(&open, TaskStatus::Completed).await;
+}
+
+#[actix::test]
+async fn a_task_whose_journal_was_damaged_is_not_run_and_says_so_and_the_others_go_on() {
+    let mut first = bench(steady);
+    let (damaged, open) = (first.start(false).await, first.start(false).await);
+    for _ in 0..2 {
+        first.next_consult().await;
+    }
+    first.supervisor.send(Shutdown).await.unwrap();
+    first.journal.send(Flush).await.unwrap().unwrap();
+    let file = rusqlite::Connection::open(first.folder.path().join(sqlite::FILE_NAME)).unwrap();
+    let change = "UPDATE events SET at_ms = at_ms + 1 WHERE task_id = ?1 AND seq = 1";
+    assert_eq!(file.execute(change, [damaged.as_str()]).unwrap(), 1);
+    drop(file);
+
+    let mut second = bench_in(first.folder.clone(), steady, 10_000);
+    assert_eq!(second.supervisor.send(Restore).await.unwrap(), Ok(1));
+    let consult = second.next_consult().await;
+    assert_eq!(consult.task_id, open);
+    answer(&consult, Generation(2), DONE);
+    second.until_status(&open, TaskStatus::Completed).await;
+    let told = |task: &TaskId| second.reader.task(task.clone());
+    let why = told(&damaged).await.unwrap().quarantine.unwrap();
+    assert!(why.contains("event 1") && why.contains("damaged"), "{why}");
+    assert_eq!(told(&open).await.unwrap().quarantine, None);
 }
 
 #[actix::test]

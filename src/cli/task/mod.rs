@@ -5,8 +5,8 @@ mod pages;
 mod replay;
 mod step;
 
+use super::journal::data_dir;
 use super::{Exit, Failure};
-use crate::config::Loader;
 use journal::Journal;
 use serde_json::json;
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ enum What {
 /// # Errors
 /// No journal, no such task, or a replay that differs.
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let journal = Journal::open(&data_dir(&args)?)?;
+    let journal = Journal::open(&data_dir(args.data.clone(), args.config.clone())?)?;
     let (lines, value) = match &args.what {
         What::List { limit } => {
             let tasks = journal.newest((*limit).max(1))?;
@@ -141,17 +141,4 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         false => lines.iter().for_each(|line| say!("{line}")),
     }
     Ok(Exit::Done)
-}
-
-fn data_dir(args: &Args) -> Result<PathBuf, Failure> {
-    if let Some(dir) = &args.data {
-        return Ok(dir.clone());
-    }
-    let mut loader = Loader::new();
-    if let Some(file) = &args.config {
-        loader = loader.with_file(file);
-    }
-    let settings = loader.with_process_env().load();
-    let settings = settings.map_err(|error| Failure::new(Exit::Usage, error))?;
-    Ok(settings.server.data_dir)
 }

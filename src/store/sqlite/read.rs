@@ -4,7 +4,7 @@ use super::super::{
     ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer, Lane, StoreError,
     TaskPage, TaskQuery,
 };
-use super::{At, count, is_known, stored};
+use super::{At, checksum, count, is_known, stored};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
@@ -53,13 +53,17 @@ impl Reader {
         self.at.map(attempt, read())
     }
 
-    fn summaries(&self, texts: Vec<String>) -> Result<Vec<TaskSummary>, StoreError> {
-        texts.iter().map(|text| self.summary(text)).collect()
+    fn summaries(&self, rows: Vec<SummaryRow>) -> Result<Vec<TaskSummary>, StoreError> {
+        rows.into_iter().map(|row| self.summary(row)).collect()
     }
 
-    fn summary(&self, text: &str) -> Result<TaskSummary, StoreError> {
-        serde_json::from_str(text)
-            .map_err(|error| self.at.damaged(format!("a task's short form: {error}")))
+    fn summary(&self, row: SummaryRow) -> Result<TaskSummary, StoreError> {
+        let summary: TaskSummary = serde_json::from_str(&row.summary)
+            .map_err(|error| self.at.damaged(format!("a task's short form: {error}")))?;
+        Ok(TaskSummary {
+            quarantine: row.quarantine,
+            ..summary
+        })
     }
 
     fn event(&self, task_id: &TaskId, row: EventRow) -> Result<StoredEvent, StoreError> {
@@ -69,10 +73,24 @@ impl Reader {
                 version: row.version,
             });
         }
-        let damaged = |error: serde_json::Error| {
-            self.at
-                .damaged(format!("event {} of task {task_id}: {error}", row.seq))
+        let wrong = |reason: String| StoreError::DamagedTask {
+            task_id: task_id.clone(),
+            seq: row.seq,
+            reason,
         };
+        let damaged = |error: serde_json::Error| wrong(error.to_string());
+        let kind = (row.kind.as_str(), row.version);
+        let now = checksum(
+            task_id.as_str(),
+            row.seq,
+            row.at_ms,
+            row.generation,
+            kind,
+            &row.data,
+        );
+        if row.checksum.is_some_and(|written| written != now) {
+            return Err(wrong("it is not what was written".to_owned()));
+        }
         let data: Value = serde_json::from_str(&row.data).map_err(damaged)?;
         let event: TaskEvent =
             serde_json::from_value(json!({"type": row.kind, "data": data})).map_err(damaged)?;
@@ -93,7 +111,7 @@ impl Reader {
     ) -> Result<Vec<StoredEvent>, StoreError> {
         let rows = self.rows(
             "read a task's events",
-            "SELECT seq, at_ms, generation, type, version, data FROM events
+            "SELECT seq, at_ms, generation, type, version, data, checksum FROM events
              WHERE task_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
             params![task_id.as_str(), stored(after), limit],
             EventRow::read,
@@ -169,6 +187,8 @@ struct EventRow {
     kind: String,
     version: u32,
     data: String,
+    /// None in rows of earlier versions.
+    checksum: Option<i64>,
 }
 
 impl EventRow {
@@ -180,6 +200,21 @@ impl EventRow {
             kind: row.get(3)?,
             version: row.get(4)?,
             data: row.get(5)?,
+            checksum: row.get(6)?,
+        })
+    }
+}
+
+struct SummaryRow {
+    summary: String,
+    quarantine: Option<String>,
+}
+
+impl SummaryRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(SummaryRow {
+            summary: row.get(0)?,
+            quarantine: row.get(1)?,
         })
     }
 }
@@ -267,13 +302,13 @@ impl JournalReads for Reader {
     }
 
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError> {
-        let text: Option<String> = self.one(
+        let row = self.one(
             "read a task",
-            "SELECT summary FROM tasks WHERE task_id = ?1",
+            "SELECT summary, quarantine FROM tasks WHERE task_id = ?1",
             [task_id.as_str()],
-            |row| row.get(0),
+            SummaryRow::read,
         )?;
-        text.map(|text| self.summary(&text)).transpose()
+        row.map(|row| self.summary(row)).transpose()
     }
 
     fn tasks(&self, query: &TaskQuery) -> Result<TaskPage, StoreError> {
@@ -282,7 +317,7 @@ impl JournalReads for Reader {
         // One more than asked tells whether there is a next page.
         let texts = self.rows(
             "list tasks",
-            "SELECT summary FROM tasks
+            "SELECT summary, quarantine FROM tasks
              WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR kind = ?2)
                AND (?3 IS NULL OR client_id = ?3) AND (?4 IS NULL OR owner = ?4)
                AND (?5 IS NULL OR (created_at_ms, task_id) < (?5, ?6))
@@ -296,7 +331,7 @@ impl JournalReads for Reader {
                 before.map(|cursor| cursor.task_id.as_str()),
                 stored(limit as u64).saturating_add(1),
             ],
-            |row| row.get(0),
+            SummaryRow::read,
         )?;
         let mut tasks = self.summaries(texts)?;
         let more = tasks.len() > limit;
@@ -391,10 +426,10 @@ impl JournalReads for Reader {
     ) -> Result<Vec<TaskSummary>, StoreError> {
         let texts = self.rows(
             "list what a computer was not told",
-            "SELECT summary FROM tasks WHERE client_id = ?1 AND notice = 1
+            "SELECT summary, quarantine FROM tasks WHERE client_id = ?1 AND notice = 1
              ORDER BY updated_at_ms, task_id LIMIT ?2",
             params![client_id.as_str(), stored(limit as u64)],
-            |row| row.get(0),
+            SummaryRow::read,
         )?;
         self.summaries(texts)
     }

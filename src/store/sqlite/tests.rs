@@ -182,7 +182,7 @@ fn an_event_whose_data_is_damaged_is_named_by_task_and_position() {
     let (folder, store) = crashed(2);
     tamper(folder.path(), "UPDATE events SET data = '{}' WHERE seq = 2");
     let error = store.reads.load_task(&task("A")).unwrap_err();
-    assert_eq!(error.code(), "journal_damaged");
+    assert_eq!(error.code(), "journal_task_damaged");
     assert!(
         error.to_string().contains("event 2 of task tsk_A"),
         "{error}"

@@ -4,7 +4,7 @@ use super::super::{
     Append, ComputerRecord, IDEMPOTENCY_MS, JournalStore, Refusal, StoreError, SystemChange, Write,
     Written,
 };
-use super::{At, count, stored};
+use super::{At, checksum, count, stored};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, TaskId};
@@ -44,6 +44,10 @@ impl Writer {
                 }
                 Write::System(change) => {
                     change_system(&transaction, change)?;
+                    Ok(Vec::new())
+                }
+                Write::Quarantine { task_id, reason } => {
+                    quarantine(&transaction, task_id, reason)?;
                     Ok(Vec::new())
                 }
                 Write::Probe => {
@@ -187,7 +191,8 @@ fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusq
                  final = excluded.final, kind = excluded.kind, client_id = excluded.client_id,
                  owner = excluded.owner, generation = excluded.generation,
                  last_seq = excluded.last_seq, profile = coalesce(tasks.profile, excluded.profile),
-                 summary = excluded.summary, notice = max(tasks.notice, excluded.notice)",
+                 summary = excluded.summary, notice = max(tasks.notice, excluded.notice),
+                 quarantine = NULL",
         )?
         .execute(params![
             append.task_id.as_str(),
@@ -218,10 +223,11 @@ fn insert_event(
             .prepare_cached("INSERT OR IGNORE INTO event_kinds (type, version) VALUES (?1, ?2)")?
             .execute(params![name, EVENT_VERSION])?;
     }
+    let data = event.event.data().map_err(unwritable)?.to_string();
     transaction
         .prepare_cached(
-            "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             event.task_id.as_str(),
@@ -230,7 +236,15 @@ fn insert_event(
             stored(event.generation.0),
             name,
             EVENT_VERSION,
-            event.event.data().map_err(unwritable)?.to_string(),
+            data,
+            checksum(
+                event.task_id.as_str(),
+                event.seq,
+                event.at_ms,
+                event.generation.0,
+                (name, EVENT_VERSION),
+                &data,
+            ),
         ])?;
     Ok(())
 }
@@ -340,6 +354,17 @@ fn notice_delivered(transaction: &Transaction<'_>, task_id: &TaskId) -> rusqlite
     transaction
         .prepare_cached("UPDATE tasks SET notice = 2 WHERE task_id = ?1 AND notice = 1")?
         .execute([task_id.as_str()])?;
+    Ok(())
+}
+
+fn quarantine(
+    transaction: &Transaction<'_>,
+    task_id: &TaskId,
+    reason: &str,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET quarantine = ?2 WHERE task_id = ?1")?
+        .execute([task_id.as_str(), reason])?;
     Ok(())
 }
 

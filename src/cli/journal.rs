@@ -1,0 +1,148 @@
+//! `ccfleet journal`: the journal as a whole.
+
+use super::{Exit, Failure};
+use crate::config::Loader;
+use crate::store::StoreError;
+use crate::store::sqlite::transfer;
+use serde_json::json;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  ccfleet journal check                           every checksum, position, blob and fold
+  ccfleet journal backup /backups/journal.db      a copy as of this moment; the server may run on
+  ccfleet journal export > journal.jsonl          everything as JSON lines
+  ccfleet journal import --data /srv/new < journal.jsonl
+
+To put a backup back: stop the server, put the file into the data folder as journal.db (without journal.db-wal and journal.db-shm
+beside it), start again. Computers that got further than the backup are held back until an operator resumes them.
+
+Exit codes: 0 done, 1 something is wrong with the journal, 2 wrong use, 4 the journal cannot be read or written.";
+
+/// Look the whole journal through, back it up, write it out as JSON lines and read it back
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+
+    /// Folder of the journal [default: as `serve` has it]
+    #[arg(long, value_name = "DIR", global = true)]
+    data: Option<PathBuf>,
+
+    /// Settings file that names the data folder
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+
+    /// Print JSON (`check`)
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Look everything through; nothing is changed
+    Check,
+    /// Write everything out as JSON lines, to standard output
+    Export,
+    /// Make a new journal out of JSON lines, from standard input
+    Import,
+    /// Copy the journal to a new file, also while a server runs
+    Backup {
+        #[arg(value_name = "FILE")]
+        to: PathBuf,
+    },
+}
+
+fn failed(error: StoreError) -> Failure {
+    Failure::new(Exit::Data, format!("{error} ({})", error.code()))
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// There is no journal, or it cannot be read or written.
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let folder = data_dir(args.data, args.config)?;
+    match args.what {
+        What::Check => {
+            let (counts, problems) = transfer::check(&folder).map_err(failed)?;
+            if args.json {
+                let items: Vec<_> = problems
+                    .iter()
+                    .map(|p| json!({"task_id": p.task_id, "problem": p.what}))
+                    .collect();
+                say!(
+                    "{:#}",
+                    json!({"tasks": counts.tasks, "events": counts.events, "blobs": counts.blobs, "problems": items})
+                );
+            } else {
+                for problem in &problems {
+                    match &problem.task_id {
+                        Some(task) => say!("{task}: {}", problem.what),
+                        None => say!("{}", problem.what),
+                    }
+                }
+                let end = match problems.len() {
+                    0 => "nothing is wrong".to_owned(),
+                    many => format!("{many} problems"),
+                };
+                say!(
+                    "{} tasks, {} events, {} blobs: {end}",
+                    counts.tasks,
+                    counts.events,
+                    counts.blobs
+                );
+            }
+            Ok(if problems.is_empty() {
+                Exit::Done
+            } else {
+                Exit::Failed
+            })
+        }
+        What::Export => {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            let lines = transfer::export(&folder, &mut out).map_err(failed)?;
+            out.flush()
+                .map_err(|error| Failure::new(Exit::Data, error))?;
+            eprintln!("ccfleet: {lines} rows written out");
+            Ok(Exit::Done)
+        }
+        What::Import => {
+            let input = std::io::stdin();
+            if input.is_terminal() {
+                let words = "give the lines on standard input: ccfleet journal import --data DIR < journal.jsonl";
+                return Err(Failure::new(Exit::Usage, words));
+            }
+            // Held while the journal is made, so that no server begins one there meanwhile.
+            let folder = crate::app::DataFolder::lock(&folder)
+                .map_err(|error| Failure::new(Exit::Data, error))?;
+            let rows = transfer::import(folder.path(), &mut input.lock()).map_err(failed)?;
+            say!("{rows} rows read into {}", folder.path().display());
+            Ok(Exit::Done)
+        }
+        What::Backup { to } => {
+            transfer::backup(&folder, &to).map_err(failed)?;
+            say!("backed up to {}", to.display());
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// The data folder that is meant.
+///
+/// # Errors
+/// The settings cannot be read.
+pub(super) fn data_dir(data: Option<PathBuf>, config: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    if let Some(dir) = data {
+        return Ok(dir);
+    }
+    let mut loader = Loader::new();
+    if let Some(file) = &config {
+        loader = loader.with_file(file);
+    }
+    let settings = loader.with_process_env().load();
+    let settings = settings.map_err(|error| Failure::new(Exit::Usage, error))?;
+    Ok(settings.server.data_dir)
+}
