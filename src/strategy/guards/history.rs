@@ -108,6 +108,15 @@ pub(super) fn past(
     })
 }
 
+/// Whether a call may have changed anything: neither a look, nor a program that ran well and wrote nothing that is known.
+pub fn may_have_changed(state: &TaskState, call: &CallRecord, rules: &LoopRules) -> bool {
+    match past(state, 0, call, rules).map(|past| past.bearing) {
+        Some(Bearing::Looks) | None => false,
+        Some(Bearing::Runs { wrote }) => !wrote.is_empty() || !call.succeeded(),
+        Some(_) => true,
+    }
+}
+
 /// What a call did, by its tool, its effect class, and what its result says.
 fn bearing(call: &CallRecord, signature: &Signature, rules: &LoopRules) -> Bearing {
     let effect = call.intended.as_ref().map(|intended| intended.effect);
