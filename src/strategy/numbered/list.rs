@@ -25,13 +25,18 @@ pub fn read(text: &str) -> ListRead {
     } else {
         Vec::new()
     };
-    ListRead { items, problems }
+    ListRead {
+        items,
+        problems,
+        cut_off: false,
+    }
 }
 
 /// The list without its last item, if that one goes on in the line that was cut off: half an item misleads.
 fn without_cut_item(mut read: ListRead, text: &str) -> ListRead {
     if self::read(lines_that_end(text)).items != read.items {
         read.items.pop();
+        read.cut_off = true;
     }
     if read.items.is_empty() && read.problems.is_empty() {
         let problem = "the list ends in its first item";
@@ -214,10 +219,18 @@ mod tests {
         for text in [
             "1. read /a.lua\n2. fix it\n3. write /a.lua with fs_wri",
             "1. read /a.lua\n2. fix it\n3. test it\n   with fs_wri",
+        ] {
+            let read = cut(text);
+            assert_eq!(read.items, ["read /a.lua", "fix it"], "{text}");
+            assert!(read.cut_off, "{text}");
+        }
+        for text in [
             "1. read /a.lua\n2. fix it\n",
             "1. read /a.lua\n2. fix it\n\nThen I will te",
         ] {
-            assert_eq!(cut(text).items, ["read /a.lua", "fix it"], "{text}");
+            let read = cut(text);
+            assert_eq!(read.items, ["read /a.lua", "fix it"], "{text}");
+            assert!(!read.cut_off, "{text}");
         }
         let nothing = cut("1. read /a.lua with fs_re");
         assert_eq!(nothing.items, [] as [&str; 0]);

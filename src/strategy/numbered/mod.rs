@@ -70,10 +70,16 @@ impl<'a> Course<'a> {
     }
 
     fn adopt(&self, step: &Step) -> Decision {
-        let rules = self.turn.profile.numbered;
+        let tries = self.turn.state.steps.iter();
+        let tries = tries.filter(|step| step.planner.is_some()).count();
+        let is_last = tries >= self.turn.profile.numbered.plan_tries as usize;
         let problem = match &step.read {
             Some(Read::List(list)) if list.problems.is_empty() => {
-                match self.too_long(list.items.len()) {
+                let problem = self.too_long(list.items.len());
+                // Half a plan looks done too early; where no other comes it is better than none.
+                let cut_off = list.cut_off && !is_last;
+                let cut_off = cut_off.then(|| "the end of the list is missing.".to_owned());
+                match problem.or(cut_off) {
                     None => {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
@@ -88,9 +94,7 @@ impl<'a> Course<'a> {
             Some(Read::List(list)) => list.problems.join("; "),
             _ => "the answer could not be read".to_owned(),
         };
-        let tries = self.turn.state.steps.iter();
-        let tries = tries.filter(|step| step.planner.is_some()).count();
-        if tries >= rules.plan_tries as usize {
+        if is_last {
             return self.adopt_by_rule();
         }
         let cut = cut_off(step);

@@ -154,15 +154,26 @@ fn a_change_after_an_objection_raises_it_anew() {
 }
 
 #[test]
-fn a_list_that_was_cut_off_is_adopted_without_its_half_item() {
+fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_half_item() {
     let mut drive = drive();
     assert!(drive.run_to_consult());
-    let mut cut = answer("1. read /a.lua\n2. write /a.lua with fs_wri");
-    cut.stop = StopReason::Length;
-    drive.answer(cut);
-    assert!(drive.run_to_consult());
+    for _ in 0..drive.bench.profile.numbered.plan_tries {
+        assert!(matches!(drive.state().work, Work::None));
+        let mut cut = answer("1. read /a.lua\n2. write /a.lua with fs_wri");
+        cut.stop = StopReason::Length;
+        drive.answer(cut);
+        assert!(drive.run_to_consult());
+        if matches!(drive.state().work, Work::None) {
+            let shown = drive.shown();
+            assert!(
+                shown.contains("the end of the list is missing. Your answer was cut off"),
+                "{shown}"
+            );
+        }
+    }
     let texts: Vec<&str> = list(&drive).items.iter().map(|i| i.text.as_str()).collect();
     assert_eq!(texts, ["read /a.lua"]);
+    assert_eq!(list(&drive).by, TranslatedBy::Model);
 }
 
 #[test]
