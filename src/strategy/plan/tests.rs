@@ -473,7 +473,10 @@ fn a_review_decides_whether_the_goal_is_reached() {
     let review = |achieved: bool| {
         json!({"achieved": achieved, "message": "seen", "missing": ["the test"]}).to_string()
     };
-    let mut rig = rig_with(|profile| profile.plan.review = true);
+    let mut rig = rig_with(|profile| {
+        profile.plan.review = true;
+        profile.plan.replans = 1;
+    });
     rig.plan(json!([step(1, "read_file", "/a", &[])]));
     assert_eq!(
         asks(&rig.ok("fs_read", json!({"content": "x"}))),
