@@ -65,16 +65,45 @@ impl CallReport {
     }
 
     /// Whether the tool did what it was asked: it ran to its end, and its result does not say otherwise
-    /// (tools that run programs report `success`).
+    /// (tools that run programs report `success`, those that run tests `passed`).
     pub fn succeeded(&self) -> bool {
-        self.outcome == Outcome::Done
-            && self
-                .result
-                .as_ref()
-                .and_then(|r| r.get("success"))
-                .and_then(Value::as_bool)
-                != Some(false)
+        let denies = |result: &Value| {
+            let mut said = ["success", "passed"].iter();
+            said.any(|name| result.get(*name) == Some(&Value::Bool(false)))
+        };
+        self.outcome == Outcome::Done && !self.result.as_ref().is_some_and(denies)
     }
+
+    /// Whether the tool did anything in the world, as far as it says so.
+    pub fn did_something(&self) -> bool {
+        self.result.as_ref().is_none_or(did_something)
+    }
+}
+
+/// Fields in which tools say whether, or how often, they did what they were asked.
+const DEEDS: &[&str] = &[
+    "ok",
+    "dug",
+    "placed",
+    "moved",
+    "moves_made",
+    "taken",
+    "dropped",
+    "refuelled",
+    "deleted",
+    "crafted",
+];
+
+/// Whether a result tells that its tool did anything; one that does not say counts as if.
+pub fn did_something(result: &Value) -> bool {
+    let mut told = DEEDS.iter().filter_map(|name| result.get(name)).peekable();
+    told.peek().is_none()
+        || told.any(|deed| match deed {
+            Value::Bool(done) => *done,
+            Value::Number(count) => count.as_f64() != Some(0.0),
+            Value::Null => false,
+            Value::String(_) | Value::Array(_) | Value::Object(_) => true,
+        })
 }
 
 /// Why nobody can take a call now (design section 8, "Routing").

@@ -33,19 +33,39 @@ pub fn calls_in_content(content: &str) -> Vec<ToolCall> {
     calls
 }
 
-/// Whether a line begins something that was meant as a call, readable or not.
+/// Whether a line begins something that was meant as a call, readable or not: an object with the keys of one, also where
+/// its brace is lost or its quotes are single ones.
 pub fn begins_a_call(content: &str) -> bool {
-    let meant = |line: &str| {
-        let start = before_json(line);
-        let key = start
-            .trim_start_matches(['{', '[', ' '])
-            .trim_start_matches('"');
-        let named = NAMES.iter().any(|name| key.starts_with(name));
-        line.contains("<tool_call>") || (start.starts_with(['{', '[']) && named)
-    };
     // Pretty printed JSON has its first key on the line after the brace.
     let joined = content.replace("{\n", "{");
+    let names = |text: &str| NAMES.iter().any(|name| text.starts_with(name));
+    let meant = |line: &str| {
+        let start = before_json(line);
+        let bare = start.trim_start_matches(['{', '[', ' ']);
+        let key = bare.trim_start_matches(['"', '\'']);
+        let in_braces = bare.len() < start.len() && start.starts_with(['{', '[']);
+        line.contains("<tool_call>")
+            || (in_braces && names(key))
+            || (key.len() < bare.len() && is_key_of_a_call(key) && names_a_tool(line))
+    };
     joined.lines().any(meant)
+}
+
+/// Whether a text goes on behind the quote of a key as in `args": {`.
+fn is_key_of_a_call(text: &str) -> bool {
+    let keys = NAMES.iter().chain(&ARGUMENTS);
+    let mut behind = keys.filter_map(|key| text.strip_prefix(key)?.strip_prefix(['"', '\'']));
+    behind.any(|rest| rest.trim_start().starts_with([':', '=']))
+}
+
+/// Whether a line has the key of a tool's name anywhere, in quotes.
+fn names_a_tool(line: &str) -> bool {
+    let quoted = |name: &&str| {
+        ["\"", "'"]
+            .iter()
+            .any(|q| line.contains(&format!("{q}{name}{q}")))
+    };
+    NAMES.iter().any(|name| quoted(&name))
 }
 
 /// Skips what may stand between the start of a line and a call.
@@ -198,10 +218,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_call_that_lost_its_brace_or_has_other_quotes_is_begun_all_the_same() {
+        for text in [
+            r#"{"name": "a", "arguments": {"#,
+            r#""args":{"reason":"it ran","success":true},"tool":"mark_subtask_complete"}"#,
+            "{'args':{'path':'/a'},'tool':'fs_read'}",
+            r#"{"args" =>{"path":"/a"},"tool":"fs_read"}"#,
+            "Sure:\n```json\n\"tool\": \"fs_read\", \"args\": {}}\n```",
+        ] {
+            assert!(begins_a_call(text), "{text}");
+        }
+        for text in [
+            "\"Args\" are what a program is given.",
+            "\"args\" = what the program is given",
+            "The tool \"fs_read\" says: \"name\": unknown",
+            "{ local name = 1 }",
+            "all is done",
+        ] {
+            assert!(!begins_a_call(text), "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn noise_never_panics(text in "(\\PC|[\\[\\]{}\"`:,\n<>]){0,200}") {
             calls_in_content(&text);
+            begins_a_call(&text);
         }
 
         #[test]

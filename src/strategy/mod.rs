@@ -97,11 +97,11 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         },
         Contract::List => TaskEvent::AnswerRead {
             consult,
-            read: Read::List(numbered::list::read(&answer.content)),
+            read: Read::List(numbered::list::read_answer(answer)),
         },
         Contract::React => TaskEvent::AnswerRead {
             consult,
-            read: Read::React(numbered::react::read(&answer.content)),
+            read: Read::React(numbered::react::read_answer(answer)),
         },
         Contract::Goals => TaskEvent::AnswerRead {
             consult,

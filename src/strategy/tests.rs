@@ -553,7 +553,7 @@ fn an_unclear_directive_goes_to_the_executor_only_where_the_mode_allows_it() {
 }
 
 #[test]
-fn the_same_call_with_the_same_outcome_is_blocked_the_fourth_time_and_ends_the_task_the_fifth() {
+fn the_same_call_with_the_same_outcome_is_blocked_the_fourth_time_and_ends_the_task_the_sixth() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
     bench.advance();
     for _ in 0..3 {
@@ -562,9 +562,11 @@ fn the_same_call_with_the_same_outcome_is_blocked_the_fourth_time_and_ends_the_t
         bench.settle(report(Outcome::Done, false));
         bench.advance();
     }
-    bench.answer(&run("/a.lua"));
-    assert!(matches!(bench.advance(), Decision::Consult(_)));
-    assert_eq!(bench.guard(), Some(Guard::Duplicate));
+    for _ in 0..2 {
+        bench.answer(&run("/a.lua"));
+        assert!(matches!(bench.advance(), Decision::Consult(_)));
+        assert_eq!(bench.guard(), Some(Guard::Duplicate));
+    }
     bench.answer(&run("/a.lua"));
     assert!(matches!(bench.advance(), Decision::Fail { code, .. } if code == "loop"));
 }

@@ -377,7 +377,7 @@ impl Subtask {
         if self.succeeded == 0 {
             Some("no action has succeeded in this subtask yet: do what it says first")
         } else if self.plan.needs_change && self.changed == 0 {
-            Some("so far this subtask has only read something: do what it says first")
+            Some("so far this subtask has changed nothing: do what it says first")
         } else {
             None
         }
@@ -439,7 +439,7 @@ mod tests {
             ..CallEnds::default()
         };
         work.calls_ended(read);
-        assert!(lacks(&work).unwrap().contains("only read"));
+        assert!(lacks(&work).unwrap().contains("changed nothing"));
         work.calls_ended(WROTE);
         assert_eq!(lacks(&work), None);
         work.marked(true, "", 3);

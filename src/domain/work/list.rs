@@ -12,6 +12,9 @@ pub struct ListRead {
     pub items: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// The answer ended at its length limit in the middle of an item, which is left out: more was to come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
 }
 
 /// What was read out of one ReAct turn (docs/tasks.md has its grammar).
@@ -227,11 +230,9 @@ impl ListWork {
     }
 }
 
-/// Items without such that repeat the one right before them.
+/// Items without such that only say again what stands before them.
 fn without_echoes(items: Vec<String>) -> Vec<String> {
-    let mut items = items;
-    items.dedup_by(|a, b| essence(a) == essence(b));
-    items
+    super::without_echoes(items, |a, b| essence(a) == essence(b))
 }
 
 /// What an item says, whatever its case and punctuation.

@@ -2,6 +2,7 @@
 //! advances and by how calls end, never by a decider.
 
 mod compaction;
+mod echoes;
 mod goals;
 mod list;
 pub mod plan;
@@ -11,6 +12,7 @@ pub mod plan_rules;
 mod rules;
 
 pub use compaction::Compaction;
+pub use echoes::without_echoes;
 pub use goals::{
     CallEnds, Claim, GoalWork, GoalsRead, MadeBy, Objective, ObjectiveDraft, ObjectivePlan, Place,
     Standing, Subtask, SubtaskDraft, SubtaskPlan, SubtaskState,
@@ -20,7 +22,7 @@ pub use rules::{GoalRules, NumberedRules};
 
 use super::directive::TranslatedBy;
 use super::read::Read;
-use super::task::{CallRecord, Recalled, Step};
+use super::task::{CallEnd, CallRecord, Recalled, Step};
 use super::tool::EffectClass;
 use plan::{PlanAdvance, PlanWork};
 use serde::{Deserialize, Serialize};
@@ -187,14 +189,85 @@ fn ends_of(calls: &[CallRecord]) -> CallEnds {
             continue;
         }
         ends.succeeded += 1;
-        let read = |effect: EffectClass| effect == EffectClass::Read;
-        if !call
-            .intended
-            .as_ref()
-            .is_some_and(|intended| read(intended.effect))
-        {
-            ends.changed += 1;
-        }
+        ends.changed += u32::from(changed(call));
     }
     ends
+}
+
+/// Whether a call that succeeded changed something: not if it only reads, and not if the tool says that it did nothing.
+/// What is idempotent is done also where it was done before.
+fn changed(call: &CallRecord) -> bool {
+    let effect = call.intended.as_ref().map(|intended| intended.effect);
+    match effect {
+        Some(EffectClass::Read) => false,
+        Some(EffectClass::Idempotent) => true,
+        Some(EffectClass::Effect) | None => match &call.end {
+            CallEnd::Finished(report) => report.did_something(),
+            CallEnd::NotPlaced(_) | CallEnd::Open => false,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::{CallReport, Outcome, Target, args_hash};
+    use crate::domain::directive::StrictRequest;
+    use crate::domain::event::CallIntended;
+    use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
+    use serde_json::{Value, json};
+
+    fn ended(effect: EffectClass, result: Value) -> CallEnds {
+        let task_id = TaskId::from_unique("01").unwrap();
+        let call_id = CallId::derive(&task_id, Generation(1), 1, 0);
+        let report = CallReport {
+            result: Some(result),
+            error: None,
+            code: None,
+            ..CallReport::without_answer(Outcome::Done, "", "")
+        };
+        let intended = CallIntended {
+            call_id: call_id.clone(),
+            client_id: ClientId::parse("home").unwrap(),
+            seq: None,
+            tool: "tool".into(),
+            tool_rev: "rev".into(),
+            effect,
+            args: json!({}),
+            args_hash: args_hash(&json!({})),
+            timeout_ms: 1000,
+            boot_id: None,
+        };
+        ends_of(&[CallRecord {
+            call_id,
+            target: Target::Any,
+            tool: "tool".into(),
+            args: json!({}),
+            timeout_ms: None,
+            request: StrictRequest::Unclear { missing: vec![] },
+            intended: Some(intended),
+            end: CallEnd::Finished(report),
+        }])
+    }
+
+    #[test]
+    fn a_tool_that_says_it_did_nothing_has_changed_nothing_and_a_test_that_did_not_pass_has_failed()
+    {
+        use EffectClass::{Effect, Idempotent, Read};
+        let counted = |ends: CallEnds| (ends.succeeded, ends.changed, ends.failed);
+        for (effect, result, expected) in [
+            (Effect, json!({"dug": true}), (1, 1, 0)),
+            (
+                Effect,
+                json!({"dug": false, "reason": "Nothing to dig here"}),
+                (1, 0, 0),
+            ),
+            (Idempotent, json!({"deleted": false}), (1, 1, 0)),
+            (Read, json!({"entries": []}), (1, 0, 0)),
+            (Effect, json!({"passed": false}), (0, 0, 1)),
+            (Effect, json!({"passed": true}), (1, 1, 0)),
+        ] {
+            assert_eq!(counted(ended(effect, result.clone())), expected, "{result}");
+        }
+    }
 }

@@ -56,7 +56,7 @@ impl Default for PlanRules {
             tries: 3,
             max_steps: 12,
             max_depth: 10,
-            replans: 1,
+            replans: 2,
             review: false,
             max_calls_per_step: 8,
             parallel_steps: 4,

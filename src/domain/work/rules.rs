@@ -12,7 +12,7 @@ pub struct NumberedRules {
     pub max_items: u32,
     /// How often a model may write the plan anew.
     pub rewrites: u32,
-    /// Final answers in a row that are sent back while items behind the current one are open.
+    /// Final answers that are sent back while the same items are open and nothing was changed, at most.
     pub early_answers: u32,
 }
 

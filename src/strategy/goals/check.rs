@@ -2,7 +2,9 @@
 //! exists and the concrete things it is about.
 
 use crate::domain::ids::ClientId;
-use crate::domain::work::{ObjectiveDraft, ObjectivePlan, SubtaskDraft, SubtaskPlan};
+use crate::domain::work::{
+    ObjectiveDraft, ObjectivePlan, SubtaskDraft, SubtaskPlan, without_echoes,
+};
 
 /// What the check looks things up in.
 pub trait Known {
@@ -56,12 +58,14 @@ const ABSTRACT: [&str; 16] = [
     "understand",
 ];
 
-/// Checks every objective; all that is wrong is told at once.
+/// Checks every objective; all that is wrong is told at once. Subtasks that only repeat the ones before them are left
+/// out: nobody can do once more what is done.
 pub fn check(
     drafts: &[ObjectiveDraft],
     known: &dyn Known,
     limits: Limits,
 ) -> Result<Vec<ObjectivePlan>, Vec<String>> {
+    let drafts = &without_repeated(drafts);
     let mut problems = Vec::new();
     if drafts.len() > limits.objectives {
         problems.push(format!(
@@ -112,6 +116,25 @@ pub fn check(
         problems.push(format!("and {more} more of this sort"));
     }
     Err(problems)
+}
+
+/// The decomposition without subtasks that say the same again, and without objectives that lose all theirs by that.
+fn without_repeated(drafts: &[ObjectiveDraft]) -> Vec<ObjectiveDraft> {
+    let all = drafts.iter().enumerate();
+    let all = all.flat_map(|(at, draft)| draft.subtasks.iter().map(move |subtask| (at, subtask)));
+    let kept = without_echoes(all.collect(), |(_, a), (_, b)| a == b);
+    let of = |at: usize| {
+        let mine = kept.iter().filter(move |(of, _)| *of == at);
+        mine.map(|(_, subtask)| (*subtask).clone()).collect()
+    };
+    let kept = drafts.iter().enumerate().map(|(at, draft)| ObjectiveDraft {
+        description: draft.description.clone(),
+        subtasks: of(at),
+    });
+    let whole = kept.zip(drafts);
+    let whole =
+        whole.filter(|(kept, draft)| !kept.subtasks.is_empty() || draft.subtasks.is_empty());
+    whole.map(|(kept, _)| kept).collect()
 }
 
 fn check_subtask(draft: &SubtaskDraft, known: &dyn Known) -> Result<SubtaskPlan, String> {
@@ -369,6 +392,28 @@ mod tests {
     }
 
     #[test]
+    fn a_decomposition_that_repeats_itself_is_taken_once() {
+        let objective = |subtasks: &[SubtaskDraft]| ObjectiveDraft {
+            description: "x".into(),
+            subtasks: subtasks.to_vec(),
+        };
+        let (write, run) = (
+            subtask("Write it", "fs_write", &["/a.lua"]),
+            subtask("Run it", "run_program", &["/a.lua"]),
+        );
+        let round = objective(&[write.clone(), run.clone()]);
+        let shape = |drafts: &[ObjectiveDraft]| -> Vec<usize> {
+            let plans = check(drafts, &Fixed, LIMITS).unwrap();
+            plans.iter().map(|plan| plan.subtasks.len()).collect()
+        };
+        assert_eq!(shape(&vec![round.clone(); 5]), [2]);
+        let twice = objective(&[run.clone(), run.clone()]);
+        assert_eq!(shape(&[objective(&[write]), twice.clone(), twice]), [1, 1]);
+        // Two rounds may be meant.
+        assert_eq!(shape(&[round.clone(), round]), [2, 2]);
+    }
+
+    #[test]
     fn concrete_subtasks_pass_in_both_shapes() {
         let plan = one(subtask("Write the game", "fs_write", &["/rps.lua"])).unwrap();
         assert_eq!(
@@ -434,11 +479,14 @@ mod tests {
 
     #[test]
     fn too_many_or_too_few_of_anything_are_told_all_at_once() {
-        let full = |n| ObjectiveDraft {
+        let full = |name: &str, n: usize| ObjectiveDraft {
             description: "x".into(),
-            subtasks: vec![subtask("Read /a", "fs_read", &["/a"]); n],
+            subtasks: (0..n)
+                .map(|at| subtask(&format!("Read /{name}{at}"), "fs_read", &[]))
+                .collect(),
         };
-        let problems = check(&[full(1), full(3), full(0), full(1)], &Fixed, LIMITS).unwrap_err();
+        let drafts = [full("a", 1), full("b", 3), full("c", 0), full("d", 1)];
+        let problems = check(&drafts, &Fixed, LIMITS).unwrap_err();
         let all = problems.join("; ");
         for expected in [
             "4 objectives",

@@ -6,7 +6,7 @@ use crate::domain::chat::ToolCall;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::ids::ClientId;
-use crate::domain::task::Step;
+use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Subtask};
 use serde_json::json;
 
@@ -34,6 +34,18 @@ impl Course<'_> {
         if let Some(lacks) = subtask.lacks() {
             let evidence = format!("subtask {place} is not complete: {lacks}");
             return self.turn.block(Guard::Unfinished, evidence);
+        }
+        let (state, begun_after) = (self.turn.state, subtask.begun_after.unwrap_or_default());
+        let mine = || state.steps.iter().filter(|s| s.number > begun_after);
+        if let Some(tool) = unused_tool(subtask, mine().flat_map(|s| &s.calls)) {
+            let evidence = format!(
+                "subtask {place} names {tool}, and no call of it has succeeded in this subtask: call it, or, if another \
+                 way has done the same, mark the subtask once more"
+            );
+            let told = |s: &Step| s.blocked.as_ref().is_some_and(|b| b.evidence == evidence);
+            if !mine().any(told) {
+                return self.turn.block(Guard::Unfinished, evidence);
+            }
         }
         let open = work.subtasks().filter(|(_, s)| s.state == subtask.state);
         if open.count() == 1
@@ -155,5 +167,75 @@ impl Course<'_> {
                 written || (named && file.is_on(on.as_ref()))
             });
         missing.map(|file| file.shown(home)).collect()
+    }
+}
+
+/// The tool that a subtask is about, if it changes something that no file shows and none of these calls used it with
+/// success. What files hold is looked at, and programs stand for each other.
+fn unused_tool<'a>(
+    subtask: &'a Subtask,
+    calls: impl IntoIterator<Item = &'a CallRecord>,
+) -> Option<&'a str> {
+    const PROGRAMS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
+    let tool = subtask.plan.tool.as_str();
+    let stands_alone = subtask.plan.needs_change
+        && subtask.plan.writes.is_empty()
+        && !tool.is_empty()
+        && !tool.starts_with("fs_")
+        && !PROGRAMS.contains(&tool);
+    let mut calls = calls.into_iter();
+    let used = calls.any(|call| call.tool == tool && call.succeeded());
+    (stands_alone && !used).then_some(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::task::CallEnd;
+    use crate::domain::work::{GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
+    use crate::strategy::drive::done;
+    use crate::strategy::guards::tests::open_call;
+
+    fn work(tool: &str, writes: &[&str]) -> GoalWork {
+        let subtask = SubtaskPlan {
+            description: "make it work".into(),
+            tool: tool.into(),
+            targets: Vec::new(),
+            on: None,
+            needs_change: true,
+            writes: writes.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        let objective = ObjectivePlan {
+            description: "x".into(),
+            subtasks: vec![subtask],
+        };
+        GoalWork::new(vec![objective], MadeBy::Model, 1)
+    }
+
+    fn unused(tool: &str, writes: &[&str], called: &[CallRecord]) -> bool {
+        let work = work(tool, writes);
+        let (_, subtask) = work.current().unwrap();
+        unused_tool(subtask, called).is_some()
+    }
+
+    #[test]
+    fn a_subtask_about_one_tool_is_not_done_by_another_one() {
+        let ended = |tool: &str, result| CallRecord {
+            end: CallEnd::Finished(done(result)),
+            ..open_call(tool, json!({}))
+        };
+        let tested = ended("tool_test", json!({"passed": true}));
+        assert!(unused("tool_activate", &[], std::slice::from_ref(&tested)));
+        let active = ended("tool_activate", json!({"state": "active"}));
+        assert!(!unused("tool_activate", &[], &[tested, active]));
+        let failed = ended("tool_test", json!({"passed": false}));
+        assert!(unused("tool_test", &[], &[failed]));
+    }
+
+    #[test]
+    fn what_files_show_and_what_programs_do_may_be_done_in_another_way() {
+        assert!(!unused("fs_delete", &[], &[]));
+        assert!(!unused("run_program", &[], &[]));
+        assert!(!unused("tool_write", &["/tools/a.lua"], &[]));
     }
 }

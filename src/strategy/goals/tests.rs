@@ -156,7 +156,7 @@ fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
     let look = call("fs_list", json!({}));
     assert!(say(&mut drive, &[look, mark(true)]));
     assert!(
-        drive.shown().contains("only read something"),
+        drive.shown().contains("has changed nothing"),
         "{}",
         drive.shown()
     );
@@ -232,6 +232,18 @@ fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_
         error.error
     );
     assert_eq!(error.details["goal"]["replans"], 1);
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_no_word_without_a_call() {
+    let mut drive = drive();
+    let broken = "\"args\": {\"path\": \"/hello.lua\"}, \"tool\": \"fs_write\"}";
+    assert!(drive.say(&[TWO, "I wrote the file.", broken]));
+    assert_eq!(last_guard(&drive), Guard::Unreadable);
+    assert!(drive.shown().contains("its JSON cannot be read"));
+    // So the next words are the first ones again.
+    assert!(drive.say(&["All done."]));
+    assert!(work(&drive).current().is_some());
 }
 
 #[test]

@@ -264,6 +264,15 @@ fn two_failing_ways_by_turns_are_refused_with_evidence_and_insisting_ends_the_ta
             .evidence
             .contains("2 calls that were made 2 times over")
     );
+    assert!(matches!(
+        wants(&mut bench, &shell("one")),
+        Decision::Consult(_)
+    ));
+    assert!(
+        last_block(&bench)
+            .evidence
+            .contains("It was refused before")
+    );
     let decision = wants(&mut bench, &shell("one"));
     let Decision::Fail { code, details, .. } = decision else {
         panic!("{decision:?}")

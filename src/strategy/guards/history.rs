@@ -1,7 +1,7 @@
 //! What a task did so far as the loop guard sees it: each call with its outcome and with what it changed, oldest first.
 
 use super::signature::{Signature, key_of, outcome_of};
-use crate::domain::call::Outcome;
+use crate::domain::call::{Outcome, did_something};
 use crate::domain::decision::Guard;
 use crate::domain::guard_rules::{LoopRules, any_matches};
 use crate::domain::shared::content_hash;
@@ -108,6 +108,15 @@ pub(super) fn past(
     })
 }
 
+/// Whether a call may have changed anything: neither a look, nor a program that ran well and wrote nothing that is known.
+pub fn may_have_changed(state: &TaskState, call: &CallRecord, rules: &LoopRules) -> bool {
+    match past(state, 0, call, rules).map(|past| past.bearing) {
+        Some(Bearing::Looks) | None => false,
+        Some(Bearing::Runs { wrote }) => !wrote.is_empty() || !call.succeeded(),
+        Some(_) => true,
+    }
+}
+
 /// What a call did, by its tool, its effect class, and what its result says.
 fn bearing(call: &CallRecord, signature: &Signature, rules: &LoopRules) -> Bearing {
     let effect = call.intended.as_ref().map(|intended| intended.effect);
@@ -158,32 +167,6 @@ fn result_of(call: &CallRecord) -> Option<&Value> {
         }
         CallEnd::Finished(_) | CallEnd::NotPlaced(_) | CallEnd::Open => None,
     }
-}
-
-/// Fields in which tools say whether, or how often, they did what they were asked.
-const DEEDS: &[&str] = &[
-    "ok",
-    "dug",
-    "placed",
-    "moved",
-    "moves_made",
-    "taken",
-    "dropped",
-    "refuelled",
-    "deleted",
-    "crafted",
-];
-
-/// Whether a tool that says so did anything.
-fn did_something(result: &Value) -> bool {
-    let mut told = DEEDS.iter().filter_map(|name| result.get(name)).peekable();
-    told.peek().is_none()
-        || told.any(|deed| match deed {
-            Value::Bool(done) => *done,
-            Value::Number(count) => count.as_f64() != Some(0.0),
-            Value::Null => false,
-            Value::String(_) | Value::Array(_) | Value::Object(_) => true,
-        })
 }
 
 fn only_looks(request: &Value) -> bool {

@@ -28,8 +28,14 @@ pub struct Wanted {
     pub effect: EffectClass,
 }
 
-/// So many refusals of one call without a change end the task, whatever was looked at in between.
+/// So many refusals of one call without a change end the task at the next wish for it, whatever was looked at in between.
 const MAX_REFUSALS: usize = 3;
+/// As many do if nothing was learned since the first of them. The second is a warning: a model that errs now and then says
+/// its last call again by mistake, and has to get the chance to go on.
+const MAX_IN_VAIN: usize = 2;
+/// Told from the second refusal on.
+const WARNING: &str =
+    "It was refused before: wanted once more without anything new, it ends the task";
 
 /// Looks whether one of the calls that are wanted now would go on with a loop.
 pub fn check(history: &[Entry], wanted: &[Wanted], rules: &Guards) -> LoopVerdict {
@@ -37,12 +43,12 @@ pub fn check(history: &[Entry], wanted: &[Wanted], rules: &Guards) -> LoopVerdic
     for (at, call) in wanted.iter().enumerate() {
         let former = view.refusals(&call.call);
         let evidence = match former.first() {
-            Some(first) => Some((*first).to_owned()),
+            Some((_, first)) => Some(format!("{first}. {WARNING}")),
             None => view.in_history(call),
         };
         let evidence = evidence.or_else(|| in_batch(&wanted[..=at], rules));
         if let Some(evidence) = evidence {
-            return if view.is_hopeless(&call.call, former.len()) {
+            return if view.is_hopeless(&former) {
                 LoopVerdict::GiveUp(evidence)
             } else {
                 LoopVerdict::Block(evidence)
@@ -90,28 +96,28 @@ impl<'a> View<'a> {
         other.map_or(0, |at| at + 1)
     }
 
-    /// The evidence of each time that this call was refused and nothing has changed since, oldest first.
-    fn refusals(&self, call: &Signature) -> Vec<&'a str> {
+    /// Each time that this call was refused with nothing changed since, oldest first: its place, and the evidence.
+    fn refusals(&self, call: &Signature) -> Vec<(usize, &'a str)> {
         let words = call.words();
-        let since = self.history.iter().skip(self.unchanged_from());
-        let refused = since.filter_map(|entry| match entry {
-            Entry::Refused(evidence) if evidence.starts_with(&words) => Some(evidence.as_str()),
+        let since = self.history.iter().enumerate();
+        let since = since.skip(self.unchanged_from());
+        let refused = since.filter_map(|(at, entry)| match entry {
+            Entry::Refused(evidence) if evidence.starts_with(&words) => {
+                Some((at, evidence.as_str()))
+            }
             Entry::Refused(_) | Entry::News | Entry::Call(_) => None,
         });
         refused.collect()
     }
 
-    /// Whether refusing it again would only go on for ever: nothing new was learned since the last time, or it was
-    /// refused too often.
-    fn is_hopeless(&self, call: &Signature, refusals: usize) -> bool {
-        let words = call.words();
-        let last = self.history.iter().rposition(
-            |entry| matches!(entry, Entry::Refused(evidence) if evidence.starts_with(&words)),
-        );
-        let Some(last) = last.filter(|_| refusals > 0) else {
+    /// Whether refusing a call again would only go on for ever: it was refused too often, or several times with nothing
+    /// new learned since the first of them.
+    fn is_hopeless(&self, refusals: &[(usize, &str)]) -> bool {
+        let first = refusals.len().checked_sub(MAX_IN_VAIN);
+        let Some((first, _)) = first.and_then(|at| refusals.get(at)) else {
             return false;
         };
-        let (before, since) = self.history.split_at(last);
+        let (before, since) = self.history.split_at(*first);
         let knew = |past: &Past| {
             let mut known = before.iter();
             known.any(
@@ -121,7 +127,7 @@ impl<'a> View<'a> {
         let learned = since
             .iter()
             .any(|entry| matches!(entry, Entry::Call(past) if !knew(past)));
-        !learned || refusals >= MAX_REFUSALS
+        !learned || refusals.len() >= MAX_REFUSALS
     }
 
     fn in_history(&self, wanted: &Wanted) -> Option<String> {
@@ -130,7 +136,7 @@ impl<'a> View<'a> {
             return Some(format!(
                 "{words} was called {count} times with the same outcome while nothing changed; it will not be called \
                  again until something else has changed. Do something else: change what it depends on, look at \
-                 something new, wait, ask, or say that it cannot be done"
+                 something new, wait, ask, or, if all is done or cannot be done, say so"
             ));
         }
         let (period, times) = self.in_a_cycle(wanted)?;

@@ -53,7 +53,7 @@ fn refusal(history: &[Entry], name: &str) -> Entry {
 }
 
 #[test]
-fn the_first_trip_blocks_and_the_second_without_anything_new_ends_the_task() {
+fn the_first_trips_block_and_the_third_without_anything_new_ends_the_task() {
     let mut history = vec![looked("a", 1), looked("a", 1)];
     assert_eq!(verdict(&history, "a"), LoopVerdict::Fine);
     history.push(looked("a", 1));
@@ -66,8 +66,29 @@ fn the_first_trip_blocks_and_the_second_without_anything_new_ends_the_task() {
         "{evidence}"
     );
     history.push(refused);
+    let again = refusal(&history, "a");
+    let Entry::Refused(warning) = &again else {
+        unreachable!()
+    };
+    assert!(warning.contains("ends the task"), "{warning}");
+    history.push(again);
     assert!(matches!(verdict(&history, "a"), LoopVerdict::GiveUp(_)));
     assert_eq!(verdict(&history, "b"), LoopVerdict::Fine);
+}
+
+#[test]
+fn a_refused_call_that_slips_out_once_more_leaves_the_way_to_another_one_open() {
+    let mut history = vec![looked("a", 1), looked("a", 1), looked("a", 1)];
+    history.push(refusal(&history, "a"));
+    history.push(refusal(&history, "a"));
+    assert_eq!(verdict(&history, "b"), LoopVerdict::Fine);
+    // What it wanted after the change is not counted together with what it wanted before.
+    history.push(wrote("x", 1));
+    for _ in 0..3 {
+        assert_eq!(verdict(&history, "a"), LoopVerdict::Fine);
+        history.push(looked("a", 1));
+    }
+    assert!(matches!(verdict(&history, "a"), LoopVerdict::Block(_)));
 }
 
 #[test]
@@ -102,8 +123,10 @@ fn looking_at_what_is_known_already_is_no_progress() {
         looked("a", 1),
         looked("a", 1),
     ];
-    history.push(refusal(&history, "a"));
-    history.push(looked("b", 1));
+    for _ in 0..2 {
+        history.push(refusal(&history, "a"));
+        history.push(looked("b", 1));
+    }
     assert!(matches!(verdict(&history, "a"), LoopVerdict::GiveUp(_)));
 }
 

@@ -1,21 +1,53 @@
 //! Reads a numbered list out of a model's answer, with what models put around it. Never guesses, never panics.
 
 use super::labels::without_thinking;
+use crate::domain::chat::{ChatAnswer, StopReason};
 use crate::domain::work::ListRead;
 
 /// The longest text of one item, in characters: more is an essay, not an item.
 const MAX_ITEM_CHARS: usize = 400;
 
-/// Reads the one list in an answer.
-pub fn read(answer: &str) -> ListRead {
-    let text = answer.replace("\r\n", "\n").replace('\r', "\n");
+/// Reads the one list in an answer; of one that was cut off at its length limit, the items that are whole.
+pub fn read_answer(answer: &ChatAnswer) -> ListRead {
+    let read = read(&answer.content);
+    match answer.stop {
+        StopReason::Length => without_cut_item(read, &answer.content),
+        _ => read,
+    }
+}
+
+/// Reads the one list in a text.
+pub fn read(text: &str) -> ListRead {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let items = items(without_thinking(&text));
     let problems = if items.is_empty() {
         vec!["there is no numbered list: begin each item on a line of its own with its number, as in \"1. …\"".to_owned()]
     } else {
         Vec::new()
     };
-    ListRead { items, problems }
+    ListRead {
+        items,
+        problems,
+        cut_off: false,
+    }
+}
+
+/// The list without its last item, if that one goes on in the line that was cut off: half an item misleads.
+fn without_cut_item(mut read: ListRead, text: &str) -> ListRead {
+    if self::read(lines_that_end(text)).items != read.items {
+        read.items.pop();
+        read.cut_off = true;
+    }
+    if read.items.is_empty() && read.problems.is_empty() {
+        let problem = "the list ends in its first item";
+        read.problems.push(problem.to_owned());
+    }
+    read
+}
+
+/// A text that was cut off, without the line that has no end.
+pub(super) fn lines_that_end(text: &str) -> &str {
+    text.rsplit_once('\n').map_or("", |(whole, _)| whole)
 }
 
 /// The items of the first numbered list in a text; of the first bulleted one, if nothing is numbered.
@@ -176,6 +208,37 @@ fn clean(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn of_a_list_that_was_cut_off_only_the_items_that_are_whole_stand() {
+        let cut = |text: &str| {
+            let mut answer = crate::strategy::tests::answer(text);
+            answer.stop = StopReason::Length;
+            read_answer(&answer)
+        };
+        for text in [
+            "1. read /a.lua\n2. fix it\n3. write /a.lua with fs_wri",
+            "1. read /a.lua\n2. fix it\n3. test it\n   with fs_wri",
+        ] {
+            let read = cut(text);
+            assert_eq!(read.items, ["read /a.lua", "fix it"], "{text}");
+            assert!(read.cut_off, "{text}");
+        }
+        for text in [
+            "1. read /a.lua\n2. fix it\n",
+            "1. read /a.lua\n2. fix it\n\nThen I will te",
+        ] {
+            let read = cut(text);
+            assert_eq!(read.items, ["read /a.lua", "fix it"], "{text}");
+            assert!(!read.cut_off, "{text}");
+        }
+        let nothing = cut("1. read /a.lua with fs_re");
+        assert_eq!(nothing.items, [] as [&str; 0]);
+        assert!(nothing.problems[0].contains("ends in its first item"));
+        // Who ends a list without a line break means its last item.
+        let whole = crate::strategy::tests::answer("1. read /a.lua\n2. fix it");
+        assert_eq!(read_answer(&whole).items.len(), 2);
+    }
 
     #[test]
     fn every_way_of_numbering_is_read() {

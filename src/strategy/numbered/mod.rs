@@ -9,6 +9,7 @@ pub mod printer;
 pub mod react;
 
 use super::fleet::ToolLookup;
+use super::guards::history::may_have_changed;
 use super::memory::Next;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -17,7 +18,7 @@ use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
-use crate::domain::task::{Step, TaskState};
+use crate::domain::task::{Blocked, CallRecord, Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, ListWork, ReactMove, ReactRead, Work};
 use serde_json::{Value, json};
@@ -69,10 +70,16 @@ impl<'a> Course<'a> {
     }
 
     fn adopt(&self, step: &Step) -> Decision {
-        let rules = self.turn.profile.numbered;
+        let tries = self.turn.state.steps.iter();
+        let tries = tries.filter(|step| step.planner.is_some()).count();
+        let is_last = tries >= self.turn.profile.numbered.plan_tries as usize;
         let problem = match &step.read {
             Some(Read::List(list)) if list.problems.is_empty() => {
-                match self.too_long(list.items.len()) {
+                let problem = self.too_long(list.items.len());
+                // Half a plan looks done too early; where no other comes it is better than none.
+                let cut_off = list.cut_off && !is_last;
+                let cut_off = cut_off.then(|| "the end of the list is missing.".to_owned());
+                match problem.or(cut_off) {
                     None => {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
@@ -87,9 +94,7 @@ impl<'a> Course<'a> {
             Some(Read::List(list)) => list.problems.join("; "),
             _ => "the answer could not be read".to_owned(),
         };
-        let tries = self.turn.state.steps.iter();
-        let tries = tries.filter(|step| step.planner.is_some()).count();
-        if tries >= rules.plan_tries as usize {
+        if is_last {
             return self.adopt_by_rule();
         }
         let cut = cut_off(step);
@@ -237,20 +242,10 @@ impl<'a> Course<'a> {
 
     /// A final answer moves on from the current item; with later items open it is early.
     fn answer(&self, step: &Step, text: &str, list: &ListWork) -> Decision {
-        let open: Vec<String> = list
-            .left_after_current()
-            .map(|(number, item)| format!("{number}. {}", item.text))
-            .collect();
-        let most = self.turn.profile.numbered.early_answers;
-        if !open.is_empty() && self.early_answers() < most {
-            return self.turn.block(
-                Guard::Unfinished,
-                format!(
-                    "these items of the plan are still open: {}. Carry them out, or write what really remains under \
-                     \"Plan:\"; if the task is done all the same, give the Final Answer again",
-                    open.join("; ")
-                ),
-            );
+        if let Some(objection) = still_open(list)
+            && !self.is_answered(&objection)
+        {
+            return self.turn.block(Guard::Unfinished, objection);
         }
         let items = list.items.iter();
         let plan: Vec<Value> = items
@@ -268,22 +263,46 @@ impl<'a> Course<'a> {
         self.turn.act(step, request, TranslatedBy::Rules)
     }
 
-    /// Final answers that were sent back since something last happened.
-    fn early_answers(&self) -> u32 {
-        let closed = self
-            .turn
-            .state
-            .steps
-            .iter()
-            .rev()
-            .filter(|step| step.closed);
-        let idle = closed.take_while(|step| step.calls.is_empty());
-        let early = |step: &&Step| {
+    /// Whether this objection was raised often enough, or the model has looked or tested since and says the same. Only a
+    /// change raises it anew: a model that is refused although it did what it could would go in circles.
+    fn is_answered(&self, objection: &str) -> bool {
+        let (state, rules) = (self.turn.state, &self.turn.profile.guards.loops);
+        let mut left = self.turn.profile.numbered.early_answers;
+        let mut looked = false;
+        for step in state.steps.iter().rev().filter(|step| step.closed) {
+            let mut calls = step.calls.iter();
+            if calls.any(|call| may_have_changed(state, call, rules)) {
+                break;
+            }
+            looked |= step.calls.iter().any(CallRecord::succeeded);
             let blocked = step.blocked.as_ref();
-            blocked.is_some_and(|blocked| blocked.guard == Guard::Unfinished)
-        };
-        idle.filter(early).count() as u32
+            let same = |b: &&Blocked| b.guard == Guard::Unfinished && b.evidence == objection;
+            if blocked.filter(same).is_some() {
+                left = left.saturating_sub(1);
+                if looked {
+                    return true;
+                }
+            }
+        }
+        left == 0
     }
+}
+
+/// What an early final answer is told; none if no item is open behind the current one. Equal for equal states of the plan.
+fn still_open(list: &ListWork) -> Option<String> {
+    let untouched = list.current().filter(|(_, item)| item.succeeded == 0);
+    let mut later = list.left_after_current().peekable();
+    later.peek()?;
+    let open: Vec<String> = untouched
+        .into_iter()
+        .chain(later)
+        .map(|(number, item)| format!("{number}. {}", item.text))
+        .collect();
+    Some(format!(
+        "these items of the plan are still open: {}. Carry them out, or write what really remains under \"Plan:\"; if the \
+         task is done all the same, give the Final Answer again",
+        open.join("; ")
+    ))
 }
 
 /// What is added to the evidence if an answer ended at its length limit.

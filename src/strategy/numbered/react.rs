@@ -4,11 +4,38 @@
 use super::input::{self, unquoted};
 use super::labels::{Label, compact, label_of, without_thinking};
 use super::list;
+use crate::domain::chat::{ChatAnswer, StopReason};
 use crate::domain::work::{ReactMove, ReactRead, SaidDone};
 use crate::strategy::content_calls::calls_in_content;
 use serde_json::{Map, Value};
 
-/// Reads a planner's answer as one turn.
+/// Reads a planner's answer as one turn. A move or a plan that its length limit cut off is none.
+pub fn read_answer(answer: &ChatAnswer) -> ReactRead {
+    let mut turn = read(&answer.content);
+    if answer.stop == StopReason::Length && is_cut(&turn, &answer.content) {
+        turn.next = None;
+        turn.plan.clear();
+        let problem = "the end of the turn is missing";
+        turn.problems.push(problem.to_owned());
+    }
+    turn
+}
+
+/// Whether a turn would be another one without the line that has no end.
+fn is_cut(turn: &ReactRead, text: &str) -> bool {
+    let closed = text.trim_end().ends_with(['}', '`']);
+    match &turn.next {
+        // What is claimed is clear, even if its words are not all there.
+        Some(ReactMove::Answer { .. }) => false,
+        Some(ReactMove::Act { .. }) if closed => false,
+        Some(ReactMove::Act { .. }) | None => {
+            let whole = read(list::lines_that_end(text));
+            turn.problems.is_empty() && (whole.next != turn.next || whole.plan != turn.plan)
+        }
+    }
+}
+
+/// Reads a text as one turn.
 pub fn read(answer: &str) -> ReactRead {
     let text = answer.replace("\r\n", "\n").replace('\r', "\n");
     let mut reader = Reader::new(without_thinking(&text));
@@ -385,6 +412,31 @@ mod tests {
                 ("fs_read".to_owned(), json!({"path": "/a"})),
                 "{answer}"
             );
+        }
+    }
+
+    #[test]
+    fn a_move_or_a_plan_that_was_cut_off_is_none() {
+        let cut = |text: &str| {
+            let mut answer = crate::strategy::tests::answer(text);
+            answer.stop = StopReason::Length;
+            read_answer(&answer)
+        };
+        for text in [
+            "Action: fs_delete\nAction Input:\npath=/ol",
+            "Action: fs_li",
+            "Plan:\n1. read /a.lua\n2. write /a.lua with fs_wri",
+        ] {
+            let turn = cut(text);
+            assert!(turn.next.is_none() && turn.plan.is_empty(), "{text}");
+            assert_eq!(turn.problems, ["the end of the turn is missing"], "{text}");
+        }
+        for text in [
+            "Action: fs_read\nAction Input: {\"path\": \"/a\"}",
+            "Action: fs_read\nAction Input: path=/a\nObservation: it sa",
+            "Thought: all is done\nFinal Answer: mended, and it ru",
+        ] {
+            assert_eq!(cut(text), read(text), "{text}");
         }
     }
 

@@ -113,15 +113,67 @@ fn a_final_answer_over_open_items_is_sent_back_twice_and_then_taken() {
     assert!(drive.say(&[PLAN, answer]));
     assert_eq!(last_guard(&drive), Guard::Unfinished);
     assert!(
-        drive
-            .shown()
-            .contains("still open: 2. write /a.lua anew; 3. run /a.lua")
+        drive.shown().contains(
+            "still open: 1. read /a.lua with fs_read; 2. write /a.lua anew; 3. run /a.lua"
+        )
     );
     assert!(drive.say(&[answer]));
-    // Something happened in between, so the count begins anew.
+    // Another item was worked on, so the count begins anew.
     assert!(drive.say(&[READ, answer, answer]));
     assert!(!drive.say(&[answer]));
     assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+/// A run of the program that says nothing about the plan.
+const RUN_AGAIN: &str = "Action: run_program\nAction Input: /a.lua";
+
+/// The plan is carried out but for an item that stands in it twice, and the model says that all is done.
+fn claimed_with_an_item_open() -> Drive {
+    let mut drive = drive();
+    let plan = format!("{PLAN}\n4. run /a.lua once more");
+    assert!(drive.say(&[&plan, READ, WRITE, RUN, "Final Answer: it runs"]));
+    assert_eq!(last_guard(&drive), Guard::Unfinished);
+    assert!(drive.shown().contains("still open: 4. run"));
+    drive
+}
+
+#[test]
+fn after_an_objection_a_test_that_passes_again_lets_the_same_final_answer_count() {
+    let mut drive = claimed_with_an_item_open();
+    assert!(!drive.say(&[RUN_AGAIN, "Final Answer: it runs"]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn a_change_after_an_objection_raises_it_anew() {
+    let mut drive = claimed_with_an_item_open();
+    let change = "Action: fs_write\nAction Input: {\"path\": \"/b.lua\", \"content\": \"x\"}";
+    assert!(drive.say(&[change, "Final Answer: it runs"]));
+    assert!(drive.say(&["Final Answer: it runs"]));
+    assert!(!drive.say(&["Final Answer: it runs"]));
+}
+
+#[test]
+fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_half_item() {
+    let mut drive = drive();
+    assert!(drive.run_to_consult());
+    for _ in 0..drive.bench.profile.numbered.plan_tries {
+        assert!(matches!(drive.state().work, Work::None));
+        let mut cut = answer("1. read /a.lua\n2. write /a.lua with fs_wri");
+        cut.stop = StopReason::Length;
+        drive.answer(cut);
+        assert!(drive.run_to_consult());
+        if matches!(drive.state().work, Work::None) {
+            let shown = drive.shown();
+            assert!(
+                shown.contains("the end of the list is missing. Your answer was cut off"),
+                "{shown}"
+            );
+        }
+    }
+    let texts: Vec<&str> = list(&drive).items.iter().map(|i| i.text.as_str()).collect();
+    assert_eq!(texts, ["read /a.lua"]);
+    assert_eq!(list(&drive).by, TranslatedBy::Model);
 }
 
 #[test]

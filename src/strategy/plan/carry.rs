@@ -12,11 +12,13 @@ use crate::domain::profile::ExecutorMode;
 use crate::domain::step::Step;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{
-    PlanAction, PlanAdvance, Settled, StepCall, StepRead, StepState, StepWork,
+    PlanAction, PlanAdvance, PlanStep, Settled, StepCall, StepRead, StepState, StepWork,
 };
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
+use crate::strategy::paths::normal;
 use crate::strategy::validate::{Refusal, check_call};
+use serde_json::Value;
 
 impl Course<'_> {
     /// A step begins, unless what it would find is known.
@@ -172,14 +174,18 @@ impl Course<'_> {
             return Vec::new();
         }
         let checked = calls.iter().enumerate();
-        checked
+        let mut problems: Vec<String> = checked
             .flat_map(|(at, call)| {
                 let problems = self.problems_of(work, call);
                 problems
                     .into_iter()
                     .map(move |problem| format!("call {}: {problem}", at + 1))
             })
-            .collect()
+            .collect();
+        if problems.is_empty() {
+            problems.extend(unwritten(&work.step, calls));
+        }
+        problems
     }
 
     fn problems_of(&self, work: &StepWork, call: &StepCall) -> Vec<String> {
@@ -211,11 +217,18 @@ impl Course<'_> {
         };
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         match check_call(self.state, self.profile, &tools, tool, &call.args) {
-            Ok(_) if !work.step.action.may_change() && !usable.iter().any(|t| t.name == tool) => {
-                vec![format!(
-                    "{tool} may change something, and this step only looks. There are: {}",
-                    names()
-                )]
+            // The prompt and the answer's format name these tools only; with another one the step would count as done
+            // though nobody did what it says.
+            Ok(_) if !usable.iter().any(|t| t.name == tool) => {
+                let why = if work.step.action.may_change() {
+                    format!(
+                        "does not do what a {} step is for",
+                        work.step.action.as_str()
+                    )
+                } else {
+                    "may change something, and this step only looks".to_owned()
+                };
+                vec![format!("{tool} {why}. There are: {}", names())]
             }
             // The lane waits for a computer that nobody has seen yet.
             Ok(_) | Err(Refusal::CannotTell) => Vec::new(),
@@ -279,6 +292,30 @@ impl Course<'_> {
             skips,
         })
     }
+}
+
+/// The problem that no call of a step that writes a file writes that file.
+fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
+    let target = match (&step.action, step.target.as_deref()) {
+        (PlanAction::WriteFile | PlanAction::EditFile, Some(target)) => target,
+        _ => return None,
+    };
+    // Words ("the notes of today") leave the path to the executor.
+    let is_path = target.contains(['/', '.']) && !target.contains([' ', '*', '?']);
+    let wanted = normal(target);
+    let is_meant = |of: &Value| {
+        let path = of.get("path").and_then(Value::as_str).map(normal);
+        path.is_some_and(|path| path == wanted || path.ends_with(&format!("/{wanted}")))
+    };
+    let writes = |call: &StepCall| {
+        let many = call.args.get("files").and_then(Value::as_array);
+        // A tool is written under its name.
+        call.tool == "tool_write"
+            || is_meant(&call.args)
+            || many.into_iter().flatten().any(is_meant)
+    };
+    (is_path && !calls.iter().any(writes))
+        .then(|| format!("no call writes {target}, which is what this step is for"))
 }
 
 fn request_from(work: &StepWork, call: &StepCall) -> StrictRequest {

@@ -381,6 +381,29 @@ fn an_invalid_executor_answer_is_repaired_once_and_then_fails_its_step_alone() {
 }
 
 #[test]
+fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
+    for (said, told) in [
+        (
+            json!({"tool": "fs_list", "args": {"path": "/"}}),
+            "call 1: fs_list does not do what a write_file step is for. There are: fs_write",
+        ),
+        (
+            json!({"tool": "fs_write", "args": {"path": "/b.lua", "content": "x"}}),
+            "no call writes /a.lua, which is what this step is for",
+        ),
+    ] {
+        let mut rig = rig();
+        rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
+        assert_eq!(asks(&rig.say(&said.to_string())), Some(Contract::StepCalls));
+        let prompt = rig.prompt(Role::Executor);
+        assert!(prompt.contains(told), "{told}:\n{prompt}");
+        let right = json!({"tool": "fs_write", "args": {"path": "a.lua", "content": "x"}});
+        rig.say(&right.to_string());
+        assert_eq!(rig.open_calls(), ["fs_write on base"]);
+    }
+}
+
+#[test]
 fn several_calls_of_a_step_are_made_one_after_the_other_and_stop_at_the_first_failure() {
     let mut rig = rig_with(|profile| profile.plan.replans = 0);
     rig.plan(json!([step(1, "gather", "what is stored here", &[])]));
@@ -450,7 +473,10 @@ fn a_review_decides_whether_the_goal_is_reached() {
     let review = |achieved: bool| {
         json!({"achieved": achieved, "message": "seen", "missing": ["the test"]}).to_string()
     };
-    let mut rig = rig_with(|profile| profile.plan.review = true);
+    let mut rig = rig_with(|profile| {
+        profile.plan.review = true;
+        profile.plan.replans = 1;
+    });
     rig.plan(json!([step(1, "read_file", "/a", &[])]));
     assert_eq!(
         asks(&rig.ok("fs_read", json!({"content": "x"}))),
