@@ -211,6 +211,9 @@ pub struct TemplateStep {
     pub action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// Another computer than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_outcome: Option<String>,

@@ -189,7 +189,7 @@ impl<'a> ToolLookup<'a> {
     }
 
     /// Whether those who would know have shown no tools: one that is connected may still be about to.
-    fn cannot_tell(&self) -> bool {
+    pub fn cannot_tell(&self) -> bool {
         let silent =
             |computer: &ComputerView| computer.tools.is_empty() && computer.once_owned.is_empty();
         match (&self.place, self.state.home()) {

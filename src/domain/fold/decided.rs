@@ -12,6 +12,9 @@ use crate::domain::task::{
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, Compaction};
 
+/// The code of the note that a kind's ready decomposition cannot be carried out here.
+pub const TEMPLATE_REFUSED: &str = "template_refused";
+
 impl TaskState {
     pub(super) fn decided(&mut self, stored: &StoredEvent, track: Track, decision: &Decision) {
         let seq = stored.seq;
@@ -93,6 +96,13 @@ impl TaskState {
                 });
                 // A model that could not sum up is not what the task waits for.
                 self.last_failure = None;
+            }
+            Advance::TemplateRefused { template, problems } => {
+                let words = format!(
+                    "the ready plan \"{template}\" of this kind of task cannot be carried out here: {}",
+                    problems.join("; ")
+                );
+                self.note(TEMPLATE_REFUSED, words);
             }
             Advance::Recalled { piece } => {
                 if let Some(step) = self.open_step_on(track) {

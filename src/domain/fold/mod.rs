@@ -5,6 +5,7 @@ mod decided;
 mod effects;
 mod ends;
 
+pub use decided::TEMPLATE_REFUSED;
 pub use effects::{DRIFT, run_label};
 
 use super::chat::{ChatAnswer, Role};

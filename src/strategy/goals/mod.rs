@@ -9,6 +9,7 @@ pub mod facts;
 mod fit;
 pub mod known;
 pub mod memory;
+mod ready;
 
 use super::calling;
 use super::guards;

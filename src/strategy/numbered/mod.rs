@@ -7,6 +7,7 @@ pub mod list;
 pub mod memory;
 pub mod printer;
 pub mod react;
+mod ready;
 
 use super::fleet::ToolLookup;
 use super::memory::Next;
@@ -19,7 +20,7 @@ use crate::domain::profile::Profile;
 use crate::domain::read::Read;
 use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
-use crate::domain::work::{Advance, ListWork, ReactMove, ReactRead, Work};
+use crate::domain::work::{Advance, ListWork, MadeBy, ReactMove, ReactRead, Work};
 use serde_json::{Value, json};
 
 /// The strategy's name in kinds and journals.
@@ -53,7 +54,7 @@ impl<'a> Course<'a> {
     fn plan(&self) -> Decision {
         match self.turn.state.current_step() {
             None => {
-                let before = self.turn.before_step();
+                let before = self.turn.before_step().or_else(|| self.ready());
                 before.unwrap_or_else(|| self.consult_for_plan())
             }
             Some(step) if step.planner.is_none() => self.consult_for_plan(),
@@ -77,7 +78,7 @@ impl<'a> Course<'a> {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
                                 items: list.items.clone(),
-                                by: TranslatedBy::Model,
+                                by: MadeBy::Model,
                             },
                         };
                     }
@@ -106,7 +107,7 @@ impl<'a> Course<'a> {
         Decision::Advance {
             advance: Advance::ListAdopted {
                 items: vec![item],
-                by: TranslatedBy::Rules,
+                by: MadeBy::Rules,
             },
         }
     }

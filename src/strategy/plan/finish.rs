@@ -154,6 +154,7 @@ impl<'a> Course<'a> {
         json!({
             "goal": self.work.plans.last().map(|plan| &plan.goal),
             "plans": self.work.plans.len(),
+            "made_by": self.work.plans.last().map(|plan| plan.made_by),
             "steps": steps,
             "summary": lines.join("\n"),
             "executor_calls_avoided": self.by_rules(),

@@ -13,6 +13,7 @@ pub mod parse;
 pub mod place;
 mod planning;
 mod prompt;
+pub mod ready;
 pub mod rules;
 mod shapes;
 pub mod summary;

@@ -199,9 +199,10 @@ impl Course<'_> {
                 }
             }
         }
-        // The task itself stands above.
+        // The task itself stands above, and who made the plan changes nothing.
         if let Some(fields) = value.as_object_mut() {
             fields.remove("query");
+            fields.remove("made_by");
         }
         Message::assistant(value.to_string())
     }
