@@ -10,6 +10,7 @@ use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::shown_tools;
+use crate::strategy::text::head_and_tail;
 use crate::strategy::validate::invented;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -57,13 +58,41 @@ impl<'a> ExecutorInput<'a> {
     }
 }
 
-/// The executor's prompt; with `repair`, what was wrong with its former answer and that answer.
+/// What an executor is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ask<'a> {
+    /// A draft in its own words, before it is held to a form.
+    Draft,
+    Request,
+    /// The request, with its draft in view and why that is none yet.
+    FromDraft {
+        draft: &'a str,
+        problems: &'a [String],
+    },
+    /// The request again, with the former answer and what was wrong with it.
+    Repair {
+        answer: &'a str,
+        problems: &'a [String],
+    },
+}
+
+/// What stands for a draft that holds nothing but thoughts: servers refuse an empty message.
+pub const NO_WORDS: &str = "(no words)";
+
+/// Bytes of a draft that are shown again.
+const DRAFT_BYTES: usize = 6000;
+
+/// The executor's prompt.
 pub fn prompt(
     profile: &Profile,
     tools: &ToolLookup<'_>,
     input: &ExecutorInput<'_>,
-    repair: Option<(&[String], &str)>,
+    ask: Ask<'_>,
 ) -> Result<Vec<Message>, PromptError> {
+    let system = match ask {
+        Ask::Draft => "directive/draft",
+        _ => "directive/executor",
+    };
     let listed: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .map(|tool| {
@@ -72,26 +101,29 @@ pub fn prompt(
         })
         .collect();
     let mut messages = vec![
-        Message::system(render(
-            &profile.prompts,
-            "directive/executor",
-            json!({"tools": listed}),
-        )?),
+        Message::system(render(&profile.prompts, system, json!({"tools": listed}))?),
         Message::user(render(
             &profile.prompts,
             "directive/executor_input",
             json!({"directive": input.text()}),
         )?),
     ];
-    if let Some((problems, answer)) = repair {
-        messages.push(Message::assistant(answer));
-        let problems = json!({"problems": problems});
-        messages.push(Message::user(render(
-            &profile.prompts,
-            "directive/executor_repair",
-            problems,
-        )?));
-    }
+    let (said, id, problems) = match ask {
+        Ask::Draft | Ask::Request => return Ok(messages),
+        Ask::FromDraft { draft, problems } => {
+            let said = match block::without_thinking(draft).trim() {
+                "" => NO_WORDS.to_owned(),
+                said => head_and_tail(said, DRAFT_BYTES),
+            };
+            (said, "directive/executor_from_draft", problems)
+        }
+        Ask::Repair { answer, problems } => {
+            (answer.to_owned(), "directive/executor_repair", problems)
+        }
+    };
+    messages.push(Message::assistant(said));
+    let problems = json!({"problems": problems});
+    messages.push(Message::user(render(&profile.prompts, id, problems)?));
     Ok(messages)
 }
 
@@ -239,7 +271,10 @@ pub fn disagreements(input: &ExecutorInput<'_>, request: &StrictRequest) -> Vec<
     let possible = input.possible_tools();
     match request {
         StrictRequest::Tool {
-            tool, parameters, ..
+            tool,
+            parameters,
+            on,
+            ..
         } => {
             let mut problems = Vec::new();
             let allowed = match possible {
