@@ -27,6 +27,7 @@ impl TaskState {
                 calls,
             } => {
                 self.calling(seq, track, request, *translated_by, calls);
+                self.translated(track, *translated_by);
             }
             Decision::Ask {
                 request,
@@ -34,6 +35,10 @@ impl TaskState {
                 question,
             } => {
                 self.asking(seq, track, request, *translated_by, question);
+                // What waits for consent is counted when it is done.
+                if question.approval.is_none() {
+                    self.translated(track, *translated_by);
+                }
             }
             Decision::Block { guard, evidence } => {
                 let blocked = Blocked {
@@ -70,6 +75,7 @@ impl TaskState {
                 translated_by,
                 ..
             } => {
+                self.translated(track, *translated_by);
                 if let Some(step) = self.open_step_on(track) {
                     step.request = Some(request.clone());
                     step.translated_by = Some(*translated_by);
@@ -119,6 +125,17 @@ impl TaskState {
             if advance.is_progress() {
                 self.bounces = 0;
             }
+        }
+    }
+
+    /// Counts what an executor would have been asked for: a directive, or a step of a plan, which has a track of its own.
+    /// What other strategies do by rule is no translation.
+    fn translated(&mut self, track: Track, by: TranslatedBy) {
+        let step = self.current_step_on(track);
+        let is_directive = step.is_some_and(|step| step.reading.is_some());
+        if by == TranslatedBy::Rules && (is_directive || !track.is_main()) {
+            let avoided = &mut self.usage.executor_calls_avoided;
+            *avoided = avoided.saturating_add(1);
         }
     }
 

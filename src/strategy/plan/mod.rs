@@ -261,6 +261,8 @@ impl<'a> Course<'a> {
 }
 
 #[cfg(test)]
+mod draft_tests;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod tests;
