@@ -5,7 +5,9 @@ use super::block;
 use crate::domain::chat::{Message, OutputFormat};
 use crate::domain::decision::Inputs;
 use crate::domain::directive::{ASK_USER_TOOL, Reading, StrictRequest};
+use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
+use crate::domain::tool::FleetView;
 use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render};
 use crate::strategy::fleet::ToolLookup;
@@ -19,6 +21,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutorInput<'a> {
     text: Cow<'a, str>,
+    on: Option<ClientId>,
 }
 
 impl<'a> ExecutorInput<'a> {
@@ -29,7 +32,30 @@ impl<'a> ExecutorInput<'a> {
             Reading::Unclear { text, .. } => Cow::Borrowed(text.as_str()),
             Reading::Nothing { .. } => Cow::Borrowed(""),
         };
-        ExecutorInput { text }
+        ExecutorInput {
+            text,
+            on: super::named_computer(reading),
+        }
+    }
+
+    /// The request on the computer that the directive names, where the answer leaves that out.
+    pub fn placed(&self, mut request: StrictRequest) -> StrictRequest {
+        if let StrictRequest::Tool { tool, on, .. } = &mut request
+            && tool != ASK_USER_TOOL
+            && on.is_none()
+        {
+            on.clone_from(&self.on);
+        }
+        request
+    }
+
+    /// The computers that an answer may name: the directive's own, else those of which it speaks.
+    fn computers<'b>(&'b self, fleet: &'b FleetView) -> Vec<&'b str> {
+        if let Some(on) = &self.on {
+            return vec![on.as_str()];
+        }
+        let known = fleet.computers.iter().map(|c| c.client_id.as_str());
+        known.filter(|name| self.text.contains(name)).collect()
     }
 
     pub fn text(&self) -> &str {
@@ -145,12 +171,7 @@ pub fn format(
     input: &ExecutorInput<'_>,
 ) -> OutputFormat {
     let possible = input.possible_tools();
-    let computers: Vec<&str> = inputs
-        .fleet
-        .computers
-        .iter()
-        .map(|c| c.client_id.as_str())
-        .collect();
+    let computers = input.computers(&inputs.fleet);
     let mut shapes: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .filter(|tool| possible.is_none_or(|names| names.contains(&tool.name.as_str())))
@@ -228,6 +249,16 @@ pub fn simple_schema(schema: &Value) -> Value {
     Value::Object(simple)
 }
 
+/// Where an answer names another computer than the directive.
+fn wrong_place(input: &ExecutorInput<'_>, on: Option<&ClientId>) -> Option<String> {
+    match (&input.on, on?) {
+        (Some(meant), on) if meant == on => None,
+        (Some(meant), on) => Some(format!("the directive is for {meant}, not for {on}")),
+        (None, on) if input.text.contains(on.as_str()) => None,
+        (None, on) => Some(format!("the computer {on} does not stand in the directive")),
+    }
+}
+
 /// Reads an executor's answer: one strict request, or why it is none.
 pub fn read(answer: &str) -> Result<StrictRequest, Vec<String>> {
     let text = block::without_thinking(answer);
@@ -287,6 +318,7 @@ pub fn disagreements(input: &ExecutorInput<'_>, request: &StrictRequest) -> Vec<
                     input.keyword()
                 ));
             }
+            problems.extend(wrong_place(input, on.as_ref()));
             for text in invented(parameters, input.text()) {
                 problems.push(format!("\"{text}\" does not stand in the directive"));
             }

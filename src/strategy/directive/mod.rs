@@ -174,10 +174,11 @@ impl Course<'_> {
             Some(request) => {
                 let problems = executor::disagreements(&asked, request);
                 if problems.is_empty() {
-                    match self
-                        .turn
-                        .try_act(step, request.clone(), TranslatedBy::Model)
-                    {
+                    match self.turn.try_act(
+                        step,
+                        asked.placed(request.clone()),
+                        TranslatedBy::Model,
+                    ) {
                         Ok(decision) => return decision,
                         Err(problems) => problems,
                     }
@@ -235,3 +236,6 @@ impl Course<'_> {
         Some(self.turn.act(step, request, TranslatedBy::Rules))
     }
 }
+
+#[cfg(test)]
+mod draft_tests;
