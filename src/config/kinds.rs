@@ -65,6 +65,7 @@ struct KindFile {
     demand_proof: bool,
     instructions: String,
     executor_mode: Option<ExecutorMode>,
+    executor_draft: Option<bool>,
     #[serde(default)]
     budgets: BudgetKeys,
     #[serde(default)]
@@ -256,6 +257,7 @@ fn resolve(
         description: kind.description,
         strategy: kind.strategy,
         executor_mode: kind.executor_mode.unwrap_or(settings.executor.mode),
+        executor_draft: kind.executor_draft.unwrap_or(settings.executor.draft),
         allowed_tools,
         demand_proof: kind.demand_proof,
         instructions: kind.instructions,

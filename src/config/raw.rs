@@ -91,6 +91,7 @@ pub(super) struct RawGateway {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawExecutor {
     pub mode: String,
+    pub draft: bool,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

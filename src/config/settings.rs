@@ -152,6 +152,8 @@ pub struct GatewaySettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutorSettings {
     pub mode: ExecutorMode,
+    /// Whether the model drafts freely before it is held to a form.
+    pub draft: bool,
 }
 
 /// `[memory]`

@@ -37,6 +37,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         gateway: check.gateway(&raw)?,
         executor: ExecutorSettings {
             mode: check.executor_mode(&raw.executor.mode)?,
+            draft: raw.executor.draft,
         },
         budgets: Budgets {
             steps: check.at_least_one("budgets.steps", raw.budgets.steps)?,

@@ -17,6 +17,9 @@ pub struct Profile {
     pub strategy: String,
     pub strategy_version: u32,
     pub executor_mode: ExecutorMode,
+    /// Whether the executor model first drafts freely, and is then held to a form with that draft in view.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executor_draft: bool,
     /// Globs of tools that a task of this kind may use.
     pub allowed_tools: Vec<String>,
     /// Whether `DONE` needs a test that ran since the last change.
@@ -211,6 +214,9 @@ pub struct TemplateStep {
     pub action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// Another computer than the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_outcome: Option<String>,

@@ -16,6 +16,9 @@ pub struct Usage {
     pub calls: u32,
     pub model_calls: u32,
     pub executor_model_calls: u32,
+    /// Directives, their THEN items and steps of plans that rules translated, so that no executor had to be asked.
+    #[serde(default)]
+    pub executor_calls_avoided: u32,
     pub questions: u32,
     pub tokens_in: u64,
     pub tokens_out: u64,

@@ -7,6 +7,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use crate::domain::tool::{ComputerView, FleetView, ToolState, name_matches};
 use crate::domain::toolbox::Tool;
+use std::collections::BTreeSet;
 
 /// What a task's next move may want of the fleet beside its own computer. What it does not want, its decision does not
 /// see, so that the journalled view stays small.
@@ -69,6 +70,35 @@ impl Wants {
             Filter::Globs(globs) => globs.iter().any(|glob| name_matches(glob, tool)),
         })
     }
+}
+
+/// Words of a task's text that may be computers.
+const MOST_WORDS: usize = 500;
+
+/// The computers that the task's text may name. Most words are none; those are left out of the view.
+pub fn named_in_task(state: &TaskState) -> Vec<Address> {
+    let text = state
+        .created
+        .as_ref()
+        .map_or("", |created| created.prompt.as_str());
+    let is_apart = |c: char| {
+        c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!')
+    };
+    let words = text
+        .split(is_apart)
+        .map(|word| word.trim_end_matches(['.', ':']));
+    let words: BTreeSet<&str> = words
+        .filter(|word| word.len() <= 64)
+        .take(MOST_WORDS)
+        .collect();
+    let names = words
+        .into_iter()
+        .filter_map(|word| ClientId::parse(word).ok());
+    let address = |id| Address {
+        target: Target::Computer(id),
+        tool: String::new(),
+    };
+    names.map(address).collect()
 }
 
 /// The tools that a task can reach from where it stands.
@@ -189,7 +219,7 @@ impl<'a> ToolLookup<'a> {
     }
 
     /// Whether those who would know have shown no tools: one that is connected may still be about to.
-    fn cannot_tell(&self) -> bool {
+    pub fn cannot_tell(&self) -> bool {
         let silent =
             |computer: &ComputerView| computer.tools.is_empty() && computer.once_owned.is_empty();
         match (&self.place, self.state.home()) {

@@ -150,16 +150,16 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         tool: String::new(),
     });
     let acted = step.and_then(|step| numbered::named_tool(step.read.as_ref()?));
-    let of_goal = goals::named_computers(state);
     let planned = match profile.strategy.as_str() {
         plan::NAME => plan::wants(state),
+        goals::NAME => goals::named_computers(state),
         _ => Vec::new(),
     };
     let named = [direct, called, asked_tool, acted].into_iter().flatten();
     let named = named
         .chain(computers)
         .chain(called_there)
-        .chain(of_goal)
+        .chain(templates::named_computers(state, profile))
         .chain(planned);
     Wants::of(state, profile, named.collect())
 }

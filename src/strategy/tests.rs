@@ -40,6 +40,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         strategy: "directive".into(),
         strategy_version: crate::strategy::directive::VERSION,
         executor_mode: mode,
+        executor_draft: false,
         allowed_tools: vec!["*".into()],
         demand_proof: true,
         instructions: String::new(),

@@ -209,3 +209,35 @@ fn a_module_with_tests_is_achieved_within_twelve_rounds() {
     assert!(rounds(&task) <= 12);
     assert!(house.disk().join("mathx_test.lua").exists());
 }
+
+#[test]
+fn a_task_that_a_ready_plan_fits_is_done_without_a_single_model_call() {
+    let house = House::with(&["I was asked all the same.".into()]);
+    std::fs::write(house.disk().join("count.lua"), "print('one, two')").unwrap();
+    let task = house.run("plan_job", "Run /count.lua on sim-1");
+    assert_eq!(task["status"], "completed", "{task}");
+    assert_eq!(task["usage"]["model_calls"], 0, "{task}");
+    let details = &task["result"]["details"];
+    assert_eq!(details["made_by"], "template", "{task}");
+    assert!(
+        details["results"].as_str().unwrap().contains("one, two"),
+        "{task}"
+    );
+}
+
+#[test]
+fn a_goal_that_a_template_fits_begins_with_its_first_subtask() {
+    let house = House::with(&[
+        call("fs_read", json!({"path": "/count.lua"})),
+        mark(),
+        write("/count.lua", "print('one, two')"),
+        mark(),
+        run("/count.lua", &[]),
+        mark(),
+    ]);
+    std::fs::write(house.disk().join("count.lua"), "print('one, two'").unwrap();
+    let task = house.run("goals", "Fix /count.lua");
+    assert_eq!(rounds(&task), 6);
+    assert_eq!(task["usage"]["model_calls"], 6, "{task}");
+    assert_eq!(task["result"]["details"]["goal"]["made_by"], "template");
+}

@@ -103,6 +103,7 @@ fn nothing_to_report(failure: &Failure) -> Value {
         "steps",
         "model_calls",
         "executor_model_calls",
+        "executor_calls_avoided",
         "tool_calls",
         "questions",
         "handler_entries",
@@ -319,10 +320,11 @@ fn report(
     let holds = proof.holds() && witness.duplicate_effects == 0;
     let usage = &ended.usage;
     say!(
-        "\n{} steps, {} model calls ({} of them by the executor), {} tool calls, {} handler entries, {} of them twice",
+        "\n{} steps, {} model calls ({} of them by the executor, {} more avoided), {} tool calls, {} handler entries, {} of them twice",
         usage.steps,
         usage.model_calls,
         usage.executor_model_calls,
+        usage.executor_calls_avoided,
         usage.calls,
         witness.entries,
         witness.duplicate_effects
@@ -343,6 +345,7 @@ fn report(
             "steps": usage.steps,
             "model_calls": usage.model_calls,
             "executor_model_calls": usage.executor_model_calls,
+            "executor_calls_avoided": usage.executor_calls_avoided,
             "tool_calls": usage.calls,
             "questions": usage.questions,
             "handler_entries": witness.entries,

@@ -3,6 +3,7 @@
 //! A line begins with PASS, WARN or FAIL; what mends a FAIL stands below it. Checks that wait say for
 //! how long at most before they begin. Nothing is changed but that an absent data folder is made.
 
+mod kinds;
 mod models;
 mod place;
 mod report;
@@ -68,6 +69,7 @@ async fn check(args: &Args, report: &mut Report) {
     } else if !same {
         models::role(Role::Executor, &settings, report).await;
     }
+    kinds::check(&settings, report).await;
 }
 
 /// Everything else depends on the settings, so without them the rest is not looked at.

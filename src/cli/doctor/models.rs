@@ -16,7 +16,7 @@ use crate::llm::{
 };
 
 /// A server that is there lists its models at once.
-const LISTS_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const LISTS_WITHIN: Duration = Duration::from_secs(10);
 /// The first call may have to load the model.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(180);
 /// Enough for the answers asked for here.
@@ -236,7 +236,7 @@ impl ModelCheck<'_> {
     }
 }
 
-async fn within<T>(
+pub(super) async fn within<T>(
     limit: Duration,
     call: impl Future<Output = Result<T, LlmError>>,
 ) -> Result<T, LlmError> {

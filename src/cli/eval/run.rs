@@ -11,7 +11,6 @@ use crate::actors::feed::messages::{Committed, Subscribe};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask};
 use crate::cli::demo::witness;
 use crate::domain::decision::Decision;
-use crate::domain::directive::TranslatedBy;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
@@ -196,21 +195,12 @@ async fn by_strategy(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, St
 fn told(summary: &TaskSummary, ending: Ending, events: Vec<StoredEvent>) -> Played {
     let usage = &summary.usage;
     let mut guard_trips = BTreeMap::new();
-    let mut executor_avoided = 0;
     for stored in &events {
         let TaskEvent::Decided { decision, .. } = &stored.event else {
             continue;
         };
-        match &**decision {
-            Decision::Block { guard, .. } => {
-                *guard_trips.entry(guard.as_str().to_owned()).or_default() += 1;
-            }
-            Decision::Call { translated_by, .. }
-            | Decision::Ask { translated_by, .. }
-            | Decision::Finish { translated_by, .. } => {
-                executor_avoided += u32::from(*translated_by == TranslatedBy::Rules);
-            }
-            _ => {}
+        if let Decision::Block { guard, .. } = &**decision {
+            *guard_trips.entry(guard.as_str().to_owned()).or_default() += 1;
         }
     }
     Played {
@@ -218,7 +208,7 @@ fn told(summary: &TaskSummary, ending: Ending, events: Vec<StoredEvent>) -> Play
         steps: usage.steps,
         model_calls: usage.model_calls,
         executor_calls: usage.executor_model_calls,
-        executor_avoided,
+        executor_avoided: usage.executor_calls_avoided,
         calls: usage.calls,
         tokens: usage.tokens_in + usage.tokens_out,
         guard_trips,

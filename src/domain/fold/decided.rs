@@ -12,6 +12,9 @@ use crate::domain::task::{
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, Compaction};
 
+/// The code of the note that a kind's ready decomposition cannot be carried out here.
+pub const TEMPLATE_REFUSED: &str = "template_refused";
+
 impl TaskState {
     pub(super) fn decided(&mut self, stored: &StoredEvent, track: Track, decision: &Decision) {
         let seq = stored.seq;
@@ -24,6 +27,7 @@ impl TaskState {
                 calls,
             } => {
                 self.calling(seq, track, request, *translated_by, calls);
+                self.translated(track, *translated_by);
             }
             Decision::Ask {
                 request,
@@ -31,6 +35,10 @@ impl TaskState {
                 question,
             } => {
                 self.asking(seq, track, request, *translated_by, question);
+                // What waits for consent is counted when it is done.
+                if question.approval.is_none() {
+                    self.translated(track, *translated_by);
+                }
             }
             Decision::Block { guard, evidence } => {
                 let blocked = Blocked {
@@ -67,6 +75,7 @@ impl TaskState {
                 translated_by,
                 ..
             } => {
+                self.translated(track, *translated_by);
                 if let Some(step) = self.open_step_on(track) {
                     step.request = Some(request.clone());
                     step.translated_by = Some(*translated_by);
@@ -94,6 +103,13 @@ impl TaskState {
                 // A model that could not sum up is not what the task waits for.
                 self.last_failure = None;
             }
+            Advance::TemplateRefused { template, problems } => {
+                let words = format!(
+                    "the ready plan \"{template}\" of this kind of task cannot be carried out here: {}",
+                    problems.join("; ")
+                );
+                self.note(TEMPLATE_REFUSED, words);
+            }
             Advance::Recalled { piece } => {
                 if let Some(step) = self.open_step_on(track) {
                     step.recalled = Some(*piece);
@@ -109,6 +125,17 @@ impl TaskState {
             if advance.is_progress() {
                 self.bounces = 0;
             }
+        }
+    }
+
+    /// Counts what an executor would have been asked for: a directive, or a step of a plan, which has a track of its own.
+    /// What other strategies do by rule is no translation.
+    fn translated(&mut self, track: Track, by: TranslatedBy) {
+        let step = self.current_step_on(track);
+        let is_directive = step.is_some_and(|step| step.reading.is_some());
+        if by == TranslatedBy::Rules && (is_directive || !track.is_main()) {
+            let avoided = &mut self.usage.executor_calls_avoided;
+            *avoided = avoided.saturating_add(1);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::files::{self, Drift, Sight, from_root, own_hash};
+use crate::domain::ids::ClientId;
 use crate::domain::task::{CallRecord, TaskState, TestRun};
 use crate::domain::tool::EffectClass;
 use serde_json::Value;
@@ -16,7 +17,8 @@ pub(super) struct Effects {
     /// The task itself may have changed any file there.
     anything: bool,
     changed: bool,
-    test: Option<(String, bool)>,
+    /// A program ran; whether it ran well.
+    test: Option<bool>,
 }
 
 /// Reads the effects of the core tools (source document 001 §7) out of a call. A test is a program that ran; other
@@ -40,7 +42,7 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             let started = result.is_some_and(|r| r.get("run").is_some_and(|r| !r.is_null()));
             effects.anything = may_have_run && (started || !wrote);
             if call.tool == "write_and_run" && ran && started {
-                effects.test = Some((run_label(call), report.succeeded()));
+                effects.test = Some(report.succeeded());
             }
         }
         "fs_write_many" | "fs_patch" => {
@@ -63,7 +65,7 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
         "run_program" | "shell_exec" => {
             effects.anything = may_have_run;
             if ran {
-                effects.test = Some((run_label(call), report.succeeded()));
+                effects.test = Some(report.succeeded());
             }
         }
         _ => {
@@ -208,9 +210,9 @@ impl TaskState {
         if effects.changed {
             self.tests_before_change = self.tests.len();
         }
-        if let Some((what, success)) = effects.test {
+        if let Some(success) = effects.test {
             self.tests.push(TestRun {
-                what,
+                what: run_on(home.as_ref(), call),
                 success,
                 step,
             });
@@ -232,7 +234,23 @@ fn is_one_of(programs: &[&str], command: &str) -> bool {
     programs.contains(&program)
 }
 
-/// How a run is named in lists of tests: the command line, or the tool.
+/// How a run is named in lists of tests: its command line, and its computer unless that is the task's own. The same
+/// program on another computer is another test.
+pub fn run_on(home: Option<&ClientId>, call: &CallRecord) -> String {
+    let label = run_label(call);
+    let on = call.intended.as_ref().map(|intended| &intended.client_id);
+    on_computer(label, home, on)
+}
+
+/// What happens on a computer, with its name unless it is the task's own.
+pub fn on_computer(what: String, home: Option<&ClientId>, on: Option<&ClientId>) -> String {
+    match on {
+        Some(on) if home.is_some_and(|home| home != on) => format!("{what} on {on}"),
+        _ => what,
+    }
+}
+
+/// What a call ran: the command line, or the tool.
 pub fn run_label(call: &CallRecord) -> String {
     if let Some(command) = call.args.get("command").and_then(Value::as_str) {
         return command.to_owned();

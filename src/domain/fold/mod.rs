@@ -5,7 +5,8 @@ mod decided;
 mod effects;
 mod ends;
 
-pub use effects::{DRIFT, run_label};
+pub use decided::TEMPLATE_REFUSED;
+pub use effects::{DRIFT, on_computer, run_label, run_on};
 
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;

@@ -1,7 +1,7 @@
 //! Goal, objectives, subtasks, actions (source document 004): what strategy `goals` keeps in the task's state. The one
 //! way to complete a subtask is a mark; how marks change the books is decided here and nowhere else.
 
-use super::Advance;
+use super::{Advance, MadeBy};
 use crate::domain::ids::ClientId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -61,17 +61,6 @@ pub struct SubtaskPlan {
     /// Files that the named tool is to write: they have to be there when the subtask is called complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-}
-
-/// Who broke the goal down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MadeBy {
-    Model,
-    /// A rule, after the model's tries had failed.
-    Rules,
-    /// A ready decomposition of the task's kind.
-    Template,
 }
 
 /// A goal and how far it is.

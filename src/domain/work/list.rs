@@ -1,7 +1,7 @@
 //! A numbered plan with a cursor (source document 003): what strategy `numbered` keeps in the task's state. How the
 //! cursor moves is decided here, by what a model said and by how calls ended, and nowhere else.
 
-use crate::domain::directive::TranslatedBy;
+use super::MadeBy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -62,8 +62,7 @@ pub enum ReactMove {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListWork {
     pub items: Vec<Item>,
-    /// Who wrote the plan: a model, or a rule after the model's tries had failed.
-    pub by: TranslatedBy,
+    pub by: MadeBy,
     /// How often the plan was written anew.
     pub rewrites: u32,
     /// The last step whose `Plan:` block was taken.
@@ -115,7 +114,7 @@ impl Item {
 }
 
 impl ListWork {
-    pub fn new(items: Vec<String>, by: TranslatedBy) -> Self {
+    pub fn new(items: Vec<String>, by: MadeBy) -> Self {
         ListWork {
             items: without_echoes(items).into_iter().map(Item::new).collect(),
             by,
@@ -253,7 +252,7 @@ mod tests {
 
     fn plan(items: &[&str]) -> ListWork {
         let items = items.iter().map(|text| (*text).to_owned()).collect();
-        ListWork::new(items, TranslatedBy::Model)
+        ListWork::new(items, MadeBy::Model)
     }
 
     fn turn(item: Option<u32>, done: Option<SaidDone>) -> ReactRead {

@@ -14,7 +14,7 @@ mod rules;
 pub use compaction::Compaction;
 pub use echoes::without_echoes;
 pub use goals::{
-    CallEnds, Claim, GoalWork, GoalsRead, MadeBy, Objective, ObjectiveDraft, ObjectivePlan, Place,
+    CallEnds, Claim, GoalWork, GoalsRead, Objective, ObjectiveDraft, ObjectivePlan, Place,
     Standing, Subtask, SubtaskDraft, SubtaskPlan, SubtaskState,
 };
 pub use list::{Item, ItemState, ListRead, ListWork, ReactMove, ReactRead, SaidDone};
@@ -26,6 +26,25 @@ use super::task::{CallEnd, CallRecord, Recalled, Step};
 use super::tool::EffectClass;
 use plan::{PlanAdvance, PlanWork};
 use serde::{Deserialize, Serialize};
+
+/// Who made a plan, a list or a decomposition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MadeBy {
+    #[default]
+    Model,
+    /// A rule, after the model's tries had failed.
+    Rules,
+    /// A ready decomposition of the task's kind.
+    Template,
+}
+
+impl MadeBy {
+    /// Whether a model made it, as mostly.
+    pub fn is_model(&self) -> bool {
+        *self == MadeBy::Model
+    }
+}
 
 /// A move that changes only the books. The fold carries it out, and the next move is decided at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,10 +58,7 @@ pub enum Advance {
         by: TranslatedBy,
     },
     /// A numbered plan lies in the state from now on. The rule's plan stands for one that no model wrote.
-    ListAdopted {
-        items: Vec<String>,
-        by: TranslatedBy,
-    },
+    ListAdopted { items: Vec<String>, by: MadeBy },
     /// The open part of the numbered plan is written anew, by a turn that may also act.
     ListRewritten {
         items: Vec<String>,
@@ -72,6 +88,11 @@ pub enum Advance {
         reason: String,
         step: u32,
     },
+    /// The ready decomposition that fits the task's words cannot be carried out here, so a model has to make one.
+    TemplateRefused {
+        template: String,
+        problems: Vec<String>,
+    },
     /// Strategy `plan`.
     Plan(PlanAdvance),
     /// A piece of a former result is shown again; it stands in the journal, so no computer is asked.
@@ -87,6 +108,7 @@ impl Advance {
             Advance::SubtaskRefused { .. } => false,
             Advance::ListRewritten { closes, .. } => *closes,
             Advance::Recalled { .. }
+            | Advance::TemplateRefused { .. }
             | Advance::ListAdopted { .. }
             | Advance::GoalsAdopted { .. }
             | Advance::GoalsReplanned { .. }
@@ -102,6 +124,7 @@ impl Advance {
         match self {
             Advance::Compacted { .. }
             | Advance::Recalled { .. }
+            | Advance::TemplateRefused { .. }
             | Advance::ListRewritten { .. }
             | Advance::SubtaskClaimed { .. }
             | Advance::SubtaskRefused { .. } => false,
@@ -152,6 +175,7 @@ impl Work {
                 *self = Work::Plan(Box::new(plan));
             }
             (Advance::Plan(advance), Work::Plan(plan)) => plan.advance(advance, at_ms),
+            (Advance::TemplateRefused { .. }, Work::Plan(plan)) => plan.draft = None,
             (advance, Work::Goals(goals)) => goals.advance(advance),
             _ => {}
         }

@@ -4,6 +4,7 @@
 pub use super::plan_action::PlanAction;
 pub use super::plan_books::{PlanWork, StepState, StepWork};
 
+use super::MadeBy;
 use crate::domain::ids::ClientId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub struct TaskPlan {
     /// Whatever else the planner noted.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub metadata: Value,
+    #[serde(default, skip_serializing_if = "MadeBy::is_model")]
+    pub made_by: MadeBy,
 }
 
 /// One step of a plan.

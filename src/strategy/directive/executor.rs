@@ -5,11 +5,14 @@ use super::block;
 use crate::domain::chat::{Message, OutputFormat};
 use crate::domain::decision::Inputs;
 use crate::domain::directive::{ASK_USER_TOOL, Reading, StrictRequest};
+use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
+use crate::domain::tool::FleetView;
 use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::shown_tools;
+use crate::strategy::text::head_and_tail;
 use crate::strategy::validate::invented;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -18,6 +21,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutorInput<'a> {
     text: Cow<'a, str>,
+    on: Option<ClientId>,
 }
 
 impl<'a> ExecutorInput<'a> {
@@ -28,7 +32,30 @@ impl<'a> ExecutorInput<'a> {
             Reading::Unclear { text, .. } => Cow::Borrowed(text.as_str()),
             Reading::Nothing { .. } => Cow::Borrowed(""),
         };
-        ExecutorInput { text }
+        ExecutorInput {
+            text,
+            on: super::named_computer(reading),
+        }
+    }
+
+    /// The request on the computer that the directive names, where the answer leaves that out.
+    pub fn placed(&self, mut request: StrictRequest) -> StrictRequest {
+        if let StrictRequest::Tool { tool, on, .. } = &mut request
+            && tool != ASK_USER_TOOL
+            && on.is_none()
+        {
+            on.clone_from(&self.on);
+        }
+        request
+    }
+
+    /// The computers that an answer may name: the directive's own, else those of which it speaks.
+    fn computers<'b>(&'b self, fleet: &'b FleetView) -> Vec<&'b str> {
+        if let Some(on) = &self.on {
+            return vec![on.as_str()];
+        }
+        let known = fleet.computers.iter().map(|c| c.client_id.as_str());
+        known.filter(|name| self.text.contains(name)).collect()
     }
 
     pub fn text(&self) -> &str {
@@ -57,13 +84,41 @@ impl<'a> ExecutorInput<'a> {
     }
 }
 
-/// The executor's prompt; with `repair`, what was wrong with its former answer and that answer.
+/// What an executor is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ask<'a> {
+    /// A draft in its own words, before it is held to a form.
+    Draft,
+    Request,
+    /// The request, with its draft in view and why that is none yet.
+    FromDraft {
+        draft: &'a str,
+        problems: &'a [String],
+    },
+    /// The request again, with the former answer and what was wrong with it.
+    Repair {
+        answer: &'a str,
+        problems: &'a [String],
+    },
+}
+
+/// What stands for a draft that holds nothing but thoughts: servers refuse an empty message.
+pub const NO_WORDS: &str = "(no words)";
+
+/// Bytes of a draft that are shown again.
+const DRAFT_BYTES: usize = 6000;
+
+/// The executor's prompt.
 pub fn prompt(
     profile: &Profile,
     tools: &ToolLookup<'_>,
     input: &ExecutorInput<'_>,
-    repair: Option<(&[String], &str)>,
+    ask: Ask<'_>,
 ) -> Result<Vec<Message>, PromptError> {
+    let system = match ask {
+        Ask::Draft => "directive/draft",
+        _ => "directive/executor",
+    };
     let listed: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .map(|tool| {
@@ -72,26 +127,29 @@ pub fn prompt(
         })
         .collect();
     let mut messages = vec![
-        Message::system(render(
-            &profile.prompts,
-            "directive/executor",
-            json!({"tools": listed}),
-        )?),
+        Message::system(render(&profile.prompts, system, json!({"tools": listed}))?),
         Message::user(render(
             &profile.prompts,
             "directive/executor_input",
             json!({"directive": input.text()}),
         )?),
     ];
-    if let Some((problems, answer)) = repair {
-        messages.push(Message::assistant(answer));
-        let problems = json!({"problems": problems});
-        messages.push(Message::user(render(
-            &profile.prompts,
-            "directive/executor_repair",
-            problems,
-        )?));
-    }
+    let (said, id, problems) = match ask {
+        Ask::Draft | Ask::Request => return Ok(messages),
+        Ask::FromDraft { draft, problems } => {
+            let said = match block::without_thinking(draft).trim() {
+                "" => NO_WORDS.to_owned(),
+                said => head_and_tail(said, DRAFT_BYTES),
+            };
+            (said, "directive/executor_from_draft", problems)
+        }
+        Ask::Repair { answer, problems } => {
+            (answer.to_owned(), "directive/executor_repair", problems)
+        }
+    };
+    messages.push(Message::assistant(said));
+    let problems = json!({"problems": problems});
+    messages.push(Message::user(render(&profile.prompts, id, problems)?));
     Ok(messages)
 }
 
@@ -113,12 +171,7 @@ pub fn format(
     input: &ExecutorInput<'_>,
 ) -> OutputFormat {
     let possible = input.possible_tools();
-    let computers: Vec<&str> = inputs
-        .fleet
-        .computers
-        .iter()
-        .map(|c| c.client_id.as_str())
-        .collect();
+    let computers = input.computers(&inputs.fleet);
     let mut shapes: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .filter(|tool| possible.is_none_or(|names| names.contains(&tool.name.as_str())))
@@ -196,6 +249,16 @@ pub fn simple_schema(schema: &Value) -> Value {
     Value::Object(simple)
 }
 
+/// Where an answer names another computer than the directive.
+fn wrong_place(input: &ExecutorInput<'_>, on: Option<&ClientId>) -> Option<String> {
+    match (&input.on, on?) {
+        (Some(meant), on) if meant == on => None,
+        (Some(meant), on) => Some(format!("the directive is for {meant}, not for {on}")),
+        (None, on) if input.text.contains(on.as_str()) => None,
+        (None, on) => Some(format!("the computer {on} does not stand in the directive")),
+    }
+}
+
 /// Reads an executor's answer: one strict request, or why it is none.
 pub fn read(answer: &str) -> Result<StrictRequest, Vec<String>> {
     let text = block::without_thinking(answer);
@@ -239,7 +302,10 @@ pub fn disagreements(input: &ExecutorInput<'_>, request: &StrictRequest) -> Vec<
     let possible = input.possible_tools();
     match request {
         StrictRequest::Tool {
-            tool, parameters, ..
+            tool,
+            parameters,
+            on,
+            ..
         } => {
             let mut problems = Vec::new();
             let allowed = match possible {
@@ -252,6 +318,7 @@ pub fn disagreements(input: &ExecutorInput<'_>, request: &StrictRequest) -> Vec<
                     input.keyword()
                 ));
             }
+            problems.extend(wrong_place(input, on.as_ref()));
             for text in invented(parameters, input.text()) {
                 problems.push(format!("\"{text}\" does not stand in the directive"));
             }

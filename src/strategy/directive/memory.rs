@@ -71,7 +71,7 @@ fn result_text(
     let expect = directive.and_then(|d| d.action.expect());
     let mut calls = told::calls(state, profile, step, view, expect);
     calls.extend(told::recalled(state, profile, step, view)?);
-    let left = pins::left_then(step);
+    let left = pins::left_then(step, state.home());
     let ignored = match &step.reading {
         Some(Reading::Clear { notes, .. }) => notes.join("; "),
         _ => String::new(),

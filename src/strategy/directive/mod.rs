@@ -20,6 +20,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::domain::track::Track;
+use executor::Ask;
 use serde_json::Value;
 
 /// The strategy's name in kinds and journals.
@@ -157,8 +158,13 @@ impl Course<'_> {
     /// The executor model translates; its answer is validated all the same.
     fn by_executor(&self, step: &Step, reading: &Reading) -> Decision {
         let asked = executor::ExecutorInput::of(reading);
-        let Some(attempt) = step.executor.last().filter(|t| t.answer.is_some()) else {
-            return self.consult_executor(&asked, None);
+        // A try that the model failed to answer is made again.
+        let answered = step.executor.iter().filter(|t| t.answer.is_some());
+        let drafts = usize::from(self.turn.profile.executor_draft);
+        let tries = answered.clone().count();
+        let Some(attempt) = answered.last() else {
+            let ask = if drafts > 0 { Ask::Draft } else { Ask::Request };
+            return self.consult_executor(&asked, ask);
         };
         let problems = match &attempt.request {
             None => attempt.problems.clone(),
@@ -168,10 +174,11 @@ impl Course<'_> {
             Some(request) => {
                 let problems = executor::disagreements(&asked, request);
                 if problems.is_empty() {
-                    match self
-                        .turn
-                        .try_act(step, request.clone(), TranslatedBy::Model)
-                    {
+                    match self.turn.try_act(
+                        step,
+                        asked.placed(request.clone()),
+                        TranslatedBy::Model,
+                    ) {
                         Ok(decision) => return decision,
                         Err(problems) => problems,
                     }
@@ -180,28 +187,21 @@ impl Course<'_> {
                 }
             }
         };
-        let repairs = step.executor.len().saturating_sub(1);
-        if repairs < self.turn.profile.guards.repair_attempts as usize {
-            self.consult_executor(&asked, Some(&problems))
+        let said = attempt.answer.as_ref().map_or("", |a| a.content.as_str());
+        let problems = problems.as_slice();
+        let repairs = self.turn.profile.guards.repair_attempts as usize;
+        if tries <= drafts {
+            let draft = said;
+            self.consult_executor(&asked, Ask::FromDraft { draft, problems })
+        } else if tries - drafts <= repairs {
+            let answer = said;
+            self.consult_executor(&asked, Ask::Repair { answer, problems })
         } else {
-            self.turn
-                .block(Guard::Invalid, self.turn.restate(&problems))
+            self.turn.block(Guard::Invalid, self.turn.restate(problems))
         }
     }
 
-    fn consult_executor(
-        &self,
-        asked: &executor::ExecutorInput<'_>,
-        problems: Option<&[String]>,
-    ) -> Decision {
-        let attempt = self
-            .turn
-            .state
-            .current_step()
-            .and_then(|s| s.executor.last());
-        let answer = attempt
-            .and_then(|t| t.answer.as_ref())
-            .map(|a| a.content.as_str());
+    fn consult_executor(&self, asked: &executor::ExecutorInput<'_>, ask: Ask<'_>) -> Decision {
         let on = self
             .turn
             .state
@@ -211,12 +211,15 @@ impl Course<'_> {
         let tools = self
             .turn
             .tools(on.as_ref().filter(|on| self.turn.inputs.fleet.has(on)));
-        let prompt = executor::prompt(self.turn.profile, &tools, asked, problems.zip(answer));
-        let contract = match problems {
-            Some(_) => Contract::Repair,
-            None => Contract::StrictRequest,
+        let prompt = executor::prompt(self.turn.profile, &tools, asked, ask);
+        let contract = match ask {
+            Ask::Repair { .. } => Contract::Repair,
+            Ask::Draft | Ask::Request | Ask::FromDraft { .. } => Contract::StrictRequest,
         };
-        let format = executor::format(self.turn.profile, &tools, self.turn.inputs, asked);
+        let format = match ask {
+            Ask::Draft => OutputFormat::Text,
+            _ => executor::format(self.turn.profile, &tools, self.turn.inputs, asked),
+        };
         self.turn
             .consult(Role::Executor, contract, prompt, format, Vec::new())
     }
@@ -233,3 +236,6 @@ impl Course<'_> {
         Some(self.turn.act(step, request, TranslatedBy::Rules))
     }
 }
+
+#[cfg(test)]
+mod draft_tests;

@@ -14,7 +14,7 @@ impl<'a> Course<'a> {
     pub(super) fn break_down(&self) -> Decision {
         match self.turn.state.current_step() {
             None => {
-                let before = self.turn.before_step();
+                let before = self.turn.before_step().or_else(|| self.ready_goals());
                 before.unwrap_or_else(|| self.consult_for_goals(None))
             }
             Some(step) if step.planner.is_none() => self.consult_for_goals(None),
@@ -30,7 +30,7 @@ impl<'a> Course<'a> {
             .consult(Role::Planner, Contract::Goals, prompt, format, Vec::new())
     }
 
-    fn limits(&self) -> check::Limits {
+    pub(super) fn limits(&self) -> check::Limits {
         let rules = self.turn.profile.goals;
         check::Limits {
             objectives: rules.max_objectives as usize,
@@ -69,7 +69,7 @@ impl<'a> Course<'a> {
         self.adopted(objectives, MadeBy::Rules, work)
     }
 
-    fn adopted(
+    pub(super) fn adopted(
         &self,
         objectives: Vec<ObjectivePlan>,
         by: MadeBy,

@@ -3,6 +3,7 @@
 
 use super::facts::{self, FileState};
 use super::fit::{Cut, fitted};
+use super::known::FleetKnown;
 use super::{is_mark, mark_tool};
 use crate::domain::chat::{Message, ToolDef};
 use crate::domain::decision::Guard;
@@ -39,6 +40,7 @@ pub fn decompose_prompt(
             "max_objectives": rules.max_objectives,
             "max_subtasks": rules.max_subtasks,
             "computers": computers,
+            "elsewhere": FleetKnown::new(turn).told_elsewhere(),
             "tools": shown.told(),
             "other_tools": shown.others,
         }),

@@ -9,8 +9,10 @@ pub mod facts;
 mod fit;
 pub mod known;
 pub mod memory;
+mod ready;
 
 use super::calling;
+use super::fleet::named_in_task;
 use super::guards;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -263,6 +265,14 @@ pub fn named_computers(state: &TaskState) -> Vec<Address> {
         tool: String::new(),
     };
     let mut named = Vec::new();
+    let plans = match &state.work {
+        Work::Goals(work) => work.failed_now,
+        _ => true,
+    };
+    if plans {
+        // A decomposition may use every computer of which the task speaks.
+        named.extend(named_in_task(state));
+    }
     if let Work::Goals(work) = &state.work {
         let open = work
             .current()

@@ -241,4 +241,6 @@ pub fn drift_ends(state: &TaskState, profile: &Profile) -> Option<Decision> {
 }
 
 #[cfg(test)]
+mod places_tests;
+#[cfg(test)]
 mod tests;

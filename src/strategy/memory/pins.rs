@@ -5,7 +5,7 @@
 use super::plan::{self, PlanItem};
 use crate::domain::directive::Action;
 use crate::domain::files;
-use crate::domain::fold::run_label;
+use crate::domain::fold::{on_computer, run_on};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState, TestRun};
@@ -121,6 +121,7 @@ pub fn shown_by(by: &str, authenticated: bool) -> String {
 
 /// Tests whose last run failed, and THEN items that were left out, as far as they have not run well since.
 fn planned_tests(state: &TaskState) -> Vec<String> {
+    let home = state.home();
     let mut planned: Vec<String> = Vec::new();
     let mut plan = |what: String, add: bool| {
         planned.retain(|known| *known != what);
@@ -131,10 +132,10 @@ fn planned_tests(state: &TaskState) -> Vec<String> {
     for step in &state.steps {
         for call in step.calls.iter().filter(|call| !call.is_open()) {
             if runs(call) {
-                plan(format!("RUN {}", run_label(call)), !call.succeeded());
+                plan(format!("RUN {}", run_on(home, call)), !call.succeeded());
             }
         }
-        for item in left_then(step) {
+        for item in left_then(step, home) {
             plan(item, true);
         }
     }
@@ -146,28 +147,32 @@ fn runs(call: &CallRecord) -> bool {
 }
 
 /// THEN items that were left out because one before them failed.
-pub fn left_then(step: &Step) -> Vec<String> {
+pub fn left_then(step: &Step, home: Option<&ClientId>) -> Vec<String> {
     let directive = step
         .reading
         .as_ref()
         .and_then(|reading| reading.directive());
+    let on = directive.and_then(|d| d.on.as_ref());
     let Some(Action::WriteFile { then, .. }) = directive.map(|d| &d.action) else {
         return Vec::new();
     };
     if step.calls.is_empty() || !step.closed {
         return Vec::new();
     }
-    then.iter().skip(step.then_done()).map(then_line).collect()
+    let left = then.iter().skip(step.then_done());
+    left.map(|item| on_computer(then_line(item), home, on))
+        .collect()
 }
 
 /// The newest failed call. A failed run stays pinned until the same run succeeds, another failure until something
 /// else was done.
 fn failure(state: &TaskState) -> Option<FailurePin> {
+    let home = state.home();
     let mut newer: Vec<&CallRecord> = Vec::new();
     for call in state.calls().rev().filter(|call| !call.is_open()) {
         if !call.succeeded() {
             let mended = newer.iter().any(|later| {
-                later.succeeded() && runs(later) && run_label(later) == run_label(call)
+                later.succeeded() && runs(later) && run_on(home, later) == run_on(home, call)
             });
             let passed = !runs(call) && !newer.is_empty();
             if !mended && !passed {

@@ -38,10 +38,7 @@ fn ready(state: &TaskState, templates: &[Template]) -> Vec<PlanItem> {
     let steps = filled.into_iter().flat_map(|filled| filled.steps);
     steps
         .map(|step| PlanItem {
-            text: match &step.target {
-                Some(target) => format!("{} {target}: {}", step.action, step.reason),
-                None => format!("{}: {}", step.action, step.reason),
-            },
+            text: step.line(),
             done: false,
         })
         .collect()

@@ -7,6 +7,7 @@ pub mod list;
 pub mod memory;
 pub mod printer;
 pub mod react;
+mod ready;
 
 use super::fleet::ToolLookup;
 use super::guards::history::may_have_changed;
@@ -20,7 +21,7 @@ use crate::domain::profile::Profile;
 use crate::domain::read::Read;
 use crate::domain::task::{Blocked, CallRecord, Step, TaskState};
 use crate::domain::track::Track;
-use crate::domain::work::{Advance, ListWork, ReactMove, ReactRead, Work};
+use crate::domain::work::{Advance, ListWork, MadeBy, ReactMove, ReactRead, Work};
 use serde_json::{Value, json};
 
 /// The strategy's name in kinds and journals.
@@ -54,7 +55,7 @@ impl<'a> Course<'a> {
     fn plan(&self) -> Decision {
         match self.turn.state.current_step() {
             None => {
-                let before = self.turn.before_step();
+                let before = self.turn.before_step().or_else(|| self.ready());
                 before.unwrap_or_else(|| self.consult_for_plan())
             }
             Some(step) if step.planner.is_none() => self.consult_for_plan(),
@@ -84,7 +85,7 @@ impl<'a> Course<'a> {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
                                 items: list.items.clone(),
-                                by: TranslatedBy::Model,
+                                by: MadeBy::Model,
                             },
                         };
                     }
@@ -111,7 +112,7 @@ impl<'a> Course<'a> {
         Decision::Advance {
             advance: Advance::ListAdopted {
                 items: vec![item],
-                by: TranslatedBy::Rules,
+                by: MadeBy::Rules,
             },
         }
     }

@@ -100,7 +100,7 @@ fn a_plan_that_cannot_be_read_is_asked_for_again_and_then_made_by_rule() {
         drive.shown()
     );
     drive.say(&["sure"]);
-    assert_eq!(list(&drive).by, TranslatedBy::Rules);
+    assert_eq!(list(&drive).by, MadeBy::Rules);
     assert_eq!(list(&drive).items[0].text, "Mend /a.lua");
     assert!(!drive.say(&[READ, "Final Answer: it is broken"]));
     assert_eq!(drive.state().status, TaskStatus::Completed);

@@ -3,9 +3,10 @@
 
 use super::Course;
 use super::history::Past;
+use super::prompt::Ask;
 use super::rules::{explanation, request_of};
 use crate::domain::call::{Address, Target};
-use crate::domain::chat::Role;
+use crate::domain::chat::{OutputFormat, Role};
 use crate::domain::decision::{Contract, Decision};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::profile::ExecutorMode;
@@ -127,7 +128,21 @@ impl Course<'_> {
             let error = "the step has no single meaning, and no executor may be asked".to_owned();
             return self.failed(work, error);
         }
-        self.consult(work, None)
+        self.consult(work, self.first_ask(work))
+    }
+
+    /// A model that shall draft is not held to a form at first; who only thinks never is.
+    fn first_ask<'b>(&self, work: &StepWork) -> Ask<'b> {
+        if self.drafts(work) > 0 {
+            Ask::Draft
+        } else {
+            Ask::Answer
+        }
+    }
+
+    /// How many of a step's answers are drafts.
+    fn drafts(&self, work: &StepWork) -> usize {
+        usize::from(self.profile.executor_draft && !work.step.action.is_thought())
     }
 
     /// Carries a request out on the step's track; every guard stands in there.
@@ -246,9 +261,12 @@ impl Course<'_> {
 
     /// Sends an invalid answer back, as often as the kind allows; then the step fails.
     fn repair(&self, work: &StepWork, past: &Past<'_>, problems: &[String]) -> Decision {
-        let repairs = past.answered().len().saturating_sub(1);
-        if repairs < self.profile.guards.repair_attempts as usize {
-            return self.consult(work, Some(problems));
+        let (tries, drafts) = (past.answered().len(), self.drafts(work));
+        if tries <= drafts {
+            return self.consult(work, Ask::FromDraft(problems));
+        }
+        if tries - drafts <= self.profile.guards.repair_attempts as usize {
+            return self.consult(work, Ask::Repair(problems));
         }
         let words = problems.join("; ");
         self.failed(
@@ -257,7 +275,7 @@ impl Course<'_> {
         )
     }
 
-    fn consult(&self, work: &StepWork, problems: Option<&[String]>) -> Decision {
+    fn consult(&self, work: &StepWork, ask: Ask<'_>) -> Decision {
         let track = Track(work.step.id);
         let turn = self.turn(track);
         if self.state.current_step_on(track).is_none()
@@ -266,11 +284,15 @@ impl Course<'_> {
             return decision;
         }
         let (contract, prompt, format) = if work.step.action.is_thought() {
-            let prompt = self.words_prompt(work, problems);
-            (Contract::StepWords, prompt, Default::default())
+            let prompt = self.words_prompt(work, ask);
+            (Contract::StepWords, prompt, OutputFormat::Text)
         } else {
-            let prompt = self.step_prompt(work, problems);
-            (Contract::StepCalls, prompt, self.calls_format(work))
+            let prompt = self.step_prompt(work, ask);
+            let format = match ask {
+                Ask::Draft => OutputFormat::Text,
+                _ => self.calls_format(work),
+            };
+            (Contract::StepCalls, prompt, format)
         };
         turn.consult(Role::Executor, contract, prompt, format, Vec::new())
     }

@@ -7,7 +7,6 @@ use super::planning::Wanted;
 use super::rules::title;
 use crate::domain::decision::Decision;
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
-use crate::domain::step::Step;
 use crate::domain::track::Track;
 use crate::domain::work::plan::StepWork;
 use crate::domain::work::plan_rules::Compression;
@@ -131,13 +130,6 @@ impl<'a> Course<'a> {
         decision
     }
 
-    /// Steps that rules translated, each of which spared a call of the executor model.
-    fn by_rules(&self) -> usize {
-        let by_rules =
-            |step: &&Step| !step.track.is_main() && step.translated_by == Some(TranslatedBy::Rules);
-        self.state.steps.iter().filter(by_rules).count()
-    }
-
     /// Every step of every plan in order, and what came of it.
     fn details(&self) -> Value {
         let steps: Vec<Value> = self.work.steps.iter().map(told).collect();
@@ -154,9 +146,10 @@ impl<'a> Course<'a> {
         json!({
             "goal": self.work.plans.last().map(|plan| &plan.goal),
             "plans": self.work.plans.len(),
+            "made_by": self.work.plans.last().map(|plan| plan.made_by),
             "steps": steps,
             "summary": lines.join("\n"),
-            "executor_calls_avoided": self.by_rules(),
+            "executor_calls_avoided": self.state.usage.executor_calls_avoided,
             "results": results,
             "review": review.map(|r| json!({"achieved": r.achieved, "message": r.message, "missing": r.missing})),
         })

@@ -13,11 +13,13 @@ pub mod parse;
 pub mod place;
 mod planning;
 mod prompt;
+pub mod ready;
 pub mod rules;
 mod shapes;
 pub mod summary;
 pub mod targets;
 
+use super::fleet::named_in_task;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;
@@ -30,7 +32,6 @@ use crate::domain::track::Track;
 use crate::domain::work::Work;
 use crate::domain::work::plan::{PlanAdvance, PlanWork, StepState, StepWork, TaskPlan};
 use place::Place;
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The strategy's name in kinds and journals.
@@ -107,34 +108,6 @@ pub fn wants(state: &TaskState) -> Vec<Address> {
     wanted
 }
 
-/// The computers that the task's text may name. Most words are none; those are left out of the view.
-fn named_in_task(state: &TaskState) -> impl Iterator<Item = Address> {
-    let text = state
-        .created
-        .as_ref()
-        .map_or("", |created| created.prompt.as_str());
-    let is_apart = |c: char| {
-        c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!')
-    };
-    let words = text
-        .split(is_apart)
-        .map(|word| word.trim_end_matches(['.', ':']));
-    let words: BTreeSet<&str> = words
-        .filter(|word| word.len() <= 64)
-        .take(MOST_WORDS)
-        .collect();
-    let names = words
-        .into_iter()
-        .filter_map(|word| ClientId::parse(word).ok());
-    let address = |id| Address {
-        target: Target::Computer(id),
-        tool: String::new(),
-    };
-    names.map(address).collect::<Vec<_>>().into_iter()
-}
-
-/// Words of a task's text that may be computers.
-const MOST_WORDS: usize = 500;
 /// Computers and groups that plans may name.
 const MOST_NAMED: usize = 64;
 
@@ -259,6 +232,8 @@ impl<'a> Course<'a> {
     }
 }
 
+#[cfg(test)]
+mod draft_tests;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use super::json_text::{self, Found};
 use crate::domain::chat::{ChatAnswer, StopReason};
 use crate::domain::ids::ClientId;
+use crate::domain::work::MadeBy;
 use crate::domain::work::plan::{PlanAction, PlanRead, PlanStep, Review, ReviewRead, TaskPlan};
 use serde_json::{Map, Value};
 
@@ -97,6 +98,7 @@ fn read_plan(head: &Map<String, Value>, steps: &[Value]) -> PlanRead {
         goal: said(&["goal", "objective"]),
         steps,
         metadata: head.get("metadata").cloned().unwrap_or_default(),
+        made_by: MadeBy::Model,
     };
     PlanRead {
         plan: problems.is_empty().then_some(plan),

@@ -11,7 +11,9 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::read::Read;
 use crate::domain::step::{QuestionRecord, Step};
 use crate::domain::track::Track;
+use crate::domain::work::MadeBy;
 use crate::domain::work::plan::{PlanAdvance, PlanRead, Review, ReviewRead, TaskPlan};
+use crate::strategy::templates;
 use serde_json::json;
 
 /// What the planner is asked for next.
@@ -56,6 +58,11 @@ impl Course<'_> {
         let turn = self.turn(Track::MAIN);
         if step.is_none()
             && let Some(decision) = turn.before_step()
+        {
+            return Some(decision);
+        }
+        if wanted == Wanted::Plan
+            && let Some(decision) = self.ready_plan()
         {
             return Some(decision);
         }
@@ -146,6 +153,11 @@ impl Course<'_> {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
         };
+        self.sound(plan)
+    }
+
+    /// A plan that passed the check is adopted, or its targets are looked up first.
+    pub(super) fn sound(&self, plan: TaskPlan) -> Decision {
         if lookups(&plan, &self.place()).is_empty() {
             self.adopted(plan, None)
         } else {
@@ -154,7 +166,7 @@ impl Course<'_> {
     }
 
     /// What a plan may leave out because everybody knows it.
-    fn filled(&self, plan: &TaskPlan) -> TaskPlan {
+    pub(super) fn filled(&self, plan: &TaskPlan) -> TaskPlan {
         let or = |said: &str, known: String| {
             if said.is_empty() {
                 known
@@ -220,6 +232,9 @@ impl Course<'_> {
                 plan,
                 after_step: self.state.usage.steps,
             }),
+            Err(problems) if plan.made_by == MadeBy::Template => {
+                templates::refused(plan.plan_id, problems)
+            }
             Err(problems) => self.refused(problems),
         }
     }

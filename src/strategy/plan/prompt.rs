@@ -12,12 +12,25 @@ use crate::domain::track::Track;
 use crate::domain::work::plan::{StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
 use crate::strategy::directive::block::without_thinking;
+use crate::strategy::directive::executor::NO_WORDS;
 use crate::strategy::memory::told;
 use crate::strategy::shown_tools;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
 use serde_json::{Value, json};
 
 type Prompt = Result<Vec<Message>, PromptError>;
+
+/// What an executor is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Ask<'a> {
+    /// A draft in its own words, before it is held to a form.
+    Draft,
+    Answer,
+    /// The answer, with its draft in view and why that is none yet.
+    FromDraft(&'a [String]),
+    /// The answer again, with what was wrong with the former one.
+    Repair(&'a [String]),
+}
 
 /// The least that earlier results may have, in tokens: less tells nothing.
 const LEAST_CONTEXT: usize = 200;
@@ -199,9 +212,10 @@ impl Course<'_> {
                 }
             }
         }
-        // The task itself stands above.
+        // The task itself stands above, and who made the plan changes nothing.
         if let Some(fields) = value.as_object_mut() {
             fields.remove("query");
+            fields.remove("made_by");
         }
         Message::assistant(value.to_string())
     }
@@ -252,23 +266,26 @@ impl Course<'_> {
 
     // Executor -----------------------------------------------------------------------------------------------------
 
-    pub(super) fn step_prompt(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
+    pub(super) fn step_prompt(&self, work: &StepWork, ask: Ask<'_>) -> Prompt {
         let place = self.place();
         let tools: Vec<Value> = place
             .tools_for(&work.step)
             .into_iter()
             .map(shown_tools::told)
             .collect();
-        let system = self.render(
-            "plan/executor",
-            json!({"reasoning": self.profile.plan.include_reasoning}),
-        )?;
-        self.about_step(work, system, "plan/step", tools, problems)
+        let system = match ask {
+            Ask::Draft => self.render("plan/draft", json!({}))?,
+            _ => {
+                let reasoning = self.profile.plan.include_reasoning;
+                self.render("plan/executor", json!({"reasoning": reasoning}))?
+            }
+        };
+        self.about_step(work, system, "plan/step", tools, ask)
     }
 
-    pub(super) fn words_prompt(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
+    pub(super) fn words_prompt(&self, work: &StepWork, ask: Ask<'_>) -> Prompt {
         let system = self.render("plan/analyst", json!({}))?;
-        self.about_step(work, system, "plan/question", Vec::new(), problems)
+        self.about_step(work, system, "plan/question", Vec::new(), ask)
     }
 
     fn about_step(
@@ -277,9 +294,9 @@ impl Course<'_> {
         system: String,
         id: &str,
         tools: Vec<Value>,
-        problems: Option<&[String]>,
+        ask: Ask<'_>,
     ) -> Prompt {
-        let repair = self.mending(work, problems)?;
+        let repair = self.mending(work, ask)?;
         let step = &work.step;
         let params = (!step.params.is_null()).then(|| fenced(&step.params.to_string(), "json"));
         let mut about = json!({
@@ -309,10 +326,12 @@ impl Course<'_> {
             .collect())
     }
 
-    /// What was wrong with the last answer, below that answer.
-    fn mending(&self, work: &StepWork, problems: Option<&[String]>) -> Prompt {
-        let Some(problems) = problems else {
-            return Ok(Vec::new());
+    /// What was wrong with the last answer, or is still to be done about a draft, below that answer.
+    fn mending(&self, work: &StepWork, ask: Ask<'_>) -> Prompt {
+        let (id, problems) = match ask {
+            Ask::Draft | Ask::Answer => return Ok(Vec::new()),
+            Ask::FromDraft(problems) => ("plan/from_draft", problems),
+            Ask::Repair(problems) => ("plan/repair", problems),
         };
         let past = self.past(work.step.id);
         let said = past
@@ -321,8 +340,9 @@ impl Course<'_> {
             .and_then(|attempt| attempt.answer.as_ref());
         let said = said
             .map(|answer| without_thinking(&answer.content).trim())
-            .unwrap_or_default();
-        let words = self.render("plan/repair", json!({"problems": problems}))?;
+            .filter(|said| !said.is_empty())
+            .unwrap_or(NO_WORDS);
+        let words = self.render(id, json!({"problems": problems}))?;
         Ok(vec![
             Message::assistant(head_and_tail(said, 4000)),
             Message::user(words),

@@ -3,6 +3,7 @@
 
 use super::place::Place;
 use crate::domain::call::Target;
+use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallEnd, CallRecord};
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
@@ -131,9 +132,8 @@ fn settled_by_plan(plan: &TaskPlan, at: usize, place: &Place<'_>) -> Option<Stri
     };
     let earlier = plan.steps[..at].iter().rev().filter(same_place);
     let written = earlier.filter_map(writes).next();
-    // The books hold the files of one computer only.
-    let is_home = step.on.is_none() || step.on.as_ref() == place.state.home();
-    written.or_else(|| (is_home && place.state.files.contains_key(&whole)).then_some(whole))
+    let key = files::key(place.state.home(), step.on.as_ref(), &whole);
+    written.or_else(|| place.state.files.contains_key(&key).then_some(whole))
 }
 
 /// The plan with its targets as they were found.
