@@ -208,5 +208,6 @@ fn summary(n: usize, client_id: &ClientId) -> TaskSummary {
         parent: None,
         created_at_ms: 0,
         updated_at_ms: 0,
+        quarantine: None,
     }
 }

@@ -173,7 +173,7 @@ fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_ha
     }
     let texts: Vec<&str> = list(&drive).items.iter().map(|i| i.text.as_str()).collect();
     assert_eq!(texts, ["read /a.lua"]);
-    assert_eq!(list(&drive).by, TranslatedBy::Model);
+    assert_eq!(list(&drive).by, MadeBy::Model);
 }
 
 #[test]
