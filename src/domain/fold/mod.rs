@@ -5,7 +5,7 @@ mod decided;
 mod effects;
 mod ends;
 
-pub use effects::{DRIFT, run_label};
+pub use effects::{DRIFT, run_label, run_label_of};
 
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
