@@ -65,7 +65,7 @@ fn names_a_tool(line: &str) -> bool {
             .iter()
             .any(|q| line.contains(&format!("{q}{name}{q}")))
     };
-    NAMES.iter().any(|name| quoted(&name))
+    NAMES.iter().any(quoted)
 }
 
 /// Skips what may stand between the start of a line and a call.

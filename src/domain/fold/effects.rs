@@ -252,13 +252,18 @@ pub fn on_computer(what: String, home: Option<&ClientId>, on: Option<&ClientId>)
 
 /// What a call ran: the command line, or the tool.
 pub fn run_label(call: &CallRecord) -> String {
-    if let Some(command) = call.args.get("command").and_then(Value::as_str) {
+    run_label_of(&call.tool, &call.args)
+}
+
+/// The same for a call that is not made yet.
+pub fn run_label_of(tool: &str, args: &Value) -> String {
+    if let Some(command) = args.get("command").and_then(Value::as_str) {
         return command.to_owned();
     }
-    let Some(path) = call.args.get("path").and_then(Value::as_str) else {
-        return call.tool.clone();
+    let Some(path) = args.get("path").and_then(Value::as_str) else {
+        return tool.to_owned();
     };
-    let args = call.args.get("args").and_then(Value::as_array);
+    let args = args.get("args").and_then(Value::as_array);
     let words = args.into_iter().flatten().filter_map(Value::as_str);
     std::iter::once(path)
         .chain(words)

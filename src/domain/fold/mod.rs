@@ -6,7 +6,7 @@ mod effects;
 mod ends;
 
 pub use decided::TEMPLATE_REFUSED;
-pub use effects::{DRIFT, on_computer, run_label, run_on};
+pub use effects::{DRIFT, on_computer, run_label, run_label_of, run_on};
 
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;

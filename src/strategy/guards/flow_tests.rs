@@ -287,6 +287,42 @@ fn two_failing_ways_by_turns_are_refused_with_evidence_and_insisting_ends_the_ta
     assert!(details["last_directive"].as_str().unwrap().contains("one"));
 }
 
+#[test]
+fn the_test_that_the_end_needs_is_never_refused_as_a_loop() {
+    let mut bench = Bench::new(careful());
+    bench.profile.demand_proof = true;
+    bench.advance();
+    let run = print(Action::Run {
+        path: "/a.lua".into(),
+        args: vec![],
+        expect: None,
+    });
+    let write = print(Action::WriteFile {
+        path: "/a.lua".into(),
+        language: None,
+        content: "print(1)\n".into(),
+        then: vec![],
+    });
+    for said in [&run, &write, &run, &write, &run] {
+        assert!(matches!(wants(&mut bench, said), Decision::Call { .. }));
+        done(&mut bench);
+        bench.advance();
+    }
+    // The circle is cut where it changes something.
+    assert!(matches!(wants(&mut bench, &write), Decision::Consult(_)));
+    assert_eq!(last_block(&bench).guard, Guard::Duplicate);
+    // Without the demand the third test is refused.
+    let mut bench = Bench::new(careful());
+    bench.profile.demand_proof = false;
+    bench.advance();
+    for said in [&run, &write, &run, &write] {
+        assert!(matches!(wants(&mut bench, said), Decision::Call { .. }));
+        done(&mut bench);
+        bench.advance();
+    }
+    assert!(matches!(wants(&mut bench, &run), Decision::Consult(_)));
+}
+
 /// What a model reads of a text, line by line: whether it stands inside a fence.
 fn lines_with_fences(text: &str) -> Vec<(bool, String)> {
     let mut open: Option<usize> = None;

@@ -6,6 +6,7 @@ use super::loops::{self, LoopVerdict, Wanted};
 use super::signature::Signature;
 use crate::domain::call::Target;
 use crate::domain::decision::{Approval, AskedCall, Guard, Inputs, PlannedCall};
+use crate::domain::fold::{on_computer, run_label_of};
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
 use crate::domain::tool::EffectClass;
@@ -71,6 +72,7 @@ pub fn check(
     let history = history::of(state, &profile.guards.loops);
     match loops::check(&history, &calls, &profile.guards) {
         LoopVerdict::Fine => {}
+        _ if is_demanded(state, profile, wanted) => {}
         LoopVerdict::Block(evidence) => return Verdict::Block(Guard::Duplicate, evidence),
         LoopVerdict::GiveUp(evidence) => return Verdict::Fail("loop", evidence),
     }
@@ -112,6 +114,21 @@ pub fn denied(profile: &Profile, tool: &str, args: &Value, on: &[&str]) -> Optio
             profile.kind
         )),
     }
+}
+
+/// Whether these calls are the test without which the task's end is refused: one that ran before, and not since the last
+/// change. One guard may not refuse what another one demands; a circle that changes and tests is cut at its change.
+fn is_demanded(state: &TaskState, profile: &Profile, wanted: &[PlannedCall]) -> bool {
+    let [call] = wanted else { return false };
+    let on = match &call.target {
+        Target::Computer(on) => Some(on),
+        Target::Any | Target::Group(_) => None,
+    };
+    let label = on_computer(run_label_of(&call.tool, &call.args), state.home(), on);
+    let is_program = matches!(call.tool.as_str(), "run_program" | "shell_exec");
+    let untested = state.tests.len() <= state.tests_before_change;
+    let ran = state.tests.iter().any(|test| test.what == label);
+    profile.demand_proof && is_program && untested && ran
 }
 
 fn asked(call: &PlannedCall) -> AskedCall {
