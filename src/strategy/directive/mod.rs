@@ -159,10 +159,10 @@ impl Course<'_> {
     fn by_executor(&self, step: &Step, reading: &Reading) -> Decision {
         let asked = executor::ExecutorInput::of(reading);
         // A try that the model failed to answer is made again.
-        let answered = step.executor.iter().filter(|t| t.answer.is_some());
+        let mut answered = step.executor.iter().filter(|t| t.answer.is_some());
         let drafts = usize::from(self.turn.profile.executor_draft);
         let tries = answered.clone().count();
-        let Some(attempt) = answered.last() else {
+        let Some(attempt) = answered.next_back() else {
             let ask = if drafts > 0 { Ask::Draft } else { Ask::Request };
             return self.consult_executor(&asked, ask);
         };
