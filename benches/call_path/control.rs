@@ -46,8 +46,12 @@ pub enum Ask {
     },
     /// Bytes that are resident.
     Memory,
-    /// Send `count` notices of about 1 KB to one computer as fast as it goes.
-    Pile { computer: usize, count: usize },
+    /// Send `count` notices of about 1 KB to one computer as fast as it goes, from its own thread or from another.
+    Pile {
+        computer: usize,
+        count: usize,
+        at_home: bool,
+    },
 }
 
 /// One run of calls.

@@ -68,9 +68,11 @@ pub fn serve(kind: Kind) {
                     let ran = run(&router, journal.as_ref(), connections, in_flight, millis);
                     control::answer(&ran.await);
                 }
-                Ask::Pile { computer, count } => {
-                    control::answer(&pile(&router, computer, count).await)
-                }
+                Ask::Pile {
+                    computer,
+                    count,
+                    at_home,
+                } => control::answer(&pile(&router, computer, count, at_home).await),
             }
         }
     });
@@ -154,20 +156,23 @@ async fn run(
     Ran::new(nanos, seconds, cpu, failed)
 }
 
-/// Tells one computer of `count` tasks; returns the most memory that was in use beyond what was before, in bytes. Tasks
-/// tell it from its own thread.
-async fn pile(router: &Router, computer: usize, count: usize) -> u64 {
+/// Tells one computer of `count` tasks; returns the most memory that was in use beyond what was before, in bytes. Most
+/// tasks tell it from its own thread; this one is not among those.
+async fn pile(router: &Router, computer: usize, count: usize, at_home: bool) -> u64 {
     let client_id = ClientId::parse(&tools::client_id(computer)).expect("a good name");
+    if !at_home {
+        return tell_of_tasks(router, &client_id, count).await;
+    }
     let home = router.shards().home_of(&client_id).expect("a thread");
     let (tell, told) = tokio::sync::oneshot::channel();
     let (router, client_id) = (router.clone(), client_id.clone());
     home.clone().spawn(async move {
-        let _ = tell.send(pile_at_home(&router, &client_id, count).await);
+        let _ = tell.send(tell_of_tasks(&router, &client_id, count).await);
     });
     told.await.expect("it comes to its end")
 }
 
-async fn pile_at_home(router: &Router, client_id: &ClientId, count: usize) -> u64 {
+async fn tell_of_tasks(router: &Router, client_id: &ClientId, count: usize) -> u64 {
     let before = control::resident_bytes();
     let mut most = before;
     let lane = router.lane(client_id).expect("a connected computer");

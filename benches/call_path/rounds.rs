@@ -75,6 +75,10 @@ struct Connecting {
     reconnect_seconds: f64,
     kib_per_connection: f64,
     baseline_kib_per_connection: f64,
+    /// What the first computer costs: pages of the program and buffers of its threads that are needed once.
+    first_kib: f64,
+    /// What each one after the first costs.
+    kib_per_further_connection: f64,
 }
 
 /// A computer that does not read what it is sent.
@@ -82,6 +86,8 @@ struct Connecting {
 struct SlowReader {
     notices: usize,
     most_mib: f64,
+    /// The same, told from another thread than the computer's own.
+    most_mib_from_elsewhere: f64,
     /// The longest that another computer waited for the answer to its `ping` meanwhile.
     longest_pong_ms: f64,
 }
@@ -126,10 +132,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 async fn connect_times(connections: usize, rounds: usize) -> (Connecting, f64) {
     let (mut base, mut ours, mut again, mut base_kib, mut kib) =
         (vec![], vec![], vec![], vec![], vec![]);
+    let (mut first_kib, mut further_kib) = (vec![], vec![]);
     for _ in 0..rounds {
         for kind in [Kind::Baseline, Kind::Ours] {
             let mut server = Server::start(kind).await;
             let before: u64 = server.ask(Ask::Memory).await;
+            // One whose name no other has.
+            let first = client::open(server.address, &tools::hello(connections, None)).await;
+            let one: u64 = server.ask(Ask::Memory).await;
             let began = Instant::now();
             let fleet = Fleet::connect(server.address, connections, &[]).await;
             let seconds = began.elapsed().as_secs_f64();
@@ -143,8 +153,10 @@ async fn connect_times(connections: usize, rounds: usize) -> (Connecting, f64) {
             }
             ours.push(seconds);
             kib.push(each);
+            first_kib.push(one.saturating_sub(before) as f64 / 1024.0);
+            further_kib.push(after.saturating_sub(one) as f64 / 1024.0 / connections as f64);
             let secrets = fleet.secrets.clone();
-            drop(fleet);
+            drop((fleet, first));
             let began = Instant::now();
             let _back = Fleet::connect(server.address, connections, &secrets).await;
             again.push(began.elapsed().as_secs_f64());
@@ -163,6 +175,8 @@ async fn connect_times(connections: usize, rounds: usize) -> (Connecting, f64) {
         reconnect_seconds: median(again),
         kib_per_connection: median(kib),
         baseline_kib_per_connection: median(base_kib),
+        first_kib: median(first_kib),
+        kib_per_further_connection: median(further_kib),
     };
     let each = met.kib_per_connection;
     eprintln!("connected {connections}: {met:?}");
@@ -237,8 +251,21 @@ fn row(
     }
 }
 
-/// One computer stops reading while it is told of more and more tasks; another one pings.
+/// One computer stops reading while it is told of more and more tasks, first on its own thread and then, on a server of
+/// its own, from another one; another computer pings.
 async fn slow_reader(scale: &Scale) -> SlowReader {
+    let at_home = pile(scale, true).await;
+    let elsewhere = pile(scale, false).await;
+    let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
+    SlowReader {
+        notices: scale.pile,
+        most_mib: mib(at_home),
+        most_mib_from_elsewhere: mib(elsewhere),
+        longest_pong_ms: LONGEST.with(|longest| longest.get()).as_secs_f64() * 1e3,
+    }
+}
+
+async fn pile(scale: &Scale, at_home: bool) -> u64 {
     let mut server = Server::start(Kind::Ours).await;
     let address = server.address;
     let (deaf, _) = client::open(address, &tools::hello(0, None)).await;
@@ -246,17 +273,13 @@ async fn slow_reader(scale: &Scale) -> SlowReader {
     let ask = Ask::Pile {
         computer: 0,
         count: scale.pile,
+        at_home,
     };
     let most: u64 = server.ask(ask).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     pinging.abort();
     drop(deaf);
-    let longest = LONGEST.with(|longest| longest.get());
-    SlowReader {
-        notices: scale.pile,
-        most_mib: most as f64 / 1024.0 / 1024.0,
-        longest_pong_ms: longest.as_secs_f64() * 1e3,
-    }
+    most
 }
 
 thread_local! {
@@ -309,7 +332,7 @@ impl Report {
             let _ = writeln!(
                 out,
                 "{} computers connect and register in {:.2} s, baseline {:.2} s ({:.2}); again in {:.2} s; \
-                 {:.1} KiB each, baseline {:.1} KiB",
+                 {:.1} KiB each, baseline {:.1} KiB; the first one takes {:.0} KiB, each further one {:.1} KiB",
                 met.connections,
                 met.seconds,
                 met.baseline_seconds,
@@ -317,14 +340,16 @@ impl Report {
                 met.reconnect_seconds,
                 met.kib_per_connection,
                 met.baseline_kib_per_connection,
+                met.first_kib,
+                met.kib_per_further_connection,
             );
         }
         let slow = &self.slow_reader;
         let _ = writeln!(
             out,
-            "a computer that does not read costs at most {:.1} MiB while {} notices are meant for it; another one \
-             waits at most {:.1} ms for its pong",
-            slow.most_mib, slow.notices, slow.longest_pong_ms,
+            "a computer that does not read costs at most {:.1} MiB while {} notices are meant for it, {:.1} MiB if they \
+             come from another thread; another one waits at most {:.1} ms for its pong",
+            slow.most_mib, slow.notices, slow.most_mib_from_elsewhere, slow.longest_pong_ms,
         );
         out
     }

@@ -71,6 +71,8 @@ counts! {
     strays;
     /// Messages to computers that were too large and could not be shortened.
     undeliverable;
+    /// Updates of tasks that were not told because too much waited for their computer between threads.
+    updates_dropped;
     /// Messages in chunks that were refused, or whose rest did not come in time.
     chunks_dropped;
     /// Tools that were refused.

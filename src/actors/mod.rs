@@ -16,6 +16,7 @@
 //! everything else is `try_send` with an answer to "full", or `send` with a deadline. Every answer carries
 //! id and generation; a stale one is dropped. Messages live in the receiver's `messages.rs`.
 
+pub mod backlog;
 pub mod computer;
 pub mod connection;
 pub mod consult;

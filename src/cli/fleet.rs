@@ -197,7 +197,27 @@ fn computers(list: &Value, now_ms: i64) -> Vec<String> {
             groups(c),
         ]
     };
-    table(&head, items(list).iter().map(row).collect())
+    let mut lines = table(&head, items(list).iter().map(row).collect());
+    let recent = |c: &&Value| {
+        age_s(c, "second_copy_refused", now_ms).is_some_and(|age| age < SECOND_COPY_SHOWN_S)
+    };
+    let shared = items(list).iter().filter(recent);
+    lines.extend(shared.filter_map(|c| {
+        let note = second_copy(c, now_ms)?;
+        Some(format!("{}: {note}", text(c, "client_id")))
+    }));
+    lines
+}
+
+/// How long the list tells of a second copy, in seconds; one that lives tries again within a minute.
+const SECOND_COPY_SHOWN_S: i64 = 600;
+
+/// That two live computers share a name, if they did.
+fn second_copy(computer: &Value, now_ms: i64) -> Option<String> {
+    let age = length(age_s(computer, "second_copy_refused", now_ms)?);
+    Some(format!(
+        "a second live computer of this name was refused {age} ago; run the installer on one of them with --id NAME"
+    ))
 }
 
 /// How many tools can be called, and how many drafts there are beside them.
@@ -230,12 +250,19 @@ fn groups(computer: &Value) -> String {
 
 /// How long it has been in its state.
 fn since(computer: &Value, now_ms: i64) -> String {
-    let at = humantime::parse_rfc3339(text(computer, "since")).ok();
-    let at = at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let Some(at_ms) = at.and_then(|at| i64::try_from(at.as_millis()).ok()) else {
-        return "-".to_owned();
-    };
-    let seconds = now_ms.saturating_sub(at_ms).max(0) / 1000;
+    age_s(computer, "since", now_ms).map_or("-".to_owned(), length)
+}
+
+/// How many seconds ago a time was.
+fn age_s(computer: &Value, key: &str, now_ms: i64) -> Option<i64> {
+    let at = humantime::parse_rfc3339(text(computer, key)).ok()?;
+    let at = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let at_ms = i64::try_from(at.as_millis()).ok()?;
+    Some(now_ms.saturating_sub(at_ms).max(0) / 1000)
+}
+
+/// A length of time in one unit.
+fn length(seconds: i64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7200 => format!("{} min", seconds / 60),
@@ -267,8 +294,9 @@ fn computer_page(computer: &Value, now_ms: i64) -> String {
                 .map_or("-".to_owned(), Value::to_string),
             text(computer, "current_call")
         ),
-        String::new(),
     ];
+    lines.extend(second_copy(computer, now_ms).map(|note| format!("  note     {note}")));
+    lines.push(String::new());
     let tools = computer.get("tools").and_then(Value::as_array);
     let row = |tool: &Value| {
         vec![
@@ -368,7 +396,7 @@ mod tests {
         json!({"items": [
             {"client_id": "miner-1", "label": "the digger", "kind": "turtle", "groups": ["quarry", "north"],
              "online": true, "state": "busy", "since": "2023-11-14T22:13:20.000Z", "library_version": "0.1.0",
-             "queue": 2, "current_call": "cal_1", "owner": "local", "tools": [
+             "queue": 2, "current_call": "cal_1", "owner": "local", "second_copy_refused": "2023-11-14T22:13:25.000Z", "tools": [
                 {"name": "dig", "effect": "effect", "state": "active", "args_schema": {
                     "properties": {"depth": {"type": "integer"}, "side": {"type": "string"}}, "required": ["depth"]}},
                 {"name": "fill", "effect": "effect", "state": "draft", "args": "how much"}]},

@@ -68,6 +68,9 @@ pub struct ComputerBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_call: Option<String>,
     pub owner: String,
+    /// When a second live computer of this name was refused last, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_copy_refused: Option<String>,
 }
 
 impl From<ComputerStatus> for ComputerBody {
@@ -85,6 +88,7 @@ impl From<ComputerStatus> for ComputerBody {
             queue: status.queue,
             current_call: status.current_call,
             owner: status.owner,
+            second_copy_refused: status.second_copy_ms.map(time),
         }
     }
 }

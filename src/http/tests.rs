@@ -297,6 +297,7 @@ fn turtle() -> ComputerBody {
         queue: 0,
         current_call: None,
         owner: "local".into(),
+        second_copy_refused: Some(time(1_700_000_060_000)),
     }
 }
 

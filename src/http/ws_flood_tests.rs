@@ -1,7 +1,10 @@
 //! Slow, hostile and many computers.
 
 use super::*;
+use crate::actors::computer::messages::MAX_NOTICES_BETWEEN_THREADS;
+use crate::actors::journal::messages::{JournalError, NoticeDelivered, UndeliveredNotices};
 use crate::store::ComputerRecord;
+use std::sync::Mutex;
 
 #[actix::test]
 async fn a_flood_of_registrations_is_bounded_in_number_and_in_rate() {
@@ -98,9 +101,8 @@ async fn a_computer_without_a_window_that_does_not_read_is_closed_with_little_on
     // Each is taken off the actor's mailbox before the next one comes, as far as it can be.
     while bench.counts.slow_readers.get() == 0 && sent < 400 {
         failed.task_id = task(&sent.to_string());
-        bench.notice(failed.clone());
+        bench.notice_in_turn(failed.clone()).await;
         sent += 1;
-        tokio::task::yield_now().await;
     }
     bench.until_online(false).await;
     // What had left the server for the system's buffers: they, and not some MiB of ours, held it.
@@ -110,6 +112,79 @@ async fn a_computer_without_a_window_that_does_not_read_is_closed_with_little_on
     }
     assert!(heard < 4 * 1024 * 1024, "{heard}");
     assert_eq!(bench.counts.slow_readers.get(), 1);
+}
+
+/// Stands for the journal: the ends of tasks that a computer was not told of.
+struct Untold(Arc<Mutex<Vec<TaskSummary>>>);
+
+impl Actor for Untold {
+    type Context = Context<Self>;
+}
+
+impl Handler<UndeliveredNotices> for Untold {
+    type Result = Result<Vec<TaskSummary>, JournalError>;
+
+    fn handle(&mut self, _: UndeliveredNotices, _: &mut Self::Context) -> Self::Result {
+        Ok(self.0.lock().unwrap().clone())
+    }
+}
+
+impl Handler<NoticeDelivered> for Untold {
+    type Result = Result<(), JournalError>;
+
+    fn handle(&mut self, told: NoticeDelivered, _: &mut Self::Context) -> Self::Result {
+        let mut untold = self.0.lock().unwrap();
+        untold.retain(|summary| summary.task_id != told.task_id);
+        Ok(())
+    }
+}
+
+#[actix::test]
+async fn a_flood_of_notices_from_another_thread_takes_little_room_and_no_end_of_a_task_is_lost() {
+    let mut failed = summary("a", TaskStatus::Failed);
+    failed.error = Some("x".repeat(10_000));
+    let mut ends = vec![failed; 60];
+    for (n, end) in ends.iter_mut().enumerate() {
+        end.task_id = task(&format!("end{n:02}"));
+    }
+    let untold = Arc::<Mutex<_>>::default();
+    let journal = Untold(untold.clone()).start();
+    let links = RegistryLinks {
+        undelivered: Some(journal.clone().recipient()),
+        delivered: Some(journal.clone().recipient()),
+        ..RegistryLinks::default()
+    };
+    let shards = Shards::of_count(1).unwrap();
+    let bench = bench_linked(shards.clone(), |_| {}, Vec::new(), links).await;
+    let (mut client, _) = bench.computer(hello("b1")).await;
+    // Its thread stands still while others tell it of their tasks.
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    shards.get(0).unwrap().spawn_fn(move || {
+        let _ = wait.recv();
+    });
+    let mut update = summary("b", TaskStatus::Running);
+    update.message = Some("x".repeat(1000));
+    for _ in 0..5000 {
+        bench.notice(update.clone());
+    }
+    *untold.lock().unwrap() = ends.clone();
+    for end in &ends {
+        bench.notice(end.clone());
+    }
+    assert!(bench.lane().notice.waiting() <= MAX_NOTICES_BETWEEN_THREADS);
+    assert!(bench.counts.updates_dropped.get() > 4500);
+    drop(go_on);
+    let mut told = std::collections::BTreeSet::new();
+    while told.len() < ends.len() {
+        let Heard::Message(heard) = client.hear().await else {
+            panic!("closed");
+        };
+        if heard["type"] == "task_failed" {
+            told.insert(heard["task_id"].to_string());
+        }
+        client.say(json!({"type": "ack", "n": heard["n"]})).await;
+    }
+    assert_eq!(bench.counts.slow_readers.get(), 0);
 }
 
 /// A thousand computers that the journal knows, each with its secret.

@@ -10,6 +10,7 @@ use crate::actors::computer::messages::{
 use crate::actors::connection::asks::TasksOf;
 use crate::actors::connection::{ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk};
 use crate::actors::counts::FleetCounts;
+use crate::actors::registry::failed::BreakLane;
 use crate::actors::registry::messages::{
     CloseConnections, FleetChanged, ResumeCalls, SetListener, StopCalls, StopError, StopReport,
 };
@@ -185,6 +186,16 @@ async fn bench_over(
     change: impl FnOnce(&mut ConnectionSettings),
     known: Vec<KnownComputer>,
 ) -> Bench {
+    bench_linked(shards, change, known, RegistryLinks::default()).await
+}
+
+/// As [`bench_over`], with what the registry needs of the journal.
+async fn bench_linked(
+    shards: Shards,
+    change: impl FnOnce(&mut ConnectionSettings),
+    known: Vec<KnownComputer>,
+    links: RegistryLinks,
+) -> Bench {
     let library = Library {
         version: "1".into(),
         url: "/install.lua".into(),
@@ -192,7 +203,6 @@ async fn bench_over(
     let mut settings = ConnectionSettings::new("srv_test".into(), 1, library);
     change(&mut settings);
     let router = Router::over(shards.clone());
-    let links = RegistryLinks::default();
     let counts = links.counts.clone();
     let registry = Registry::new(
         router.clone(),
@@ -341,6 +351,14 @@ impl Bench {
 
     fn notice(&self, summary: TaskSummary) {
         self.lane().notice.do_send(TaskNotice { summary });
+    }
+
+    /// As [`Bench::notice`], once the lane has taken what came before.
+    async fn notice_in_turn(&self, summary: TaskSummary) {
+        while self.lane().notice.waiting() > 0 {
+            tokio::task::yield_now().await;
+        }
+        self.notice(summary);
     }
 }
 
@@ -686,8 +704,41 @@ async fn a_second_computer_of_the_same_name_is_refused_while_the_first_one_answe
     first
         .say(json!({"type": "pong", "nonce": ping["nonce"]}))
         .await;
+    assert!(bench.router.computers()[0].second_copy_ms.is_none());
     assert_eq!(second.expect("error").await["code"], "identity_in_use");
     assert_eq!(second.closed().await, Some(4409));
+    // Whoever looks at the fleet is told.
+    assert!(bench.router.computers()[0].second_copy_ms.is_some());
+}
+
+#[actix::test]
+async fn a_lane_that_fails_starts_again_by_itself_with_the_numbers_that_it_had() {
+    let mut bench = bench().await;
+    let (mut client, welcome) = bench.computer(hello("b1")).await;
+    bench.until_online(true).await;
+    let (call_id, mut facts) = bench.call(1, "dig", json!({})).await;
+    let call = client.expect("command_call").await;
+    client.say(result_of(&call)).await;
+    assert_eq!(settled(&mut facts).await.outcome, Outcome::Done);
+    bench.lane().stored.do_send(OutcomeStored { call_id });
+    client.expect("result_stored").await;
+    let before = bench.lane();
+    bench
+        .registry
+        .do_send(BreakLane(ClientId::parse("cc-1").unwrap()));
+    // It is asked to come back, since only it knows what it knows; by then there is another lane.
+    assert_eq!(client.expect("error").await["code"], "internal");
+    assert_eq!(client.closed().await, Some(1013));
+    bench.until_online(false).await;
+    assert!(!before.place.connected() && bench.lane().place.connected());
+    let mut again = hello("b1");
+    again["session_secret"] = welcome["session_secret"].clone();
+    again["server_id"] = welcome["server_id"].clone();
+    again["high_seq"] = json!(1);
+    let (mut client, _) = bench.computer(again).await;
+    bench.until_online(true).await;
+    bench.call(2, "dig", json!({})).await;
+    assert_eq!(client.expect("command_call").await["seq"], json!(2));
 }
 
 #[actix::test]
@@ -784,7 +835,7 @@ async fn a_computer_that_does_not_read_is_closed_and_does_not_hold_up_others() {
     // Far more than the sockets' and our own buffers hold.
     for n in 0..400 {
         failed.task_id = task(&format!("{n}"));
-        bench.notice(failed.clone());
+        bench.notice_in_turn(failed.clone()).await;
     }
     bench.until_online(false).await;
     let mut other = hello("b1");

@@ -1,16 +1,19 @@
 //! The actor between recipients, with a clock that jumps.
 
 use super::*;
+use crate::actors::backlog::{Backlog, Weighed};
 use crate::actors::connection::messages::{
-    CloseConnection, ConnectionId, ConnectionLink, Probe, ToClient,
+    CloseConnection, ConnectionId, ConnectionLink, MAX_BETWEEN_THREADS, Probe, ToClient,
 };
 use crate::actors::registry::messages::Registration;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
+use crate::domain::task::{TaskState, TaskStatus};
+use crate::wire::codes::ErrorCode;
 use crate::wire::frames::ServerMessage;
 use lane::Receipt;
 use link::ConnectionFact;
-use messages::{CallFact, CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice};
+use messages::{CallFact, CallNews, Dispatch, LateSettled, PlaceCall, QuestionNotice, TaskNotice};
 use serde_json::json;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -55,6 +58,7 @@ struct Bench {
     facts: UnboundedReceiver<CallFact>,
     late: UnboundedReceiver<LateResult>,
     cell: Arc<ComputerCell>,
+    counts: Arc<FleetCounts>,
 }
 
 fn task_id() -> TaskId {
@@ -65,18 +69,45 @@ fn call_id() -> CallId {
     CallId::derive(&task_id(), Generation(1), 1, 0)
 }
 
+fn attach(
+    id: ConnectionId,
+    out: Backlog<ServerMessage>,
+    close: Recipient<CloseConnection>,
+) -> Attach {
+    Attach {
+        link: ConnectionLink {
+            id,
+            out,
+            probe: NoProbe.start().recipient(),
+            close,
+        },
+        boot_id: "b1".into(),
+        high_seq: None,
+        later_epoch: false,
+        registration: Registration {
+            tools: serde_json::from_value(json!([{"name": "dig"}])).unwrap(),
+            ..Registration::default()
+        },
+    }
+}
+
 async fn bench() -> Bench {
     let client_id = ClientId::parse("cc").unwrap();
     let cell = ComputerCell::new(client_id, "local".into(), Registration::default(), 0);
     let cell = Arc::new(cell);
     let (desk, late) = ear();
+    let counts = Arc::<FleetCounts>::default();
     let (tools_changed, _) = ear();
+    let (notices_missed, _) = ear();
+    let (lane_failed, _) = ear();
     let links = ComputerLinks {
         index: ToolIndex::default(),
         tools_changed,
+        notices_missed,
+        lane_failed,
         notice_delivered: None,
         late: Arc::new(desk.into()),
-        counts: Arc::default(),
+        counts: counts.clone(),
     };
     let begin = Beginning {
         cell: cell.clone(),
@@ -89,22 +120,8 @@ async fn bench() -> Bench {
     let (to_client, out) = ear();
     let (close, _) = ear::<CloseConnection>();
     let connection = ConnectionId::next();
-    let registration = Registration {
-        tools: serde_json::from_value(json!([{"name": "dig"}])).unwrap(),
-        ..Registration::default()
-    };
-    let attach = Attach {
-        link: ConnectionLink {
-            id: connection,
-            out: to_client,
-            probe: NoProbe.start().recipient(),
-            close,
-        },
-        boot_id: "b1".into(),
-        high_seq: None,
-        later_epoch: false,
-        registration,
-    };
+    let out_there = Backlog::new(to_client, usize::MAX);
+    let attach = attach(connection, out_there, close);
     computer.send(attach).await.unwrap();
     let (reply_to, facts) = ear();
     let place = PlaceCall {
@@ -128,6 +145,7 @@ async fn bench() -> Bench {
         facts,
         late,
         cell,
+        counts,
     }
 }
 
@@ -217,7 +235,7 @@ async fn a_result_that_nobody_waits_for_is_confirmed_if_the_journal_has_it() {
         stored: true,
     };
     late.reply_to.do_send(settled);
-    let ToClient(ServerMessage::ResultStored(stored)) = bench.out.recv().await.unwrap() else {
+    let Weighed(ServerMessage::ResultStored(stored), _) = bench.out.recv().await.unwrap() else {
         panic!("not confirmed");
     };
     assert_eq!(stored.call_id, stray);
@@ -265,4 +283,61 @@ async fn the_view_shows_what_the_computer_does() {
     };
     bench.computer.send(detach).await.unwrap();
     assert_eq!(bench.cell.status().state, view::ComputerState::Offline);
+}
+
+/// A connection on a thread that stands still.
+struct HeldUp;
+
+impl Actor for HeldUp {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.wait(std::future::pending::<()>().into_actor(self));
+    }
+}
+
+impl Handler<ToClient> for HeldUp {
+    type Result = ();
+
+    fn handle(&mut self, _: ToClient, _: &mut Self::Context) {}
+}
+
+fn told(n: usize, status: TaskStatus, bytes: usize) -> TaskNotice {
+    let mut summary = TaskState::new(TaskId::from_unique(&n.to_string()).unwrap()).summary();
+    summary.status = status;
+    summary.message = Some("x".repeat(bytes));
+    summary.error = Some("x".repeat(bytes));
+    TaskNotice { summary }
+}
+
+#[actix::test]
+async fn little_waits_for_a_connection_on_another_thread_and_one_that_takes_nothing_is_closed() {
+    let bench = bench().await;
+    let out = Backlog::new(HeldUp.start().recipient(), MAX_BETWEEN_THREADS);
+    let (close, mut closed) = ear();
+    let connection = ConnectionId::next();
+    let attach = attach(connection, out.clone(), close);
+    bench.computer.send(attach).await.unwrap();
+    for n in 0..3000 {
+        let update = told(n, TaskStatus::Running, 1000);
+        bench.computer.send(update).await.unwrap();
+        assert!(out.bytes() <= MAX_BETWEEN_THREADS);
+    }
+    // They are only news: it stays.
+    assert!(bench.counts.updates_dropped.get() > 2000);
+    assert!(closed.try_recv().is_err());
+    for n in 0..100 {
+        let end = told(n, TaskStatus::Failed, 10_000);
+        bench.computer.send(end).await.unwrap();
+        assert!(out.bytes() <= MAX_BETWEEN_THREADS);
+    }
+    assert_eq!(closed.recv().await.unwrap().code, ErrorCode::SlowReader);
+    // Once, and nothing more is sent to it.
+    let waiting = out.bytes();
+    bench
+        .computer
+        .send(told(1, TaskStatus::Running, 1))
+        .await
+        .unwrap();
+    assert_eq!((out.bytes(), closed.try_recv().is_err()), (waiting, true));
 }

@@ -4,6 +4,7 @@ use super::Computer;
 use super::messages::{
     AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, TaskNotice,
 };
+use crate::actors::backlog::Weighed;
 use crate::actors::near::Resident;
 use actix::prelude::*;
 
@@ -22,11 +23,25 @@ macro_rules! delivered {
 
 delivered!(PlaceCall, AdoptCall, Dispatch, OutcomeStored, CancelCall);
 
+/// From the journal, which does not know what is under way.
 impl Handler<TaskNotice> for Computer {
     type Result = ();
 
     fn handle(&mut self, notice: TaskNotice, ctx: &mut Self::Context) {
+        self.with(ctx, |shell| shell.remind(&notice));
+    }
+}
+
+/// From another thread.
+impl Handler<Weighed<TaskNotice>> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, weighed: Weighed<TaskNotice>, ctx: &mut Self::Context) {
+        let Weighed(notice, held) = weighed;
         self.with(ctx, |shell| shell.notice(&notice));
+        if held.release() {
+            self.with(ctx, |shell| shell.fetch_notices());
+        }
     }
 }
 

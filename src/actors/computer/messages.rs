@@ -4,6 +4,7 @@
 //! [`Dispatch`] → [`CallFact::Settled`] → the task journals `CallFinished` → [`OutcomeStored`].
 
 pub use super::lane::Resumed;
+use crate::actors::backlog::{Weigh, weight_of};
 use crate::domain::call::{CallReport, NoRoute};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
@@ -112,6 +113,15 @@ pub struct ToolsTold {
 #[rtype(result = "()")]
 pub struct TaskNotice {
     pub summary: TaskSummary,
+}
+
+/// The most bytes of them that may wait between threads for one computer.
+pub const MAX_NOTICES_BETWEEN_THREADS: usize = 256 * 1024;
+
+impl Weigh for TaskNotice {
+    fn weight(&self) -> usize {
+        weight_of(&self.summary)
+    }
 }
 
 /// A question for whoever sits at the computer, or its end.

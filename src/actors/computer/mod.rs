@@ -4,6 +4,7 @@
 //! carried out. It waits for nobody. The mailbox holds 256 messages; a task that finds it full is told "busy".
 //! What a call consists of is also taken directly from tasks and connections of the same thread (`shell.rs`).
 
+mod attached;
 mod calls;
 pub mod lane;
 mod late;
@@ -17,7 +18,7 @@ use crate::actors::counts::FleetCounts;
 use crate::actors::journal::messages::NoticeDelivered;
 use crate::actors::near::{Home, NearKey};
 use crate::actors::registry::index::ToolIndex;
-use crate::actors::registry::messages::ToolsChanged;
+use crate::actors::registry::messages::{LaneFailed, NoticesMissed, ToolsChanged};
 use crate::actors::supervisor::messages::LateResult;
 use actix::prelude::*;
 use lane::LaneLimits;
@@ -40,6 +41,8 @@ pub struct ComputerLinks {
     /// Where it writes what tools it has.
     pub index: ToolIndex,
     pub tools_changed: Recipient<ToolsChanged>,
+    pub notices_missed: Recipient<NoticesMissed>,
+    pub lane_failed: Recipient<LaneFailed>,
     pub notice_delivered: Option<Recipient<NoticeDelivered>>,
     pub late: LateDesk,
     pub counts: Arc<FleetCounts>,
@@ -48,6 +51,8 @@ pub struct ComputerLinks {
 /// The actor.
 pub struct Computer {
     shell: Home<Shell>,
+    key: NearKey,
+    failed: Recipient<LaneFailed>,
     cell: Arc<ComputerCell>,
     late_desk: LateDesk,
     timer: Option<SpawnHandle>,
@@ -74,8 +79,10 @@ impl Computer {
     /// The actor, for whoever starts it.
     pub fn new(begin: Beginning, links: ComputerLinks, ctx: &mut Context<Self>) -> Self {
         let (cell, late_desk) = (begin.cell.clone(), links.late.clone());
-        let key = begin.key;
+        let (key, failed) = (begin.key, links.lane_failed.clone());
         Computer {
+            key,
+            failed,
             shell: Home::new(key, Shell::new(begin, links, ctx.address().recipient())),
             cell,
             late_desk,
@@ -98,7 +105,7 @@ impl Computer {
     /// Does what the lane left to its actor.
     fn look_after(&mut self, ctx: &mut Context<Self>) {
         let Some((lates, arm)) = self.shell.visit(Shell::needs) else {
-            // It failed in the middle of a message: as after a panic here, the next registration starts another one.
+            // It failed in the middle of a message: as after a panic here, the registry starts another one.
             return ctx.stop();
         };
         for (call_id, report) in lates {
@@ -123,6 +130,31 @@ impl Actor for Computer {
         ctx.set_mailbox_capacity(MAILBOX);
         self.cell.forget_promises();
         self.with(ctx, Shell::show);
+    }
+
+    /// A lane lives as long as the server: this one failed. (Actors hear of their end after a panic too.)
+    fn stopped(&mut self, _ctx: &mut Self::Context) {
+        self.failed.do_send(LaneFailed {
+            client_id: self.cell.client_id().clone(),
+            key: self.key,
+        });
+    }
+}
+
+/// Fail as a fault of ours would make it.
+#[cfg(test)]
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub(in crate::actors) struct Break;
+
+#[cfg(test)]
+impl Handler<Break> for Computer {
+    type Result = ();
+
+    fn handle(&mut self, _: Break, ctx: &mut Self::Context) {
+        self.with(ctx, |_: &mut Shell| -> () {
+            panic!("as the test wants it")
+        });
     }
 }
 

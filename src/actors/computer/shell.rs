@@ -1,5 +1,6 @@
 //! What a computer's actor holds, and what tasks and connections of its thread deliver to it directly.
 
+use super::attached::Attached;
 use super::lane::{Act, Lane, Link, Note, Reply, Reservation};
 use super::link::{Attach, ChangeTools, ConnectionFact, FromConnection};
 use super::messages::{
@@ -8,11 +9,10 @@ use super::messages::{
 };
 use super::notices::Notices;
 use super::{Beginning, ComputerLinks, LookAfter};
-use crate::actors::connection::messages::{ConnectionId, ConnectionLink, ToClient};
-use crate::actors::connection::outlet::Outlet;
+use crate::actors::connection::messages::ConnectionId;
 use crate::actors::journal::messages::NoticeDelivered;
-use crate::actors::near::{Near, Resident};
-use crate::actors::registry::messages::{Registration, ToolsChanged};
+use crate::actors::near::Resident;
+use crate::actors::registry::messages::{NoticesMissed, Registration, ToolsChanged};
 use crate::domain::call::CallReport;
 use crate::domain::ids::CallId;
 use crate::domain::lifecycle::ToolRecord;
@@ -48,6 +48,7 @@ pub enum Delivery {
     Stored(OutcomeStored),
     Cancel(CancelCall),
     Told(FromConnection),
+    Notice(TaskNotice),
 }
 
 macro_rules! deliveries {
@@ -78,13 +79,7 @@ deliveries! {
     OutcomeStored => Stored,
     CancelCall => Cancel,
     FromConnection => Told,
-}
-
-/// The connection that speaks for the computer.
-struct Attached {
-    link: ConnectionLink,
-    /// If it is on this thread.
-    near: Option<Near<Outlet>>,
+    TaskNotice => Notice,
 }
 
 type LaneActs = Vec<Act<Teller>>;
@@ -167,13 +162,8 @@ impl Shell {
 
     /// A fact for the connection, whose outbox is what bounds it; the lane has at most three calls out.
     fn send(&self, message: ServerMessage) {
-        let Some(connection) = &self.connection else {
-            return;
-        };
-        match &connection.near {
-            // One that has ended is told of by the registry.
-            Some(near) => drop(near.deliver(message)),
-            None => connection.link.out.do_send(ToClient(message)),
+        if let Some(connection) = &self.connection {
+            connection.send(message, &self.links.counts);
         }
     }
 
@@ -207,7 +197,7 @@ impl Shell {
 
     fn is_current(&self, connection: ConnectionId) -> bool {
         let current = self.connection.as_ref();
-        current.is_some_and(|attached| attached.link.id == connection)
+        current.is_some_and(|attached| attached.is(connection))
     }
 
     fn set_registration(&mut self, registration: Registration) {
@@ -218,6 +208,13 @@ impl Shell {
     fn show_tools(&mut self) {
         let tools = self.cell.tools();
         self.step(|lane, now, acts| lane.set_tools(tools, now, acts));
+    }
+
+    /// Ends of tasks were not taken for want of room; the journal has them.
+    pub(super) fn fetch_notices(&self) {
+        self.links.notices_missed.do_send(NoticesMissed {
+            client_id: self.cell.client_id().clone(),
+        });
     }
 
     fn tell_registry(&self) {
@@ -243,9 +240,7 @@ impl Shell {
             // It names its tools with its tasks, not here; those of earlier tasks stay.
             registration.tools = self.cell.registration().tools.clone();
         }
-        let near = Near::find(attach.link.id.key());
-        let link = attach.link;
-        self.connection = Some(Attached { link, near });
+        self.connection = Some(Attached::new(attach.link));
         self.set_registration(registration);
         self.tell_registry();
         if !renewed {
@@ -345,6 +340,13 @@ impl Shell {
         });
     }
 
+    /// Tells the end of a task that the computer was perhaps not told of.
+    pub(super) fn remind(&mut self, notice: &TaskNotice) {
+        if !self.notices.holds(&notice.summary.task_id) {
+            self.notice(notice);
+        }
+    }
+
     pub(super) fn notice(&mut self, notice: &TaskNotice) {
         self.notices.note(&notice.summary);
         let legacy = self.lane.is_legacy();
@@ -408,6 +410,7 @@ impl Resident for Shell {
                 self.step(|lane, now, acts| lane.cancel(&call_id, now, acts));
             }
             Delivery::Told(told) => self.told(told),
+            Delivery::Notice(notice) => self.notice(&notice),
         }
     }
 

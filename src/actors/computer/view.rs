@@ -55,6 +55,7 @@ struct Live {
     since_ms: i64,
     queue: usize,
     current_call: Option<CallId>,
+    second_copy_ms: Option<i64>,
 }
 
 /// A computer as lists show it (wire contract, `computer`). Times are milliseconds since the Unix epoch.
@@ -76,6 +77,9 @@ pub struct ComputerStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_call: Option<String>,
     pub owner: String,
+    /// When a second live computer of this name was refused last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_copy_ms: Option<i64>,
 }
 
 /// What changes when a computer registers or its tools live on.
@@ -270,6 +274,11 @@ impl ComputerCell {
         self.live().since_ms = at_ms;
     }
 
+    /// A second live computer of this name was refused at this time.
+    pub(in crate::actors) fn note_second_copy(&self, at_ms: i64) {
+        self.live().second_copy_ms = Some(at_ms);
+    }
+
     pub fn is_online(&self) -> bool {
         self.live().connected
     }
@@ -355,6 +364,7 @@ impl ComputerCell {
             queue: live.queue,
             current_call: live.current_call.map(String::from),
             owner: self.owner.clone(),
+            second_copy_ms: live.second_copy_ms,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What may be sent to a connection.
 
+use crate::actors::backlog::{Backlog, Weigh, Weighed, weight_of};
 use crate::actors::near::NearKey;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
@@ -26,11 +27,18 @@ impl ConnectionId {
     }
 }
 
-/// Send a message to the computer. A fact: a connection never waits, and its outbox is what bounds it. (A lane on the
-/// connection's thread delivers it to the [`super::outlet::Outlet`] directly.)
-#[derive(Debug, Clone, Message)]
-#[rtype(result = "()")]
-pub struct ToClient(pub ServerMessage);
+/// The most bytes that may wait between threads for a connection, beside what its outbox holds.
+pub const MAX_BETWEEN_THREADS: usize = 512 * 1024;
+
+/// Send a message to the computer, from another thread. A fact: a connection never waits. (A lane on the connection's
+/// thread delivers it to the [`super::outlet::Outlet`] directly, whose outbox is what bounds it.)
+pub type ToClient = Weighed<ServerMessage>;
+
+impl Weigh for ServerMessage {
+    fn weight(&self) -> usize {
+        weight_of(self)
+    }
+}
 
 /// Does the computer's program live? True if it says anything within two seconds.
 #[derive(Debug, Clone, Message)]
@@ -54,7 +62,7 @@ pub struct LookAfter;
 #[derive(Debug, Clone)]
 pub struct ConnectionLink {
     pub id: ConnectionId,
-    pub out: Recipient<ToClient>,
+    pub out: Backlog<ServerMessage>,
     pub probe: Recipient<Probe>,
     pub close: Recipient<CloseConnection>,
 }

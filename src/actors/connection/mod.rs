@@ -3,7 +3,8 @@
 //! It decodes frames, says who the computer is to the registry, numbers and paces what goes out, and keeps the
 //! heartbeat. It never waits for the socket: a frame leaves when the system takes it (`send.rs`), so a
 //! computer that does not read costs at most what its outbox holds and never stops a timer. Messages to it are
-//! facts (`do_send`); the bound is the outbox, and a connection whose outbox is over it is closed.
+//! facts (`do_send`); the bound is the outbox, and a connection whose outbox is over it is closed. What comes from
+//! another thread is counted before it waits in the mailbox (`backlog.rs`).
 
 pub mod admission;
 pub mod asks;
@@ -21,6 +22,7 @@ mod send;
 mod tag;
 mod tasks;
 
+use crate::actors::backlog::Backlog;
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
 use crate::actors::computer::shell::Shell;
 use crate::actors::counts::FleetCounts;
@@ -42,7 +44,9 @@ use actix::prelude::*;
 use asks::TasksOf;
 use futures_util::future::BoxFuture;
 use guard::{ErrorCount, Rate};
-use messages::{CloseConnection, ConnectionId, ConnectionLink, LookAfter, Probe, ToClient};
+use messages::{
+    CloseConnection, ConnectionId, ConnectionLink, LookAfter, MAX_BETWEEN_THREADS, Probe, ToClient,
+};
 use outlet::Outlet;
 use pulse::Due;
 use socket::{Incoming, Socket, TakenOver};
@@ -204,6 +208,8 @@ pub struct Connection {
     first: Option<Box<Hello>>,
     phase: Phase,
     outlet: Home<Outlet>,
+    /// For a lane on another thread.
+    from_elsewhere: Backlog<ServerMessage>,
     chunks: Assembler,
     /// A timer looks after the open sets of chunks.
     chunks_watched: bool,
@@ -268,6 +274,7 @@ impl Connection {
                         ctx.address().recipient(),
                     ),
                 ),
+                from_elsewhere: Backlog::new(ctx.address().recipient(), MAX_BETWEEN_THREADS),
                 chunks: Assembler::new(deps.settings.max_from_computer, deps.chunk_budget.clone()),
                 chunks_watched: false,
                 shelf: ToolShelf::default(),
@@ -306,7 +313,7 @@ impl Connection {
     fn link(&self, ctx: &Context<Self>) -> ConnectionLink {
         ConnectionLink {
             id: self.id,
-            out: ctx.address().recipient(),
+            out: self.from_elsewhere.clone(),
             probe: ctx.address().recipient(),
             close: ctx.address().recipient(),
         }
@@ -426,6 +433,9 @@ impl Handler<CloseConnection> for Connection {
     type Result = ();
 
     fn handle(&mut self, close: CloseConnection, ctx: &mut Self::Context) {
+        if close.code == ErrorCode::SlowReader {
+            return self.overfull(ctx);
+        }
         let error = ErrorMessage::new(close.code, close.code.hint());
         self.close(close.close, error, ctx);
     }

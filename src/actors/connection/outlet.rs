@@ -4,8 +4,11 @@
 //! outlet cannot do itself (tell the computer, ring later, end) it leaves to its connection's actor.
 
 use super::messages::LookAfter;
-use super::outbox::{MAX_WAITING_MESSAGES, Manner, NeverSent, Outbox, Tag, TooLarge};
+use super::outbox::{
+    MAX_WAITING_BYTES, MAX_WAITING_MESSAGES, Manner, NeverSent, Outbox, Tag, TooLarge,
+};
 use super::socket::{Socket, TakenOver};
+use crate::actors::backlog::Weigh;
 use crate::actors::near::Resident;
 use crate::domain::ids::CallId;
 use crate::wire::frames::ServerMessage;
@@ -60,6 +63,7 @@ pub struct Outlet {
     overfull: bool,
     /// What lanes said while the connection registers: it is welcomed first.
     held: Option<Vec<ServerMessage>>,
+    held_bytes: usize,
     /// Requests for tasks under way; what their tasks say waits until they are answered.
     creating: u32,
     parked: Vec<ServerMessage>,
@@ -83,6 +87,7 @@ impl Outlet {
             closing: false,
             overfull: false,
             held: None,
+            held_bytes: 0,
             creating: 0,
             parked: Vec::new(),
             parked_bytes: 0,
@@ -142,6 +147,7 @@ impl Outlet {
 
     /// It was welcomed.
     pub(super) fn release(&mut self) {
+        self.held_bytes = 0;
         for message in self.held.take().unwrap_or_default() {
             self.pass(message);
         }
@@ -150,7 +156,8 @@ impl Outlet {
     /// What a lane sends. What a task says comes after the `task_created` that names it.
     pub(super) fn pass(&mut self, message: ServerMessage) {
         if let Some(held) = &mut self.held {
-            if held.len() < MAX_WAITING_MESSAGES {
+            self.held_bytes += message.weight();
+            if held.len() < MAX_WAITING_MESSAGES && self.held_bytes < MAX_WAITING_BYTES {
                 held.push(message);
             } else if !std::mem::replace(&mut self.overfull, true) {
                 self.needs.push(Need::Overfull);

@@ -57,7 +57,7 @@ impl Connection {
         self.arm(ctx);
     }
 
-    fn overfull(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn overfull(&mut self, ctx: &mut Context<Self>) {
         tracing::warn!(connection = ?self.id, "a computer does not read what it is sent");
         self.deps.counts.slow_readers.one();
         let words = "the computer does not read what it is sent";

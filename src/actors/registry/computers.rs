@@ -1,7 +1,8 @@
 //! Starting computers, and what the journal keeps of them.
 
+use super::failed::Failures;
 use super::messages::Registration;
-use super::router::{Lane, LaneParts, Port};
+use super::router::{Lane, LaneParts, NoticePort, Port};
 use super::{Entry, LOCAL_OWNER, Registry};
 use crate::actors::computer::messages::{StopLane, TaskNotice};
 use crate::actors::computer::view::ComputerCell;
@@ -24,11 +25,13 @@ impl Registry {
         let links = ComputerLinks {
             index: self.router.index().clone(),
             tools_changed: ctx.address().recipient(),
+            notices_missed: ctx.address().recipient(),
+            lane_failed: ctx.address().recipient(),
             notice_delivered: self.links.delivered.clone(),
             late: self.links.late.clone(),
             counts: self.links.counts.clone(),
         };
-        let view = cell.clone();
+        let (view, counts) = (cell.clone(), self.links.counts.clone());
         let key = NearKey::next();
         let begin = Beginning {
             cell,
@@ -53,7 +56,7 @@ impl Registry {
             dispatch: Port::new(addr.clone().recipient(), key),
             stored: Port::new(addr.clone().recipient(), key),
             cancel: Port::new(addr.clone().recipient(), key),
-            notice: addr.clone().recipient(),
+            notice: NoticePort::new(addr.clone().recipient(), Some(key), counts),
             question: addr.clone().recipient(),
             queue: addr.clone().recipient(),
             tools: addr.clone().recipient(),
@@ -87,6 +90,7 @@ impl Registry {
                 last_boot,
                 epoch: 0,
                 current: None,
+                failures: Failures::default(),
             },
         );
     }
@@ -119,6 +123,7 @@ impl Registry {
                     last_boot: None,
                     epoch: 0,
                     current: None,
+                    failures: Failures::default(),
                 };
                 self.entries.insert(client_id.clone(), entry);
             }
@@ -140,9 +145,14 @@ impl Registry {
         };
         let fetch = async move {
             match undelivered.send(ask).await {
-                Ok(Ok(notices)) => notices
-                    .into_iter()
-                    .for_each(|summary| addr.do_send(TaskNotice { summary })),
+                Ok(Ok(notices)) => {
+                    for summary in notices {
+                        // One at a time, so that they do not pile up on the way. Of a lane that failed the next one asks.
+                        if addr.send(TaskNotice { summary }).await.is_err() {
+                            return;
+                        }
+                    }
+                }
                 Ok(Err(error)) => tracing::warn!(%error, "undelivered notices cannot be read"),
                 Err(_) => {}
             }

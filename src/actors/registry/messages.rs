@@ -2,6 +2,7 @@
 
 use crate::actors::computer::link::ComputerPort;
 use crate::actors::connection::messages::{ConnectionId, ConnectionLink};
+use crate::actors::near::NearKey;
 use crate::domain::ids::ClientId;
 use crate::domain::toolbox::Toolbox;
 use crate::wire::codes::ErrorCode;
@@ -93,6 +94,22 @@ pub struct ClientGone {
 #[rtype(result = "()")]
 pub struct ToolsChanged {
     pub client_id: ClientId,
+}
+
+/// Ends of tasks were not told for want of room: the journal knows which. A fact of its computer actor.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct NoticesMissed {
+    pub client_id: ClientId,
+}
+
+/// A computer's lane failed: its actor has ended. A fact of that actor.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct LaneFailed {
+    pub client_id: ClientId,
+    /// Which lane of the computer it was.
+    pub key: NearKey,
 }
 
 /// Close every connection with 1001: the server stops. Answered when all were told.

@@ -5,8 +5,10 @@
 
 mod choose;
 mod computers;
+pub(crate) mod failed;
 pub mod index;
 pub mod messages;
+mod ports;
 pub mod router;
 mod stops;
 
@@ -15,7 +17,7 @@ pub use stops::Stops;
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::link::{Attach, ComputerPort, Detach};
 use crate::actors::computer::view::ComputerCell;
-use crate::actors::computer::{Computer, LateDesk};
+use crate::actors::computer::{Computer, LateDesk, now_ms};
 use crate::actors::connection::messages::{CloseConnection, ConnectionLink, Probe};
 use crate::actors::counts::FleetCounts;
 use crate::actors::journal::messages::{
@@ -27,9 +29,10 @@ use crate::domain::ids::ClientId;
 use crate::store::{Epoch, KnownComputer};
 use crate::wire::codes::{CloseWith, ErrorCode};
 use actix::prelude::*;
+use failed::Failures;
 use messages::{
-    ClientGone, CloseConnections, FleetChanged, Refusal, RegisterComputer, Registered, SetListener,
-    ToolsChanged,
+    ClientGone, CloseConnections, FleetChanged, NoticesMissed, Refusal, RegisterComputer,
+    Registered, SetListener, ToolsChanged,
 };
 use router::Router;
 use std::collections::HashMap;
@@ -65,6 +68,7 @@ struct Entry {
     /// The last epoch of the journal that it has heard of.
     epoch: u64,
     current: Option<Current>,
+    failures: Failures,
 }
 
 /// The connection that speaks for a computer.
@@ -79,6 +83,8 @@ type Answer = ResponseActFuture<Registry, Result<Registered, Refusal>>;
 enum Verdict {
     Admit,
     Refuse(Refusal),
+    /// Another computer of this name is there.
+    Second,
     Ask(ConnectionLink),
 }
 
@@ -133,7 +139,7 @@ impl Registry {
             return Verdict::Admit;
         }
         if register.registration.legacy {
-            return Verdict::Refuse(in_use(&register.client_id));
+            return Verdict::Second;
         }
         Verdict::Ask(current.link.clone())
     }
@@ -192,6 +198,15 @@ impl Registry {
         };
         let attached = attached.into_actor(self);
         Box::pin(attached.map(|attached, _, _| attached.map_err(|_| lane_failed())))
+    }
+
+    /// Two live computers share an identity: people have to tell them apart, so it is shown where they look.
+    fn refuse_second(&self, client_id: &ClientId) -> Answer {
+        tracing::warn!(computer = %client_id, "a second computer of this name is refused");
+        if let Some(entry) = self.entries.get(client_id) {
+            entry.cell.note_second_copy(now_ms());
+        }
+        self.refuse(in_use(client_id))
     }
 
     fn refuse(&self, refusal: Refusal) -> Answer {
@@ -263,6 +278,7 @@ impl Handler<RegisterComputer> for Registry {
         let link = match self.judge(&register) {
             Verdict::Admit => return self.admit(register, ctx),
             Verdict::Refuse(refusal) => return self.refuse(refusal),
+            Verdict::Second => return self.refuse_second(&register.client_id),
             Verdict::Ask(link) => link,
         };
         let probe = link.probe.send(Probe).timeout(PROBE_WITHIN);
@@ -273,10 +289,7 @@ impl Handler<RegisterComputer> for Registry {
                 Verdict::Admit => registry.admit(register, ctx),
                 Verdict::Refuse(refusal) => registry.refuse(refusal),
                 Verdict::Ask(now) if !lives && now.id == link.id => registry.admit(register, ctx),
-                Verdict::Ask(_) => {
-                    tracing::warn!(computer = %register.client_id, "a second computer of this name is refused");
-                    registry.refuse(in_use(&register.client_id))
-                }
+                Verdict::Ask(_) | Verdict::Second => registry.refuse_second(&register.client_id),
             }
         }))
     }
@@ -312,6 +325,16 @@ impl Handler<ToolsChanged> for Registry {
             .get(&changed.client_id)
             .is_some_and(|entry| entry.current.is_some());
         self.tell(&changed.client_id, online);
+    }
+}
+
+impl Handler<NoticesMissed> for Registry {
+    type Result = ();
+
+    fn handle(&mut self, missed: NoticesMissed, ctx: &mut Self::Context) {
+        if let Some(entry) = self.entries.get(&missed.client_id) {
+            self.bring_notices(&missed.client_id, entry.addr.clone(), ctx);
+        }
     }
 }
 

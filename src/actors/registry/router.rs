@@ -4,21 +4,19 @@
 
 use super::choose::{Wanted, choose};
 use super::index::ToolIndex;
+pub use super::ports::{NoticePort, Port};
 use crate::actors::computer::messages::{
-    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, ShowQueue,
-    TaskNotice, ToolsTold,
+    AdoptCall, CancelCall, Dispatch, OutcomeStored, PlaceCall, QuestionNotice, ShowQueue, ToolsTold,
 };
 use crate::actors::computer::now_ms;
-use crate::actors::computer::shell::{Delivery, Shell};
 use crate::actors::computer::view::{ComputerCell, ComputerStatus};
-use crate::actors::near::{Near, NearKey};
 use crate::actors::shards::Shards;
 use crate::domain::call::{NoRoute, NoRouteReason, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::tool::{ComputerView, FleetView};
 use crate::domain::toolbox::{Tool, Toolbox};
 use crate::strategy::fleet::Wants;
-use actix::prelude::{Message, Recipient, SendError};
+use actix::prelude::Recipient;
 use dashmap::DashMap;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -38,71 +36,6 @@ const MAX_DIFFERENT: usize = 4;
 #[derive(Clone)]
 pub struct Lane(Arc<LaneParts>);
 
-/// A way to a lane for one kind of message: directly from its own thread, by its mailbox from others.
-#[derive(Clone)]
-pub struct Port<M>
-where
-    M: Message<Result = ()> + Send,
-{
-    mailbox: Recipient<M>,
-    key: Option<NearKey>,
-}
-
-impl<M> From<Recipient<M>> for Port<M>
-where
-    M: Message<Result = ()> + Send,
-{
-    /// By the mailbox only.
-    fn from(mailbox: Recipient<M>) -> Self {
-        Port { mailbox, key: None }
-    }
-}
-
-impl<M> Port<M>
-where
-    M: Message<Result = ()> + Send + 'static,
-    Delivery: From<M>,
-{
-    /// `key` is what the lane is found by on its thread.
-    pub fn new(mailbox: Recipient<M>, key: NearKey) -> Self {
-        let key = Some(key);
-        Port { mailbox, key }
-    }
-
-    fn near(&self) -> Option<Near<Shell>> {
-        self.key
-            .and_then(Near::find)
-            .filter(|near| !near.is_closed())
-    }
-
-    /// Sends a fact; nobody learns of it if the lane has failed.
-    pub fn do_send(&self, message: M) {
-        match self.near() {
-            Some(near) => drop(near.deliver(message.into())),
-            None => self.mailbox.do_send(message),
-        }
-    }
-
-    /// Sends if there is room.
-    ///
-    /// # Errors
-    /// The mailbox is full, or the lane has failed.
-    pub fn try_send(&self, message: M) -> Result<(), SendError<M>> {
-        match self.near() {
-            Some(near) => {
-                drop(near.deliver(message.into()));
-                Ok(())
-            }
-            None => self.mailbox.try_send(message),
-        }
-    }
-
-    /// Whether the lane lives.
-    pub fn connected(&self) -> bool {
-        self.mailbox.connected()
-    }
-}
-
 /// What can be sent to a lane.
 pub struct LaneParts {
     pub client_id: ClientId,
@@ -111,7 +44,7 @@ pub struct LaneParts {
     pub dispatch: Port<Dispatch>,
     pub stored: Port<OutcomeStored>,
     pub cancel: Port<CancelCall>,
-    pub notice: Recipient<TaskNotice>,
+    pub notice: NoticePort,
     pub question: Recipient<QuestionNotice>,
     pub queue: Recipient<ShowQueue>,
     pub tools: Recipient<ToolsTold>,

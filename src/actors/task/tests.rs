@@ -2,6 +2,7 @@
 
 use super::messages::{Answer, Cancel, Wake};
 use super::*;
+use crate::actors::backlog::Weighed;
 use crate::actors::computer::messages::{
     AdoptCall, CallFact, CallNews, Dispatch, OutcomeStored, PlaceCall, QuestionDelivered,
     ShowQueue, WaitingCall,
@@ -9,7 +10,7 @@ use crate::actors::computer::messages::{
 use crate::actors::computer::view::ComputerCell;
 use crate::actors::consult::Consulted;
 use crate::actors::registry::messages::Registration;
-use crate::actors::registry::router::LaneParts;
+use crate::actors::registry::router::{LaneParts, NoticePort};
 use crate::config::{Loader, Settings};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, ClientId};
@@ -180,7 +181,7 @@ away! {
     Dispatch => "dispatch",
     OutcomeStored => "stored",
     CancelCall => "cancel",
-    TaskNotice => "notice",
+    Weighed<TaskNotice> => "notice",
     ToolsTold => "tools",
 }
 
@@ -204,7 +205,7 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
         dispatch: addr.clone().recipient().into(),
         stored: addr.clone().recipient().into(),
         cancel: addr.clone().recipient().into(),
-        notice: addr.clone().recipient(),
+        notice: NoticePort::new(addr.clone().recipient(), None, Arc::default()),
         question: addr.clone().recipient(),
         queue: addr.clone().recipient(),
         tools: addr.recipient(),

@@ -136,7 +136,7 @@ async fn measure_idle_shells_and_connected_hosts() {
         let disks = begun.elapsed();
         for computer in fleet.computers() {
             let ready =
-                |c: &Computer| c.is_connected() || (!hosts && c.screen_text().contains("> "));
+                |c: &Computer| c.is_connected() || (!hosts && c.screen_text().contains("\n>"));
             computer
                 .wait_until(LIMIT * 30, "the prompt or the connection", ready)
                 .await

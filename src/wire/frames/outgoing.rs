@@ -384,6 +384,12 @@ impl ServerMessage {
         )
     }
 
+    /// Whether a later message makes up for the loss of it: how a task stands that has not ended.
+    pub fn is_only_news(&self) -> bool {
+        let cancelled = TaskStatus::Cancelled.as_str();
+        matches!(self, ServerMessage::TaskUpdate(update) if update.status != cancelled)
+    }
+
     /// Whether it is one of the messages of source document 001.
     pub fn is_starred(&self) -> bool {
         matches!(
