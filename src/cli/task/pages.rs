@@ -351,7 +351,7 @@ fn repeated(state: &TaskState) -> Vec<(String, usize)> {
         *counts.entry(what).or_default() += 1;
     }
     let mut repeated: Vec<(String, usize)> = counts.into_iter().filter(|(_, n)| *n > 1).collect();
-    repeated.sort_by(|a, b| b.1.cmp(&a.1));
+    repeated.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
     repeated
 }
 
