@@ -350,6 +350,7 @@ impl Bench {
     }
 
     fn notice(&self, summary: TaskSummary) {
+        let summary = Box::new(summary);
         self.lane().notice.do_send(TaskNotice { summary });
     }
 

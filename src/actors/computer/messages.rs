@@ -112,7 +112,8 @@ pub struct ToolsTold {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct TaskNotice {
-    pub summary: TaskSummary,
+    /// Boxed: among what is delivered, nothing else is as large.
+    pub summary: Box<TaskSummary>,
 }
 
 /// The most bytes of them that may wait between threads for one computer.
@@ -120,7 +121,7 @@ pub const MAX_NOTICES_BETWEEN_THREADS: usize = 256 * 1024;
 
 impl Weigh for TaskNotice {
     fn weight(&self) -> usize {
-        weight_of(&self.summary)
+        weight_of(&*self.summary)
     }
 }
 

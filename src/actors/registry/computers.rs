@@ -148,7 +148,13 @@ impl Registry {
                 Ok(Ok(notices)) => {
                     for summary in notices {
                         // One at a time, so that they do not pile up on the way. Of a lane that failed the next one asks.
-                        if addr.send(TaskNotice { summary }).await.is_err() {
+                        if addr
+                            .send(TaskNotice {
+                                summary: Box::new(summary),
+                            })
+                            .await
+                            .is_err()
+                        {
                             return;
                         }
                     }
