@@ -1,7 +1,7 @@
 //! `ccfleet journal`: the journal as a whole.
 
+use super::data::DataArg;
 use super::{Exit, Failure};
-use crate::config::Loader;
 use crate::store::StoreError;
 use crate::store::sqlite::transfer;
 use serde_json::json;
@@ -27,13 +27,8 @@ pub struct Args {
     #[command(subcommand)]
     what: What,
 
-    /// Folder of the journal [default: as `serve` has it]
-    #[arg(long, value_name = "DIR", global = true)]
-    data: Option<PathBuf>,
-
-    /// Settings file that names the data folder
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArg,
 
     /// Print JSON (`check`)
     #[arg(long, global = true)]
@@ -64,7 +59,7 @@ fn failed(error: StoreError) -> Failure {
 /// # Errors
 /// There is no journal, or it cannot be read or written.
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let folder = data_dir(args.data, args.config)?;
+    let folder = args.data.folder()?;
     match args.what {
         What::Check => {
             let (counts, problems) = transfer::check(&folder).map_err(failed)?;
@@ -128,21 +123,4 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
     }
-}
-
-/// The data folder that is meant.
-///
-/// # Errors
-/// The settings cannot be read.
-pub(super) fn data_dir(data: Option<PathBuf>, config: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    if let Some(dir) = data {
-        return Ok(dir);
-    }
-    let mut loader = Loader::new();
-    if let Some(file) = &config {
-        loader = loader.with_file(file);
-    }
-    let settings = loader.with_process_env().load();
-    let settings = settings.map_err(|error| Failure::new(Exit::Usage, error))?;
-    Ok(settings.server.data_dir)
 }

@@ -9,6 +9,7 @@ macro_rules! say {
 }
 
 pub mod call;
+mod data;
 pub mod demo;
 pub mod doctor;
 pub mod eval;

@@ -5,11 +5,10 @@ mod pages;
 mod replay;
 mod step;
 
-use super::journal::data_dir;
+use super::data::DataArg;
 use super::{Exit, Failure};
 use journal::Journal;
 use serde_json::json;
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,13 +34,8 @@ pub struct Args {
     #[command(subcommand)]
     what: What,
 
-    /// Folder of the journal [default: as `serve` has it]
-    #[arg(long, value_name = "DIR", global = true)]
-    data: Option<PathBuf>,
-
-    /// Settings file that names the data folder
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArg,
 
     /// Print JSON
     #[arg(long, global = true)]
@@ -89,7 +83,7 @@ enum What {
 /// # Errors
 /// No journal, no such task, or a replay that differs.
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let journal = Journal::open(&data_dir(args.data.clone(), args.config.clone())?)?;
+    let journal = Journal::open(&args.data.folder()?)?;
     let (lines, value) = match &args.what {
         What::List { limit } => {
             let tasks = journal.newest((*limit).max(1))?;
