@@ -116,7 +116,9 @@ fn look_at(
 ) -> Result<(usize, Vec<String>), StoreError> {
     let events = match reads.load_task(&task.task_id) {
         Ok(journalled) => journalled.map(|j| j.events).unwrap_or_default(),
-        Err(error @ StoreError::DamagedTask { .. }) => return Ok((0, vec![error.to_string()])),
+        Err(StoreError::DamagedTask { seq, reason, .. }) => {
+            return Ok((0, vec![format!("event {seq} is damaged: {reason}")]));
+        }
         Err(error) => return Err(error),
     };
     let mut wrong = Vec::new();

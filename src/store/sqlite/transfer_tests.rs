@@ -54,11 +54,11 @@ fn what_was_changed_in_the_file_is_named_with_its_task_and_the_others_are_read()
     for (change, expected) in [
         (
             "UPDATE events SET data = replace(data, 'one', 'two') WHERE seq = 3",
-            "event 3 of task tsk_A is damaged",
+            "tsk_A: event 3 is damaged",
         ),
         (
             "UPDATE events SET at_ms = at_ms + 1 WHERE seq = 2",
-            "event 2 of task tsk_A is damaged",
+            "tsk_A: event 2 is damaged",
         ),
         (
             "DELETE FROM events WHERE task_id = 'tsk_A' AND seq = 2",
