@@ -52,8 +52,8 @@ impl Server {
     /// Sends a request and returns its body to be read, once the status says success.
     pub async fn post(&self, path: &str, body: &Value, model: &str) -> Result<Body, LlmError> {
         let url = format!("{}{path}", self.base_url);
-        self.send(self.client.post(url).json(body), path, model)
-            .await
+        let sent = self.send(self.client.post(url).json(body), path, model);
+        sent.await.map_err(|error| of_tools(error, body, model))
     }
 
     /// Reads one JSON document.
@@ -158,6 +158,22 @@ impl Server {
 /// Ollama says so of a model whose template has no place for tools; llama.cpp of a server without its template engine.
 fn refuses_tools(text: &str) -> bool {
     text.contains("does not support tools") || text.contains("requires --jinja")
+}
+
+/// llama.cpp makes a grammar of the tools' schemas, and refuses the request if one is too much for it (a text of up to a
+/// million characters is). Told in the prompt the same tools work.
+fn of_tools(error: LlmError, request: &Value, model: &str) -> LlmError {
+    let tools = request.get("tools").and_then(Value::as_array);
+    match &error {
+        LlmError::Refused { text, .. }
+            if text.contains("grammar") && tools.is_some_and(|tools| !tools.is_empty()) =>
+        {
+            LlmError::ToolsUnsupported {
+                model: model.to_owned(),
+            }
+        }
+        _ => error,
+    }
 }
 
 /// The error that a server writes into a stream after a status of 200. There is no status to go by.
@@ -410,6 +426,24 @@ mod tests {
     fn error_of(status: u16, body: &str) -> LlmError {
         let status = StatusCode::from_u16(status).expect("status");
         server().status_error(status, body, "/api/chat", "m")
+    }
+
+    #[test]
+    fn a_grammar_that_fails_is_about_tools_only_where_tools_were_sent() {
+        let refused = || {
+            let text = "Failed to initialize samplers: failed to parse grammar";
+            error_of(400, &json!({"error": {"message": text}}).to_string())
+        };
+        let code = |request: Value| of_tools(refused(), &request, "m").code();
+        assert_eq!(
+            code(json!({"tools": [{"type": "function"}]})),
+            "tools_unsupported"
+        );
+        assert_eq!(code(json!({"tools": []})), "model_refused");
+        assert_eq!(code(json!({"response_format": {}})), "model_refused");
+        let other = error_of(400, r#"{"error":"model is required"}"#);
+        let request = json!({"tools": [{"type": "function"}]});
+        assert_eq!(of_tools(other, &request, "m").code(), "model_refused");
     }
 
     #[test]
