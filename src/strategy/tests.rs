@@ -600,6 +600,18 @@ fn over_budget_ends_with_the_last_directive_and_the_last_error() {
 }
 
 #[test]
+fn an_executor_that_cannot_tell_leaves_in_the_evidence_what_the_rules_found() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer("DIRECTIVE: DONE");
+    bench.advance();
+    bench.answer(r#"{"kind": "unclear", "missing": ["what you would have to guess"]}"#);
+    bench.advance();
+    let blocked = bench.state.steps[0].blocked.as_ref().unwrap();
+    assert!(blocked.evidence.contains("SUMMARY"), "{}", blocked.evidence);
+}
+
+#[test]
 fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
     let failure = |code: &str, retryable| ChatFailure {
         code: code.into(),

@@ -169,7 +169,13 @@ impl Course<'_> {
         let problems = match &attempt.request {
             None => attempt.problems.clone(),
             Some(StrictRequest::Unclear { missing }) => {
-                return self.turn.block(Guard::Unclear, self.turn.restate(missing));
+                // What the rules found is certain; a small model's words may be its prompt's own.
+                let known = match reading {
+                    Reading::Unclear { problems, .. } => problems.as_slice(),
+                    _ => &[],
+                };
+                let all: Vec<String> = known.iter().chain(missing).cloned().collect();
+                return self.turn.block(Guard::Unclear, self.turn.restate(&all));
             }
             Some(request) => {
                 let problems = executor::disagreements(&asked, request);
