@@ -23,6 +23,7 @@ fn ran(bench: &mut Bench, on: &str, tool: &str, args: Value, success: bool, resu
         args: args.clone(),
         timeout_ms: None,
         request: None,
+        child: None,
     };
     let request = StrictRequest::Tool {
         explanation: String::new(),

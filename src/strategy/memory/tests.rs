@@ -364,6 +364,7 @@ fn a_list_shows_what_is_gone_or_has_another_size() {
         args: json!({"path": "/"}),
         timeout_ms: None,
         request: None,
+        child: None,
     };
     bench.push(TaskEvent::Decided {
         decision: Box::new(Decision::Call {
