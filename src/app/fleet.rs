@@ -3,9 +3,9 @@
 use super::{AppError, Leaves};
 use crate::actors::computer::LateDesk;
 use crate::actors::computer::lane::LaneLimits;
-use crate::actors::connection::asks::TasksOf;
+use crate::actors::connection::asks::{TasksOf, callers};
 use crate::actors::connection::{
-    CallerLookup, ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
+    ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
 };
 use crate::actors::counts::FleetCounts;
 use crate::actors::journal::JournalReader;
@@ -67,7 +67,7 @@ impl Fleet {
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
             list_tasks: Some(list_tasks(&leaves.reader)),
-            caller: Some(caller(&router)),
+            caller: Some(callers(&router)),
             shards,
             stops: Some(StopDesk {
                 stop: registry.clone().recipient(),
@@ -166,12 +166,6 @@ fn connection_settings(leaves: &Leaves) -> ConnectionSettings {
             library,
         )
     }
-}
-
-/// The task whose call runs on a computer now.
-fn caller(router: &Router) -> CallerLookup {
-    let router = router.clone();
-    Arc::new(move |client_id| router.lane(client_id)?.view.caller())
 }
 
 fn find_task(reader: &JournalReader) -> TaskLookup {

@@ -1,4 +1,4 @@
-//! Forks: a new task goes on from a step of another one (issue: replay and fork). What the other one did is folded, and is
+//! Forks: a new task goes on from a step of another one. What the other one did is folded, and is
 //! never decided, sent, settled or asked again: its ids belong to the other task.
 
 use super::decision::Decision;

@@ -180,11 +180,7 @@ fn a_call_whose_outcome_was_unknown_stays_the_other_tasks_call() {
     bench.advance();
     bench.answer(&run("/a.lua"));
     bench.advance();
-    bench.settle(CallReport::without_answer(
-        Outcome::Unknown,
-        "timeout",
-        "?",
-    ));
+    bench.settle(CallReport::without_answer(Outcome::Unknown, "timeout", "?"));
     let mut fork = forked(&bench, 1, None);
     let call = fork.state.calls().next().unwrap().clone();
     assert!(!fork.state.is_own(&call));

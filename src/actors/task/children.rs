@@ -30,7 +30,7 @@ impl Task {
             .created
             .as_ref()
             .is_some_and(|c| c.call.is_some());
-        if !self.told_over && !direct {
+        if self.state.status.is_final() && !self.told_over && !direct {
             self.told_over = true;
             let task_id = self.state.task_id.clone();
             self.deps.family.do_send(FamilyNews::Over(task_id));
