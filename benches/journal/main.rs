@@ -1,13 +1,14 @@
-//! What reading a journal back costs: `cargo bench --bench journal -- [--events N] [--json]`.
+//! What reading journals back costs: `cargo bench --bench journal -- [--tasks N] [--json]`.
 //!
-//! One long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand. Its
-//! events are then folded from memory, and read from the SQLite journal and folded. Beside them stands what no reader
-//! of such a journal can be without: parsing the same lines as JSON.
+//! A long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand; N tasks
+//! have that course. Their events are folded from memory, and read from the SQLite journal and folded. Beside them stands what
+//! no reader of such a journal can be without: parsing the same lines as JSON.
 
 mod story;
 
 use ccfleet::domain::event::StoredEvent;
-use ccfleet::domain::task::TaskState;
+use ccfleet::domain::ids::TaskId;
+use ccfleet::domain::task::{TaskState, TaskSummary};
 use ccfleet::store::{Append, OpenStore, Write, sqlite};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -19,21 +20,22 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Each figure is the median of so many measurements, taken in turn.
 const ROUNDS: usize = 5;
-const EVENTS: usize = 100_000;
+/// Events of one task, and how many tasks: 100,000 events.
+const EVENTS: usize = 5_000;
+const TASKS: usize = 20;
 /// Events of one append; a task's own appends are smaller, which does not matter to whoever reads.
 const BATCH: usize = 500;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let events = args.iter().position(|arg| arg == "--events");
-    let events = events.and_then(|at| args.get(at + 1)?.parse().ok());
-    let story = Story::of(events.unwrap_or(EVENTS));
-    let report = measure(&story);
+    let tasks = args.iter().position(|arg| arg == "--tasks");
+    let tasks = tasks.and_then(|at| args.get(at + 1)?.parse().ok());
+    let report = measure(&Story::of(EVENTS), tasks.unwrap_or(TASKS));
     println!(
-        "{} events, {:.1} MB as JSON lines, {} steps; medians of {ROUNDS}",
+        "{} events of {} tasks, {:.1} MB as JSON lines; medians of {ROUNDS}",
         report["events"],
+        report["tasks"],
         report["bytes"].as_f64().unwrap_or_default() / 1e6,
-        report["steps"]
     );
     for (name, what) in [
         ("parse_ms", "parsed as JSON (the baseline)"),
@@ -53,34 +55,45 @@ fn main() {
     }
 }
 
-fn measure(story: &Story) -> Value {
+fn measure(story: &Story, tasks: usize) -> Value {
     let lines: Vec<String> = story.journal.iter().map(line).collect();
     let folder = tempfile::tempdir().expect("a folder");
-    let store = stored(folder.path(), story);
-    let task_id = &story.state.task_id;
+    let ids: Vec<TaskId> = (0..tasks).map(task_id).collect();
+    let store = stored(folder.path(), story, &ids);
     let (mut parse, mut fold, mut load) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         parse.push(timed(|| {
-            let parsed = lines.iter().map(|line| serde_json::from_str::<Value>(line));
-            assert_eq!(parsed.filter(Result::is_ok).count(), lines.len());
+            for _ in &ids {
+                let parsed = lines.iter().map(|line| serde_json::from_str::<Value>(line));
+                assert_eq!(parsed.filter(Result::is_ok).count(), lines.len());
+            }
         }));
         fold.push(timed(|| {
-            assert_eq!(folded(&story.journal).usage, story.state.usage);
+            for _ in &ids {
+                assert_eq!(folded(&story.journal).usage, story.state.usage);
+            }
         }));
         load.push(timed(|| {
-            let read = store.reads.load_task(task_id).expect("readable");
-            let read = read.expect("the task is there");
-            assert_eq!(folded(&read.events).usage, story.state.usage);
+            for id in &ids {
+                let read = store.reads.load_task(id).expect("readable");
+                let read = read.expect("the task is there");
+                assert_eq!(folded(&read.events).usage, story.state.usage);
+            }
         }));
     }
     json!({
-        "events": lines.len(),
-        "bytes": lines.iter().map(String::len).sum::<usize>(),
-        "steps": story.state.usage.steps,
+        "tasks": tasks,
+        "events": lines.len() * tasks,
+        "bytes": lines.iter().map(String::len).sum::<usize>() * tasks,
+        "steps_of_a_task": story.state.usage.steps,
         "parse_ms": median(parse),
         "fold_ms": median(fold),
         "load_ms": median(load),
     })
+}
+
+fn task_id(number: usize) -> TaskId {
+    TaskId::from_unique(&format!("{number:026}")).expect("an id")
 }
 
 fn line(stored: &StoredEvent) -> String {
@@ -93,26 +106,29 @@ fn folded(events: &[StoredEvent]) -> TaskState {
     state
 }
 
-/// The story in a journal of its own.
-fn stored(folder: &std::path::Path, story: &Story) -> OpenStore {
+/// A journal in which each of the tasks has the story's course.
+fn stored(folder: &std::path::Path, story: &Story, ids: &[TaskId]) -> OpenStore {
     let mut store = sqlite::open(folder).expect("a journal");
-    for batch in story.journal.chunks(BATCH) {
-        let append = Append {
-            task_id: story.state.task_id.clone(),
-            generation: batch[0].generation,
-            expected_seq: batch[0].seq - 1,
-            at_ms: batch[0].at_ms,
-            events: batch.iter().map(|stored| stored.event.clone()).collect(),
-            blobs: story.blobs.clone(),
-            summary: story.state.summary(),
-            idempotency_key: None,
-            tools: Vec::new(),
-        };
-        let written = store.writer.write(&[Write::Append(Box::new(append))]);
-        written
-            .expect("the disk takes it")
-            .remove(0)
-            .expect("the next events");
+    for id in ids {
+        for batch in story.journal.chunks(BATCH) {
+            let append = Append {
+                task_id: id.clone(),
+                generation: batch[0].generation,
+                expected_seq: batch[0].seq - 1,
+                at_ms: batch[0].at_ms,
+                events: batch.iter().map(|stored| stored.event.clone()).collect(),
+                blobs: story.blobs.clone(),
+                summary: TaskSummary {
+                    task_id: id.clone(),
+                    ..story.state.summary()
+                },
+                idempotency_key: None,
+                tools: Vec::new(),
+            };
+            let written = store.writer.write(&[Write::Append(Box::new(append))]);
+            let mut written = written.expect("the disk takes it");
+            written.remove(0).expect("the next events");
+        }
     }
     store
 }
