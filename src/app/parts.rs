@@ -26,7 +26,6 @@ use actix::{Actor, Addr, Recipient};
 use actix_web::web::ServiceConfig;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What asks nobody, and the settings.
 pub struct Leaves {
@@ -129,15 +128,7 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
             router,
             supervisor,
             settings,
-            clock: now_ms,
+            clock: crate::clock::now_ms,
         }),
     }))
-}
-
-/// Milliseconds since the Unix epoch; a clock before it reads as 0.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }

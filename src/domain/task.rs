@@ -149,6 +149,8 @@ pub enum Open {
         seq: u64,
         reason: WaitReason,
         until_ms: Option<i64>,
+        /// When it was decided, by the clock of then: a clock that is moved back makes no wait longer.
+        since_ms: i64,
     },
 }
 

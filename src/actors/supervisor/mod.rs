@@ -12,6 +12,7 @@ use super::task::messages::{Answer, Cancel, GetQuestion, Halt, Happened, TaskSto
 use super::task::{Task, TaskDeps};
 use crate::config::Settings;
 use crate::config::kinds::Kinds;
+use crate::crash_points::{self, Point};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
@@ -192,6 +193,7 @@ impl Supervisor {
             };
             let stored = journal.send(append).await.map_err(|e| e.to_string())?;
             state.apply_all(&stored.map_err(|e| e.to_string())?);
+            crash_points::pass(Point::GenerationCommitted);
             Ok(Revived {
                 state,
                 profile: Arc::new(profile),

@@ -4,6 +4,7 @@ use super::perform::may_settle;
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::LateSettled;
 use crate::actors::supervisor::messages::LateResult;
+use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::ClientId;
@@ -79,6 +80,7 @@ impl Task {
             task.stored(&settled);
             task.advance(ctx);
         });
+        crash_points::pass(Point::BeforeResultCommit);
         self.append(ctx, events, Vec::new(), then);
     }
 }

@@ -15,6 +15,7 @@ use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
 use crate::config::Settings;
+use crate::crash_points::{self, Point};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
@@ -204,8 +205,17 @@ impl Task {
             inputs,
             track,
         }];
-        events.extend(closing_event(&decision));
-        let then: Then = Box::new(move |task, ctx| task.perform(track, &decision, ctx));
+        let closing = closing_event(&decision);
+        let (before, after) = match closing {
+            Some(_) => (Point::BeforeEndCommit, Point::AfterEndCommit),
+            None => (Point::BeforeDecidedCommit, Point::AfterDecidedCommit),
+        };
+        events.extend(closing);
+        let then: Then = Box::new(move |task, ctx| {
+            crash_points::pass(after);
+            task.perform(track, &decision, ctx);
+        });
+        crash_points::pass(before);
         self.append(ctx, events, vec![(hash, fleet)], then);
     }
 

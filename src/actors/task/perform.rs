@@ -56,9 +56,12 @@ impl Task {
                 ..
             } => self.ask(&question, delivered, ctx),
             Open::Wait {
-                reason, until_ms, ..
+                reason,
+                until_ms,
+                since_ms,
+                ..
             } => {
-                self.wait_until(reason, until_ms, ctx);
+                self.wait_until(reason, until_ms, since_ms, ctx);
                 None
             }
         };
@@ -251,9 +254,17 @@ impl Task {
         });
     }
 
-    fn wait_until(&mut self, reason: WaitReason, until_ms: Option<i64>, ctx: &mut Context<Self>) {
+    /// Waits no longer than was decided, also where the clock was moved back since.
+    fn wait_until(
+        &mut self,
+        reason: WaitReason,
+        until_ms: Option<i64>,
+        since_ms: i64,
+        ctx: &mut Context<Self>,
+    ) {
         let Some(until_ms) = until_ms else { return };
-        let rest = until_ms.saturating_sub((self.deps.clock)()).max(0) as u64;
+        let rest = until_ms.saturating_sub((self.deps.clock)());
+        let rest = rest.min(until_ms.saturating_sub(since_ms)).max(0) as u64;
         self.later(ctx, Duration::from_millis(rest), move |task, ctx| {
             task.end_wait(reason, ctx)
         });

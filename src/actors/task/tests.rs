@@ -397,3 +397,27 @@ async fn each_call_of_a_task_waits_for_its_own_computer() {
     running.until("call_not_placed").await;
     running.until("call_not_placed").await;
 }
+
+#[actix::test]
+async fn a_clock_that_was_moved_back_makes_no_wait_longer() {
+    tokio::time::pause();
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    // Hours ahead of the clock that the task goes on with.
+    bench.now_ms += 5 * 3_600_000;
+    bench.advance();
+    bench.push(TaskEvent::ModelFailed {
+        consult: bench.state.last_seq,
+        role: Role::Planner,
+        failure: crate::domain::chat::ChatFailure {
+            code: "model_busy".into(),
+            message: String::new(),
+            hint: String::new(),
+            retryable: true,
+        },
+    });
+    assert!(matches!(bench.advance(), Decision::Wait { .. }));
+    let begun = tokio::time::Instant::now();
+    let mut running = Running::from(&bench, Duration::from_secs(24 * 3600));
+    running.until("wait_ended").await;
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
