@@ -31,7 +31,7 @@ const COMPUTER_POINTS: &[Point] = &[
     Point::BeforeFileWrite,
     Point::AfterFileWrite,
 ];
-const MOST_FILE_WRITES: u64 = 60;
+const MOST_FILE_WRITES: u64 = 30;
 
 /// How a process dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Plan {
             true => 0,
             false => self.random.below(12 * 3_600_000) as i64 - 6 * 3_600_000,
         };
-        let at_a_point = self.chance(55);
+        let at_a_point = self.chance(65);
         let death = match at_a_point {
             true => {
                 let (point, most) = self.of(SERVER_POINTS);
@@ -107,7 +107,7 @@ impl Plan {
         // A life that ends at a point may end at any moment: there is no order in which others could die before.
         let (mut computers, mut troubles) = (Vec::new(), Vec::new());
         if !at_a_point {
-            for _ in 0..self.random.below(3) {
+            for _ in 0..self.random.below(2) {
                 computers.push((self.computer(), self.pause(0, 80)));
             }
         }
@@ -129,10 +129,10 @@ impl Plan {
     pub fn boot(&mut self) -> Option<(Point, u64)> {
         self.boots += 1;
         let mut random = Random::new(self.seed ^ self.boots.wrapping_mul(0x9E37_79B9));
-        let wanted = random.below(100) < 40;
+        let wanted = random.below(100) < 60;
         let point = COMPUTER_POINTS[random.below(COMPUTER_POINTS.len() as u64) as usize];
         // The first writes are those of the boot itself.
-        wanted.then(|| (point, 12 + random.below(MOST_FILE_WRITES)))
+        wanted.then(|| (point, 6 + random.below(MOST_FILE_WRITES)))
     }
 
     fn trouble(&mut self) -> Trouble {
@@ -209,7 +209,7 @@ mod tests {
                 }] += 1;
             }
         }
-        assert!((130..200).contains(&at_points), "{at_points}");
+        assert!((160..230).contains(&at_points), "{at_points}");
         assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
         assert!(lives.iter().any(|(life, _)| life.with.is_some()));
         assert!(lives.iter().any(|(life, _)| life.clock_ms < 0));

@@ -199,8 +199,12 @@ impl Run {
                         break address.trim().parse().ok();
                     }
                 }
-                // It is gone, or will not come.
-                Ok(None) | Err(_) => break None,
+                // It closes its output a moment before it can be seen to be dead.
+                Ok(None) => {
+                    wait_for_death(&mut server).await;
+                    break None;
+                }
+                Err(_) => break None,
             }
         };
         let died = server.is_dead();
