@@ -42,6 +42,8 @@ fn whoever_is_killed_nothing_is_lost_and_nothing_is_done_twice() {
         "lost_calls",
         "wrong_results",
         "unexplained_unknown",
+        "journal_damage",
+        "replays_differ",
     ] {
         assert_eq!(figures[promise], 0, "{promise}: {told}");
     }

@@ -47,6 +47,10 @@ pub struct Evidence {
     pub entries: HashMap<String, usize>,
     /// Calls that were in flight when their computer died.
     pub explained: HashSet<String>,
+    /// What is wrong with the journal itself, one line each.
+    pub damage: Vec<String>,
+    /// Tasks whose decisions come out otherwise when they are made again, one line each.
+    pub differing: Vec<String>,
     /// False if it was stopped in the middle: what is open then is not lost.
     pub finished: bool,
 }
@@ -62,6 +66,8 @@ pub struct Verdict {
     pub wrong_results: usize,
     pub unknown_outcomes: usize,
     pub unexplained_unknown: usize,
+    pub damage: usize,
+    pub replays_differ: usize,
     /// One line for each broken promise.
     pub complaints: Vec<String>,
 }
@@ -73,7 +79,9 @@ impl Verdict {
             + self.duplicate_effects
             + self.lost_calls
             + self.wrong_results
-            + self.unexplained_unknown;
+            + self.unexplained_unknown
+            + self.damage
+            + self.replays_differ;
         broken == 0
     }
 }
@@ -111,8 +119,12 @@ impl<'a> Count<'a> {
             *by_call.entry(call_id.as_str()).or_default() += 1;
             *by_mark.entry((mark.task, mark.number)).or_default() += 1;
         }
+        let complaints = evidence.damage.iter().chain(&evidence.differing);
         let verdict = Verdict {
             marks: evidence.marks.len(),
+            damage: evidence.damage.len(),
+            replays_differ: evidence.differing.len(),
+            complaints: complaints.cloned().collect(),
             ..Verdict::default()
         };
         Count {
@@ -377,6 +389,16 @@ mod tests {
             (2, 1)
         );
         assert!(!verdict.is_clean());
+    }
+
+    #[test]
+    fn a_damaged_journal_and_a_replay_that_differs_are_broken_promises() {
+        let mut damaged = clean();
+        damaged.damage.push("event 3: its checksum".into());
+        assert!(!count(&damaged).is_clean());
+        let mut differing = clean();
+        differing.differing.push("tsk: event 7".into());
+        assert!(!count(&differing).is_clean());
     }
 
     #[test]

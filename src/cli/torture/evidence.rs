@@ -4,8 +4,10 @@ use super::count::{CallSeen, Deed, Evidence, TaskSeen};
 use super::voice::Mark;
 use crate::cli::demo::witness;
 use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::ids::BlobHash;
 use crate::domain::task::{TaskState, TaskStatus};
-use crate::store::{StoreError, TaskQuery, sqlite};
+use crate::store::{JournalReads, Journalled, StoreError, TaskQuery, sqlite};
+use crate::strategy::replay::replay;
 use std::path::Path;
 
 /// Tasks of one page.
@@ -30,6 +32,9 @@ pub fn read_journal(folder: &Path, evidence: &mut Evidence) -> Result<(), StoreE
                 state.apply_all(&journalled.events);
                 let seen = task_seen(&state, &journalled.events);
                 evidence.tasks.insert(summary.task_id.to_string(), seen);
+                if let Err(words) = replays(reads.as_ref(), &journalled) {
+                    evidence.differing.push(format!("{}: {words}", summary.task_id));
+                }
             }
         }
         match page.next {
@@ -37,6 +42,26 @@ pub fn read_journal(folder: &Path, evidence: &mut Evidence) -> Result<(), StoreE
             None => return Ok(()),
         }
     }
+}
+
+/// Adds what `ccfleet journal check` would say.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn check_journal(folder: &Path, evidence: &mut Evidence) -> Result<(), StoreError> {
+    let (_, problems) = sqlite::transfer::check(folder)?;
+    let lines = problems.iter().map(|problem| format!("journal: {problem:?}"));
+    evidence.damage.extend(lines);
+    Ok(())
+}
+
+/// Whether the task's decisions come out the same once more.
+fn replays(reads: &dyn JournalReads, journalled: &Journalled) -> Result<(), String> {
+    let profile = journalled.profile.as_ref().ok_or("its profile is gone")?;
+    let profile = serde_json::from_str(profile).map_err(|error| error.to_string())?;
+    let blob = |hash: &BlobHash| reads.blob(hash).ok().flatten();
+    let done = replay(&journalled.events, &profile, blob);
+    done.map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn task_seen(state: &TaskState, events: &[StoredEvent]) -> TaskSeen {

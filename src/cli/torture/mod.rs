@@ -171,7 +171,9 @@ fn judge(stage: &Stage, load: Load, ended: &Ended) -> Result<Verdict, Failure> {
         finished: ended.finished,
         ..Evidence::default()
     };
-    evidence::read_journal(&stage.data(), &mut evidence)
+    let data = stage.data();
+    evidence::read_journal(&data, &mut evidence)
+        .and_then(|()| evidence::check_journal(&data, &mut evidence))
         .map_err(|error| Failure::new(Exit::Failed, error))?;
     for computer in 0..load.computers {
         evidence::read_disk(&stage.disk(computer), &mut evidence);

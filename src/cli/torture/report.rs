@@ -56,6 +56,8 @@ impl Report {
             "recovery_ms_p99": percentile(&tally.recoveries_ms, 99),
             "recoveries": tally.recoveries_ms.len(),
             "start_ms_p99": percentile(&tally.starts_ms, 99),
+            "journal_damage": verdict.damage,
+            "replays_differ": verdict.replays_differ,
             "calls": verdict.calls,
             "marks": verdict.marks,
             "deaths": tally.deaths,
@@ -124,6 +126,8 @@ impl Report {
         lines.push(row("lost calls", verdict.lost_calls));
         lines.push(row("wrong results", verdict.wrong_results));
         lines.push(row("unexplained unknowns", verdict.unexplained_unknown));
+        lines.push(row("damage in the journal", verdict.damage));
+        lines.push(row("tasks that replay otherwise", verdict.replays_differ));
         lines
     }
 }
