@@ -319,6 +319,7 @@ mod tests {
             entries: [("a".to_owned(), 1), ("d".to_owned(), 1)].into(),
             explained: ["b", "d"].map(str::to_owned).into(),
             finished: true,
+            ..Evidence::default()
         }
     }
 

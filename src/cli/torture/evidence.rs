@@ -33,7 +33,9 @@ pub fn read_journal(folder: &Path, evidence: &mut Evidence) -> Result<(), StoreE
                 let seen = task_seen(&state, &journalled.events);
                 evidence.tasks.insert(summary.task_id.to_string(), seen);
                 if let Err(words) = replays(reads.as_ref(), &journalled) {
-                    evidence.differing.push(format!("{}: {words}", summary.task_id));
+                    evidence
+                        .differing
+                        .push(format!("{}: {words}", summary.task_id));
                 }
             }
         }
@@ -50,7 +52,9 @@ pub fn read_journal(folder: &Path, evidence: &mut Evidence) -> Result<(), StoreE
 /// The journal cannot be read.
 pub fn check_journal(folder: &Path, evidence: &mut Evidence) -> Result<(), StoreError> {
     let (_, problems) = sqlite::transfer::check(folder)?;
-    let lines = problems.iter().map(|problem| format!("journal: {problem:?}"));
+    let lines = problems
+        .iter()
+        .map(|problem| format!("journal: {problem:?}"));
     evidence.damage.extend(lines);
     Ok(())
 }
