@@ -11,6 +11,7 @@ pub mod direct;
 pub mod directive;
 pub mod fleet;
 pub mod goals;
+pub mod grammar;
 pub mod guards;
 pub mod memory;
 pub mod numbered;
