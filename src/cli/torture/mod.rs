@@ -110,7 +110,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     let stage = Stage::build(&dir, &binary, model.address, load.live + 16)?;
     let ended = Run::new(stage.clone(), load, args.seed, kills, stop)
         .await?
-        .to_the_end()
+        .carry_out()
         .await;
     model.stop().await;
     let ended = ended.inspect_err(|_| say!("everything is kept in {}", dir.display()))?;

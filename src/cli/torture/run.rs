@@ -132,7 +132,7 @@ impl Run {
     ///
     /// # Errors
     /// A process or the journal could not be had; what the server breaks is no error here.
-    pub async fn to_the_end(mut self) -> Result<Ended, Failure> {
+    pub async fn carry_out(mut self) -> Result<Ended, Failure> {
         let client = crate::llm::http_client("http://127.0.0.1", Duration::from_secs(2))
             .map_err(|error| Failure::new(Exit::Failed, error))?;
         let giving = actix_rt::spawn(feed::give(self.feed.clone(), self.load, client));

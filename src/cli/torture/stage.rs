@@ -217,7 +217,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let model = "127.0.0.1:9".parse().unwrap();
         let stage = Stage::build(dir.path(), Path::new("ccfleet"), model, 32).unwrap();
-        let loaded = Loader::new().with_file(&stage.dir.join("server.toml"));
+        let loaded = Loader::new().with_file(stage.dir.join("server.toml"));
         let settings = loaded.load().unwrap();
         assert_eq!(settings.tasks.max_live, 32);
         let prompts = crate::prompts::PromptLibrary::load(None).unwrap();
