@@ -1,20 +1,22 @@
 //! One run: lives of the server one after another, until the kills are done; then peace, until the tasks are.
 
-use super::computers::{Computer, next_boot};
+mod blows;
+
+use super::computers::Computer;
 use super::feed::{self, Feed, Load};
 use super::looks::{self, Mileage};
 use super::plan::{Death, Life, Plan, Trouble};
 use super::process::Process;
 use super::proxy::Wire;
 use super::report::Tally;
-use super::stage::{self, Stage};
+use super::stage::Stage;
 use crate::cli::{Exit, Failure};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -307,70 +309,6 @@ impl Run {
         goes_on && expected.all(|computer| computer.wire.is_talking())
     }
 
-    async fn look_at_computers(&mut self) -> Result<(), Failure> {
-        for number in 0..self.computers.len() {
-            let Some(computer) = self.computers.get_mut(number) else {
-                continue;
-            };
-            let died = computer.look();
-            if died {
-                let at = computer.armed();
-                let place = at.map_or("by itself", |(point, _)| point.name());
-                let open = self.computer_is_dead(number)?;
-                self.count_kill(&format!("computer {place}"), open);
-            }
-            if self.computers.get(number).is_some_and(Computer::is_due) {
-                // What was intended until the server saw that the computer is gone died with it too.
-                self.computer_is_dead(number)?;
-                let armed = next_boot(&mut self.plan, self.is_over);
-                if let Some(computer) = self.computers.get_mut(number) {
-                    computer.revive(&self.stage, armed)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes which calls its death explains; answers how many.
-    fn computer_is_dead(&mut self, number: usize) -> Result<usize, Failure> {
-        if !self
-            .stage
-            .data()
-            .join(crate::store::sqlite::FILE_NAME)
-            .exists()
-        {
-            return Ok(0);
-        }
-        let name = stage::name(number);
-        let open = looks::open_calls(&self.stage.data()).map_err(unreadable)?;
-        let own: Vec<String> = open
-            .into_iter()
-            .filter(|call| call.client_id == name)
-            .map(|call| call.call_id)
-            .collect();
-        let count = own.len();
-        self.explained.extend(own);
-        Ok(count)
-    }
-
-    async fn kill_computer(&mut self, number: usize) -> Result<(), Failure> {
-        let killed = self.computers.get_mut(number).is_some_and(Computer::kill);
-        if killed {
-            let open = self.computer_is_dead(number)?;
-            self.count_kill("computer at any moment", open);
-        }
-        Ok(())
-    }
-
-    fn count_kill(&mut self, what: &str, open: usize) {
-        self.tally.kills += 1;
-        self.tally.kills_in_flight += u64::from(open > 0);
-        *self.tally.deaths.entry(what.to_owned()).or_default() += 1;
-        self.kills.store(self.tally.kills, Ordering::Relaxed);
-        self.stage
-            .note(&format!("{what}: killed with {open} calls in flight"));
-    }
-
     /// The server is dead, or dies now.
     async fn server_died(&mut self, life: &Life) -> Result<(), Failure> {
         let Some(mut server) = self.server.take() else {
@@ -413,43 +351,6 @@ impl Run {
         self.server_at.send_replace(None);
         self.feed.server.set(None);
         Ok(())
-    }
-
-    fn trouble(&mut self, trouble: Trouble) {
-        let computer = |run: &mut Run, number: usize, act: &dyn Fn(&mut Computer) -> bool| {
-            run.computers.get_mut(number).is_some_and(act)
-        };
-        let (name, done) = match trouble {
-            Trouble::Cut(number) => (
-                "connection cut",
-                computer(self, number, &|c| {
-                    c.wire.cut();
-                    true
-                }),
-            ),
-            Trouble::Hold(number, time) => (
-                "connection held",
-                computer(self, number, &|c| {
-                    c.wire.hold(time);
-                    true
-                }),
-            ),
-            Trouble::ComputerDiskFull(number, time) => (
-                "computer's disk full",
-                computer(self, number, &|c| c.fill_disk(time)),
-            ),
-            Trouble::ServerDiskFull(time) => {
-                let filled = self.server.as_ref().is_some_and(|s| s.fill_disk(true));
-                if filled {
-                    self.server_disk_full = Some(Instant::now() + time);
-                }
-                ("server's disk full", filled)
-            }
-        };
-        if done {
-            *self.tally.troubles.entry(name).or_default() += 1;
-            self.stage.note(&format!("{trouble:?}"));
-        }
     }
 
     /// In peace: until all tasks have ended.
