@@ -12,7 +12,7 @@ use crate::actors::planner::Planner;
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
-    AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask,
+    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, Restore, Shutdown, StartTask,
 };
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
@@ -40,6 +40,7 @@ pub struct Leaves {
 pub struct Upper {
     pub start_task: Recipient<StartTask>,
     pub cancel_task: Recipient<CancelTask>,
+    pub fork_task: Recipient<ForkTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
     pub stop_calls: Recipient<StopCalls>,
@@ -77,6 +78,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
     Ok(Upper {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
+        fork_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
         stop_calls: fleet.registry().clone().recipient(),
@@ -120,13 +122,14 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
         quarantine: leaves.journal.clone().recipient(),
         kinds: Arc::new(kinds),
         unique: || ulid::Ulid::generate().to_string(),
-        task_deps: Box::new(move |supervisor| TaskDeps {
+        task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: journal.recipient(),
             planner,
             executor,
             cancel_model_calls,
             router,
             supervisor,
+            family,
             settings,
             clock: crate::clock::now_ms,
         }),

@@ -186,6 +186,10 @@ pub struct CallSettings {
 pub struct TaskSettings {
     pub default_kind: String,
     pub max_live: usize,
+    /// Whether tasks may start others as a tool, unless their kind says otherwise.
+    pub start_tasks: bool,
+    /// How many tasks may stand above one.
+    pub max_depth: u32,
     /// From when a question was first shown.
     pub question_timeout: Duration,
     /// The user's own prompts, in place of built-in ones.

@@ -4,6 +4,7 @@ use super::call::{CallReport, NoRoute};
 use super::chat::{ChatAnswer, ChatFailure, Role};
 use super::decision::{Decision, InputsRef, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult};
+use super::fork::Forked;
 use super::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
 use super::profile::Budgets;
 use super::read::Read;
@@ -33,6 +34,8 @@ pub struct StoredEvent {
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum TaskEvent {
     TaskCreated(Box<TaskCreated>),
+    /// The task goes on from a step of another one. Comes right behind its creation.
+    Forked(Box<Forked>),
     /// The task was started from its journal again.
     GenerationStarted {
         generation: Generation,
@@ -155,6 +158,16 @@ pub struct TaskCreated {
     pub call: Option<DirectCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    /// How many tasks stand above it: 0 for one that people made.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    /// Whether it may start tasks as a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_start_tasks: bool,
+}
+
+fn is_zero(depth: &u32) -> bool {
+    *depth == 0
 }
 
 /// The call of a one-call task.
@@ -191,6 +204,7 @@ impl TaskEvent {
     /// Every name that [`TaskEvent::name`] gives; a journal with another one is from a newer version.
     pub const NAMES: &[&str] = &[
         "task_created",
+        "forked",
         "generation_started",
         "decided",
         "model_answered",
@@ -227,6 +241,7 @@ impl TaskEvent {
     pub fn name(&self) -> &'static str {
         match self {
             TaskEvent::TaskCreated(_) => "task_created",
+            TaskEvent::Forked(_) => "forked",
             TaskEvent::GenerationStarted { .. } => "generation_started",
             TaskEvent::Decided { .. } => "decided",
             TaskEvent::ModelAnswered { .. } => "model_answered",

@@ -40,6 +40,9 @@ pub struct Profile {
     pub goals: GoalRules,
     #[serde(default)]
     pub tools: ToolRules,
+    /// Whether tasks of this kind may start others as a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_tasks: bool,
     /// What differs for this kind from the settings of a role's model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<Role, ModelChoice>,

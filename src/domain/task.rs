@@ -5,6 +5,7 @@ use super::decision::{Contract, Question, WaitReason};
 use super::directive::TaskResult;
 use super::event::TaskCreated;
 use super::files::FileBook;
+use super::fork::ForkPoint;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
 use super::tokens::TokenRatio;
 use super::track::Track;
@@ -86,13 +87,22 @@ pub struct TaskState {
     pub steps: Vec<Step>,
     /// The last full prompt of each role, and all its raw answers in order.
     pub conversations: BTreeMap<Role, Conversation>,
+    /// Everything that was used up, also before a fork: steps are counted on. See [`TaskState::own_usage`].
     pub usage: Usage,
+    /// What ended children used up; budgets count it too.
+    pub children_usage: Usage,
+    /// Where the task goes on from another one.
+    pub forked: Option<ForkPoint>,
     /// The last time that the task was woken from its sleep.
     pub woken: Option<Woken>,
     /// Answers in a row that led to nothing.
     pub bounces: u32,
     /// Model failures in a row, the last of them, and how many of them have been waited out.
     pub model_failures: u32,
+    /// Those among them that are no mere absence of the server or the model.
+    pub model_faults: u32,
+    /// Whose model failed last.
+    pub failed_role: Option<Role>,
     pub last_failure: Option<ChatFailure>,
     pub failures_waited_out: u32,
     /// The planner's model refused native tools: they are told in the prompt from then on.
@@ -208,9 +218,13 @@ impl TaskState {
             steps: Vec::new(),
             conversations: BTreeMap::new(),
             usage: Usage::default(),
+            children_usage: Usage::default(),
+            forked: None,
             woken: None,
             bounces: 0,
             model_failures: 0,
+            model_faults: 0,
+            failed_role: None,
             last_failure: None,
             failures_waited_out: 0,
             no_native_tools: false,

@@ -74,6 +74,13 @@ pub struct TaskBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<schema::TaskId>"))]
     pub parent: Option<TaskId>,
+    /// The task that it goes on from, if it was forked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<schema::TaskId>"))]
+    pub forked_from: Option<TaskId>,
+    /// The last step of that task that it carries over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_at_step: Option<u32>,
     /// RFC 3339, in UTC.
     pub created_at: String,
     /// RFC 3339, in UTC.
@@ -110,6 +117,8 @@ impl From<&TaskSummary> for TaskBody {
             open_calls: task.open_calls,
             sealed: task.sealed,
             parent: task.parent.clone(),
+            forked_from: task.forked_from.as_ref().map(|from| from.task_id.clone()),
+            forked_at_step: task.forked_from.as_ref().map(|from| from.step),
             created_at: time(task.created_at_ms),
             updated_at: time(task.updated_at_ms),
             quarantine: task.quarantine.clone(),

@@ -171,6 +171,10 @@ fn summary(status: TaskStatus, text: String, number: f64) -> TaskSummary {
         open_calls: 0,
         sealed: true,
         parent: Some(task(2)),
+        forked_from: Some(crate::domain::task_summary::ForkedFrom {
+            task_id: task(3),
+            step: 3,
+        }),
         created_at_ms: 0,
         updated_at_ms: i64::MAX,
         quarantine: Some(text.clone()),

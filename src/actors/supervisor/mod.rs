@@ -2,13 +2,17 @@
 //! them. actix's own supervisor does not restart after a panic, so this one does.
 
 mod cancel;
+mod family;
+mod fork;
 mod late;
 pub mod messages;
 mod start;
 
 use super::journal::messages::{AppendEvents, LoadTask, Quarantine, UnfinishedTasks};
 use super::registry::messages::FleetChanged;
-use super::task::messages::{Answer, Cancel, GetQuestion, Halt, Happened, TaskStopped, Wake};
+use super::task::messages::{
+    Answer, Cancel, FamilyNews, GetQuestion, Halt, Happened, TaskStopped, Wake,
+};
 use super::task::{Task, TaskDeps};
 use crate::config::Settings;
 use crate::config::kinds::Kinds;
@@ -18,6 +22,7 @@ use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use actix::prelude::*;
+use family::{Family, Place};
 use futures_util::future::join_all;
 use messages::{
     AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Restore,
@@ -47,14 +52,15 @@ pub struct SupervisorDeps {
     pub kinds: Arc<Kinds>,
     /// Letters and digits that were never given before, for new task ids.
     pub unique: fn() -> String,
-    /// Builds what a task needs, given where it reports its end.
-    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>) -> TaskDeps>,
+    /// Builds what a task needs, given where it reports its end and tells of its children.
+    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>, Recipient<FamilyNews>) -> TaskDeps>,
 }
 
 struct Live {
     addr: Addr<Task>,
     generation: Generation,
     past: Past,
+    place: Place,
 }
 
 /// How a task fared until now.
@@ -78,6 +84,7 @@ pub struct Supervisor {
     late: usize,
     /// Tasks whose actor ended early and that are about to be started again.
     resting: HashSet<TaskId>,
+    family: Family,
     stopping: bool,
 }
 
@@ -86,7 +93,8 @@ impl Supervisor {
     pub fn start(deps: SupervisorDeps) -> Addr<Supervisor> {
         Supervisor::create(|ctx| {
             ctx.set_mailbox_capacity(MAILBOX);
-            let task_deps = (deps.task_deps)(ctx.address().recipient());
+            let me = ctx.address();
+            let task_deps = (deps.task_deps)(me.clone().recipient(), me.recipient());
             Supervisor {
                 load: deps.load,
                 unfinished: deps.unfinished,
@@ -97,6 +105,7 @@ impl Supervisor {
                 live: HashMap::new(),
                 late: 0,
                 resting: HashSet::new(),
+                family: Family::default(),
                 stopping: false,
             }
         })
@@ -120,6 +129,7 @@ impl Supervisor {
     ) {
         let task_id = state.task_id.clone();
         let started_at_seq = state.last_seq;
+        let place = self.family.take_in(&state);
         let deps = self.deps.clone();
         let home = state.home();
         // Where its computer is: what they say to each other changes threads nowhere.
@@ -138,6 +148,7 @@ impl Supervisor {
                     restarts,
                     started_at_seq,
                 },
+                place,
             },
         );
     }
@@ -243,8 +254,10 @@ impl Handler<Restore> for Supervisor {
                     Err(error) => Err(error),
                 }
             };
-            all.into_actor(supervisor).map(|revived, supervisor, _ctx| {
+            all.into_actor(supervisor).map(|revived, supervisor, ctx| {
                 let revived = revived?;
+                let unfinished: HashSet<TaskId> =
+                    revived.iter().map(|(id, _)| id.clone()).collect();
                 let mut count = 0;
                 for (task_id, revived) in revived {
                     match revived {
@@ -255,6 +268,7 @@ impl Handler<Restore> for Supervisor {
                         Err(error) => supervisor.quarantine(task_id, error),
                     }
                 }
+                supervisor.end_orphans(&unfinished, ctx);
                 Ok(count)
             })
         }))
@@ -275,6 +289,9 @@ impl Handler<TaskStopped> for Supervisor {
         let Some(ended) = self.live.remove(&told.task_id) else {
             return;
         };
+        if told.finished {
+            self.has_ended(&told.task_id, ended.place, ctx);
+        }
         if told.finished || self.stopping {
             return;
         }
@@ -295,6 +312,7 @@ impl Supervisor {
     fn restart_later(&mut self, task_id: TaskId, ended: Past, ctx: &mut Context<Self>) {
         if ended.restarts > MOST_RESTARTS {
             let reason = "its actor fails at every start; it is tried again when the server starts";
+            self.is_given_up(&task_id, reason);
             return self.quarantine(task_id, reason.to_owned());
         }
         self.resting.insert(task_id.clone());

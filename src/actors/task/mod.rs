@@ -1,6 +1,7 @@
 //! One task: a shell around the pure deciders. It journals what it is about to do, waits for the commit, does
 //! it, journals what came of it, folds, and decides again. After a crash the same code goes on from the journal.
 
+mod children;
 mod facts;
 pub(in crate::actors) mod late;
 pub mod messages;
@@ -25,7 +26,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy;
 use actix::prelude::*;
-use messages::TaskStopped;
+use messages::{FamilyNews, TaskStopped};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,7 @@ pub struct TaskDeps {
     pub cancel_model_calls: Recipient<CancelModelCalls>,
     pub router: Router,
     pub supervisor: Recipient<TaskStopped>,
+    pub family: Recipient<FamilyNews>,
     pub settings: Arc<Settings>,
     /// Milliseconds since the Unix epoch.
     pub clock: fn() -> i64,
@@ -63,6 +65,8 @@ pub struct Task {
     timers: Vec<SpawnHandle>,
     /// What open calls wait for.
     waits: Waits,
+    /// The supervisor knows that the task has ended.
+    told_over: bool,
     finished: bool,
 }
 
@@ -85,6 +89,7 @@ impl Task {
             lanes: HashMap::new(),
             timers: Vec::new(),
             waits: Waits::default(),
+            told_over: false,
             finished: false,
         }
     }
@@ -254,6 +259,7 @@ impl Task {
     /// The task is over: stop what still runs, and end once every call has its outcome.
     fn wind_down(&mut self, ctx: &mut Context<Self>) {
         self.drop_timers(ctx);
+        self.end_children();
         let task_id = self.state.task_id.clone();
         self.deps
             .cancel_model_calls
@@ -346,7 +352,7 @@ fn closing_event(decision: &Decision) -> Option<TaskEvent> {
 }
 
 /// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
-async fn commit(
+pub(in crate::actors) async fn commit(
     journal: Recipient<AppendEvents>,
     append: AppendEvents,
 ) -> Result<Vec<StoredEvent>, JournalError> {

@@ -72,9 +72,13 @@ impl Task {
         let step = self.state.current_step_on(track);
         let calls = step.into_iter().flat_map(|step| &step.calls);
         let open: Vec<CallRecord> = calls.filter(|call| call.is_open()).cloned().collect();
-        let taken = open.iter().map(|call| match &call.intended {
-            Some(_) => self.adopt(call, ctx),
-            None => self.place(call, ctx),
+        let taken = open.iter().map(|call| match (&call.child, &call.intended) {
+            (Some(child), _) => {
+                self.want_child(call, child, ctx);
+                None
+            }
+            (None, Some(_)) => self.adopt(call, ctx),
+            (None, None) => self.place(call, ctx),
         });
         taken.flatten().collect()
     }

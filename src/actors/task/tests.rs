@@ -1,5 +1,7 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
+mod outage;
+
 use super::messages::{Answer, Cancel, Wake};
 use super::*;
 use crate::actors::backlog::Weighed;
@@ -103,6 +105,7 @@ impl Handler<ConsultModel> for Others {
 heard! {
     CancelModelCalls => "cancel models",
     TaskStopped => "stopped",
+    FamilyNews => "family",
 }
 
 /// One computer that is away.
@@ -243,7 +246,8 @@ impl Running {
             executor: others.clone().recipient(),
             cancel_model_calls: others.clone().recipient(),
             router,
-            supervisor: others.recipient(),
+            supervisor: others.clone().recipient(),
+            family: others.recipient(),
             settings: Arc::new(settings),
             clock: || 1_000,
         };
