@@ -6,6 +6,7 @@
 use super::plan::PlanKeys;
 use crate::domain::guard_rules::{Confine, PolicyRule};
 use crate::domain::profile::WakeBudgets;
+use crate::domain::wakes::WakeRules;
 use crate::domain::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,7 @@ pub(super) struct Raw {
     pub numbered: NumberedRules,
     pub goals: GoalRules,
     pub plan: PlanKeys,
+    pub wakes: WakeRules,
     pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,
@@ -167,6 +169,7 @@ pub(super) struct RawCalls {
 pub(super) struct RawTasks {
     pub default_kind: String,
     pub max_live: u32,
+    pub max_sleeping: u32,
     pub question_timeout_s: u64,
     pub prompts_dir: Option<String>,
     pub kinds_dir: Option<String>,

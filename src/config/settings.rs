@@ -12,6 +12,7 @@ use crate::domain::chat::Role;
 use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::wakes::WakeRules;
 use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::work::{GoalRules, NumberedRules};
 
@@ -29,6 +30,7 @@ pub struct Settings {
     pub numbered: NumberedRules,
     pub goals: GoalRules,
     pub plan: PlanRules,
+    pub wakes: WakeRules,
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
@@ -186,6 +188,8 @@ pub struct CallSettings {
 pub struct TaskSettings {
     pub default_kind: String,
     pub max_live: usize,
+    /// Tasks that sleep, for which no actor lives.
+    pub max_sleeping: usize,
     /// From when a question was first shown.
     pub question_timeout: Duration,
     /// The user's own prompts, in place of built-in ones.

@@ -54,6 +54,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         memory: check.memory(&raw)?,
         numbered: check.numbered(raw.numbered)?,
         goals: check.goals(raw.goals)?,
+        wakes: check.wakes(raw.wakes.clone())?,
         plan: check.plan(&raw)?,
         tools: ToolSettings {
             max_shown: raw.tools.max_shown as usize,
@@ -69,6 +70,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         tasks: TaskSettings {
             default_kind: check.filled("tasks.default_kind", &raw.tasks.default_kind)?,
             max_live: check.at_least_one("tasks.max_live", raw.tasks.max_live)? as usize,
+            max_sleeping: raw.tasks.max_sleeping as usize,
             question_timeout: seconds(raw.tasks.question_timeout_s),
             prompts_dir: raw.tasks.prompts_dir.map(Into::into),
             kinds_dir: raw.tasks.kinds_dir.map(Into::into),

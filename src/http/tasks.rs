@@ -2,6 +2,7 @@
 
 use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
+use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, LOCAL_OWNER, Problem, ask};
 use crate::actors::supervisor::messages::{BudgetOverrides, CancelTask, StartError, StartTask};
 use crate::domain::ids::{ClientId, TaskId};
@@ -36,7 +37,9 @@ pub(super) struct CreateBody {
     #[serde(default)]
     budgets: Option<BudgetOverrides>,
     #[serde(default)]
-    schedule: Option<Value>,
+    schedule: Option<ScheduleBody>,
+    #[serde(default)]
+    wakes: Option<WakesBody>,
     #[serde(default)]
     parent: Option<TaskId>,
     #[serde(default)]
@@ -48,12 +51,6 @@ pub(super) async fn create(
     api: web::ThinData<Api>,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
-    if body.schedule.is_some() {
-        let detail = "`schedule` is not supported by this version";
-        return Err(Problem::new(ErrorCode::Unsupported, detail)
-            .with("field", "schedule")
-            .with_hint("leave it out and create the task when it is due"));
-    }
     let started = start(
         &api,
         StartTask {
@@ -68,6 +65,7 @@ pub(super) async fn create(
             budgets: body.budgets.unwrap_or_default(),
             call: None,
             parent: body.parent,
+            wakes: wakes::wakes(body.schedule, body.wakes)?,
             idempotency_key: body.idempotency_key,
         },
     )
@@ -99,7 +97,7 @@ pub(super) async fn start(
             StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
             StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
             StartError::Stopping => ErrorCode::Stopping,
-            StartError::TooMany { .. } => ErrorCode::TooManyTasks,
+            StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
             StartError::Journal(_) => ErrorCode::JournalUnavailable,
         };
         Problem::new(code, error.to_string())

@@ -147,6 +147,8 @@ fn summary(unique: &str, status: TaskStatus) -> TaskSummary {
         open_calls: 0,
         sealed: status.is_final(),
         parent: None,
+        episode: 0,
+        asleep: None,
         created_at_ms: 0,
         updated_at_ms: 0,
         quarantine: None,

@@ -3,11 +3,14 @@
 use super::fixtures::*;
 use super::*;
 use crate::domain::call::Outcome;
+use crate::domain::episodes::Sleep;
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::Generation;
 use crate::domain::lifecycle::ToolRecord;
+use crate::domain::schedule::Schedule;
 use crate::domain::task::TaskStatus;
 use crate::domain::tool::ToolState;
+use crate::domain::wakes::{Asleep, Wakes};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -197,6 +200,58 @@ fn unfinished_are_live_tasks_and_ended_ones_with_a_call_without_outcome() {
         .unwrap();
         assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("LIVE")]);
     });
+}
+
+#[test]
+fn who_sleeps_is_listed_with_what_wakes_it_and_is_not_unfinished() {
+    on_each_store(|open| {
+        let mut store = open();
+        let turtle = client("turtle-1");
+        let slept = || {
+            TaskEvent::FellAsleep(Sleep {
+                episodes: 1,
+                wake_at_ms: Some(5_000),
+            })
+        };
+        let (mut sleeper, mut busy) = (Author::new("SLEEPER"), Author::new("BUSY"));
+        let pending = call("BUSY");
+        let batch = [
+            sleeper.write(vec![created_with("sort", hourly()), slept()]),
+            busy.write(vec![
+                created_with("sort", hourly()),
+                intended(&pending, &turtle, Some(1)),
+                slept(),
+            ]),
+        ];
+        store.writer.write(&batch).unwrap();
+        let sleeping = store.reads.sleeping_tasks().unwrap();
+        let asleep = Asleep {
+            from_ms: sleeper.now_ms,
+            wake_at_ms: Some(5_000),
+            wakes: hourly(),
+        };
+        assert!(sleeping.contains(&(task("SLEEPER"), asleep)));
+        // A call without outcome is waited for.
+        assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("BUSY")]);
+        let woken = TaskEvent::EpisodeStarted {
+            episode: 2,
+            wakes: vec![],
+        };
+        write_one(&mut store, sleeper.write(vec![woken])).unwrap();
+        write_one(&mut store, busy.write(vec![completed("over")])).unwrap();
+        assert_eq!(store.reads.sleeping_tasks().unwrap(), []);
+        assert_eq!(
+            store.reads.unfinished_tasks().unwrap(),
+            [task("BUSY"), task("SLEEPER")]
+        );
+    });
+}
+
+fn hourly() -> Wakes {
+    Wakes {
+        schedule: Some(Schedule::of(Some(3600), None, None, 0).unwrap()),
+        ..Wakes::default()
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Properties of deciding and folding: total, deterministic, never spinning.
 
 use super::directive::printer;
+use super::episodes::close;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
 use crate::domain::chat::{ChatAnswer, ChatFailure, Role, StopReason, Usage};
@@ -67,6 +68,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         tools: ToolRules::default(),
         models: BTreeMap::new(),
         templates: vec![],
+        wakes: Default::default(),
         plan: Default::default(),
         prompts: PROMPTS.clone(),
     }
@@ -209,6 +211,7 @@ impl Bench {
             budgets: bench.profile.budgets,
             call: None,
             parent: None,
+            wakes: None,
         };
         bench.push(TaskEvent::TaskCreated(Box::new(created)));
         bench
@@ -256,21 +259,10 @@ impl Bench {
             });
             match &decision {
                 Decision::Block { .. } | Decision::Advance { .. } => continue,
-                Decision::Finish { result, .. } => {
-                    self.push(TaskEvent::TaskCompleted {
-                        result: result.clone(),
-                    });
-                }
-                Decision::Fail {
-                    code,
-                    error,
-                    details,
-                } => self.push(TaskEvent::TaskFailed {
-                    code: code.clone(),
-                    error: error.clone(),
-                    details: details.clone(),
-                }),
                 _ => {}
+            }
+            for closing in close(&self.state, &self.profile, &decision, self.now_ms) {
+                self.push(closing);
             }
             return Some(decision);
         }

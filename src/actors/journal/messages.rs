@@ -4,6 +4,7 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
+use crate::domain::wakes::Asleep;
 use crate::store::{ComputerRecord, KnownComputer, SystemChange};
 use actix::Message;
 
@@ -46,10 +47,15 @@ pub struct LoadedTask {
     pub profile: String,
 }
 
-/// The tasks that have not ended, oldest first; also ended ones that still wait for a call's outcome.
+/// The tasks that have not ended and do not sleep, oldest first; also others that still wait for a call's outcome.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<TaskId>, JournalError>")]
 pub struct UnfinishedTasks;
+
+/// The tasks that sleep, with what wakes them.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<(TaskId, Asleep)>, JournalError>")]
+pub struct SleepingTasks;
 
 /// Keep what is known of a computer; it replaces what was kept under the same `client_id`.
 #[derive(Debug, Clone, Message)]

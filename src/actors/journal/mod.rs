@@ -17,6 +17,8 @@ pub use reader::JournalReader;
 
 use crate::actors::feed::messages::Committed;
 use crate::domain::event::StoredEvent;
+use crate::domain::ids::TaskId;
+use crate::domain::wakes::Asleep;
 use crate::store::{Append, JournalStore, OpenStore, StoreError, Write, Written};
 use actix::{
     Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
@@ -320,11 +322,20 @@ impl Handler<LoadTask> for Journal {
 }
 
 impl Handler<UnfinishedTasks> for Journal {
-    type Result = ResponseFuture<Result<Vec<crate::domain::ids::TaskId>, JournalError>>;
+    type Result = ResponseFuture<Result<Vec<TaskId>, JournalError>>;
 
     fn handle(&mut self, _: UnfinishedTasks, _: &mut Self::Context) -> Self::Result {
         let reader = self.reader.clone();
         Box::pin(async move { reader.unfinished_tasks().await })
+    }
+}
+
+impl Handler<SleepingTasks> for Journal {
+    type Result = ResponseFuture<Result<Vec<(TaskId, Asleep)>, JournalError>>;
+
+    fn handle(&mut self, _: SleepingTasks, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.sleeping_tasks().await })
     }
 }
 

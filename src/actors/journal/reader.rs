@@ -4,6 +4,7 @@ use super::batch::refused;
 use super::messages::{JournalError, LoadedTask};
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
+use crate::domain::wakes::Asleep;
 use crate::store::{
     Epoch, EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
 };
@@ -81,6 +82,11 @@ impl JournalReader {
     /// As [`super::messages::UnfinishedTasks`].
     pub async fn unfinished_tasks(&self) -> Result<Vec<TaskId>, JournalError> {
         self.read(|reads| reads.unfinished_tasks()).await
+    }
+
+    /// As [`super::messages::SleepingTasks`].
+    pub async fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, JournalError> {
+        self.read(|reads| reads.sleeping_tasks()).await
     }
 
     pub async fn task(&self, task_id: TaskId) -> Result<TaskSummary, JournalError> {

@@ -6,6 +6,8 @@ use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
+use crate::domain::wakes::{WakeRules, Wakes};
+use crate::strategy::episodes;
 use actix::prelude::*;
 use std::sync::Arc;
 
@@ -35,10 +37,10 @@ impl Handler<StartTask> for Supervisor {
         Box::pin(
             stored
                 .into_actor(self)
-                .then(move |stored, supervisor, _ctx| {
+                .then(move |stored, supervisor, ctx| {
                     let existing = supervisor.load.clone();
                     let outcome = match stored {
-                        Ok(Ok(events)) => Ok(supervisor.begin(born, &events)),
+                        Ok(Ok(events)) => Ok(supervisor.begin(born, &events, ctx)),
                         Ok(Err(JournalError::Duplicate { existing: task_id })) => {
                             Err(Refused::Exists(task_id))
                         }
@@ -127,9 +129,21 @@ impl Supervisor {
             metadata: request.metadata,
             interactive: request.interactive,
             budgets: request.budgets.over(profile.budgets),
+            // One call is made once.
+            wakes: match request.call {
+                Some(_) => None,
+                None => wakes_of(request.wakes, &profile.wakes),
+            },
             call: request.call,
             parent: request.parent,
         };
+        let at_ms = (self.deps.clock)();
+        let wakes = created.wakes.as_ref();
+        let sleep = wakes.and_then(|wakes| episodes::first_sleep(wakes, at_ms));
+        let (sleeping, max) = (self.sleepers.len(), self.settings().tasks.max_sleeping);
+        if created.wakes.is_some() && sleeping >= max {
+            return Err(StartError::TooManySleep { sleeping, max });
+        }
         let mut events = vec![TaskEvent::TaskCreated(Box::new(created))];
         if !known {
             let asked = asked.unwrap_or_default();
@@ -141,7 +155,7 @@ impl Supervisor {
                 ),
             });
         }
-        let at_ms = (self.deps.clock)();
+        events.extend(sleep);
         let state = folded(&task_id, &events, at_ms);
         let append = AppendEvents {
             task_id,
@@ -161,7 +175,12 @@ impl Supervisor {
     }
 
     /// The birth is durable.
-    fn begin(&mut self, born: Born, events: &[StoredEvent]) -> StartedTask {
+    fn begin(
+        &mut self,
+        born: Born,
+        events: &[StoredEvent],
+        ctx: &mut Context<Self>,
+    ) -> StartedTask {
         let mut state = TaskState::new(born.append.task_id);
         state.apply_all(events);
         if self.stopping {
@@ -171,12 +190,30 @@ impl Supervisor {
                 created: true,
             };
         }
-        self.run(state, born.profile, born.append.generation, 0);
+        match state.asleep() {
+            Some(asleep) => {
+                self.sleepers.insert(state.task_id, asleep);
+                self.look(ctx);
+            }
+            None => self.run(state, born.profile, born.append.generation, 0),
+        }
         StartedTask {
             summary: born.append.summary,
             created: true,
         }
     }
+}
+
+/// What wakes a task: what was asked for it, beside what its kind says; none if neither says anything.
+fn wakes_of(asked: Wakes, kind: &WakeRules) -> Option<Wakes> {
+    let mut wakes = asked;
+    for event in &kind.events {
+        if !wakes.events.contains(event) {
+            wakes.events.push(event.clone());
+        }
+    }
+    wakes.on_demand |= kind.on_demand;
+    (wakes != Wakes::default()).then_some(wakes)
 }
 
 fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {

@@ -4,6 +4,7 @@ mod journal;
 mod pages;
 mod replay;
 mod step;
+mod wake;
 
 use super::data::DataArg;
 use super::{Exit, Failure};
@@ -20,6 +21,7 @@ Examples:
   ccfleet task history TASK                every event
   ccfleet task loops TASK                  what the guards refused, and why
   ccfleet task ledger TASK                 every call with its number, computer and outcome
+  ccfleet task wake TASK                   runs it once more, if it sleeps; asks the server
   ccfleet task replay TASK                 decides everything anew and compares
   ccfleet task replay --all --data DIR
 
@@ -68,6 +70,8 @@ enum What {
     Loops { task: String },
     /// Every call of a task
     Ledger { task: String },
+    /// Wake a task that sleeps, on a running server
+    Wake(wake::WakeArgs),
     /// Fold and decide a task anew, with no model and no computer, and compare with the journal
     Replay {
         #[arg(required_unless_present = "all")]
@@ -83,12 +87,16 @@ enum What {
 /// # Errors
 /// No journal, no such task, or a replay that differs.
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if let What::Wake(asked) = &args.what {
+        return super::in_system(wake::run(asked, args.json));
+    }
     let journal = Journal::open(&args.data.folder()?)?;
     let (lines, value) = match &args.what {
         What::List { limit } => {
             let tasks = journal.newest((*limit).max(1))?;
             (pages::list(&tasks), json!({"items": tasks}))
         }
+        What::Wake(_) => return Ok(Exit::Usage),
         What::Replay { all: true, .. } => return replay::all(&journal, args.json),
         What::Replay { task, .. } => {
             let task = journal.task(task.as_deref().unwrap_or_default())?;

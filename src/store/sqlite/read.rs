@@ -10,6 +10,7 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
 use crate::domain::tool::ToolState;
+use crate::domain::wakes::Asleep;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -288,7 +289,7 @@ impl JournalReads for Reader {
         let ids = self.rows(
             "list the unfinished tasks",
             "SELECT task_id FROM (
-                 SELECT task_id, created_at_ms FROM tasks WHERE final = 0
+                 SELECT task_id, created_at_ms FROM tasks WHERE final = 0 AND asleep IS NULL
                  UNION
                  SELECT tasks.task_id, tasks.created_at_ms FROM calls JOIN tasks USING (task_id)
                  WHERE calls.open = 1
@@ -299,6 +300,22 @@ impl JournalReads for Reader {
         ids.iter()
             .map(|id| TaskId::parse(id).map_err(|error| self.at.damaged(error.to_string())))
             .collect()
+    }
+
+    fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, StoreError> {
+        let rows = self.rows(
+            "list the tasks that sleep",
+            "SELECT task_id, asleep FROM tasks WHERE asleep IS NOT NULL",
+            [],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        )?;
+        let sleeper = |(id, asleep): (String, String)| {
+            let id = TaskId::parse(&id).map_err(|error| self.at.damaged(error.to_string()))?;
+            let asleep = serde_json::from_str(&asleep)
+                .map_err(|error| self.at.damaged(format!("what wakes {id}: {error}")))?;
+            Ok((id, asleep))
+        };
+        rows.into_iter().map(sleeper).collect()
     }
 
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError> {

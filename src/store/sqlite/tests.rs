@@ -2,7 +2,7 @@
 
 use super::super::fixtures::*;
 use super::super::{Append, OpenStore, StoreError, Write};
-use super::{FILE_NAME, open};
+use super::{APPLICATION_ID, FILE_NAME, MIGRATIONS, open};
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -242,5 +242,82 @@ fn the_journal_is_for_its_owner_alone() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{:?}", entry.file_name());
+    }
+}
+
+/// A journal as an earlier version left it: two tasks, one of which has ended.
+fn of_schema(version: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    connection
+        .execute_batch(&MIGRATIONS[..version].concat())
+        .unwrap();
+    connection
+        .pragma_update(None, "user_version", version as i64)
+        .unwrap();
+    connection
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .unwrap();
+    for (name, ended) in [("LIVE", false), ("DONE", true)] {
+        let mut author = Author::new(name);
+        let mut events = vec![created("dig")];
+        events.extend(ended.then(|| completed("dug")));
+        let append = author.append(events);
+        let summary = serde_json::to_string(&append.summary).unwrap();
+        let status = append.summary.status.as_str();
+        connection
+            .execute(
+                "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, owner, generation,
+                                    last_seq, summary)
+                 VALUES (?1, 1, 1, ?2, ?3, 'code_job', 'local', 1, ?4, ?5)",
+                (append.task_id.as_str(), status, ended, append.events.len() as i64, summary),
+            )
+            .unwrap();
+        for (seq, event) in (1..).zip(&append.events) {
+            let data = event.data().unwrap().to_string();
+            connection
+                .execute(
+                    "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data)
+                     VALUES (?1, ?2, 1, 1, ?3, 1, ?4)",
+                    (append.task_id.as_str(), seq, event.name(), data),
+                )
+                .unwrap();
+        }
+    }
+    folder
+}
+
+#[test]
+fn a_journal_of_every_earlier_schema_goes_on_with_what_it_held() {
+    for version in 1..MIGRATIONS.len() {
+        let folder = of_schema(version);
+        let mut store = open_here(folder.path());
+        assert_eq!(
+            store.reads.unfinished_tasks().unwrap(),
+            [task("LIVE")],
+            "{version}"
+        );
+        assert_eq!(store.reads.sleeping_tasks().unwrap(), []);
+        let events = store
+            .reads
+            .load_task(&task("DONE"))
+            .unwrap()
+            .unwrap()
+            .events;
+        assert_eq!(events.len(), 2, "{version}");
+        let mut author = Author::new("NEW");
+        store
+            .writer
+            .write(&[author.write(vec![created("dig")])])
+            .unwrap();
+        drop(store);
+        assert_eq!(
+            open_here(folder.path())
+                .reads
+                .unfinished_tasks()
+                .unwrap()
+                .len(),
+            2
+        );
     }
 }

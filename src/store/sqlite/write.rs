@@ -184,15 +184,15 @@ fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusq
     transaction
         .prepare_cached(
             "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, client_id,
-                                owner, generation, last_seq, profile, summary, notice)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                                owner, generation, last_seq, profile, summary, notice, asleep)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
              ON CONFLICT (task_id) DO UPDATE SET
                  updated_at_ms = excluded.updated_at_ms, status = excluded.status,
                  final = excluded.final, kind = excluded.kind, client_id = excluded.client_id,
                  owner = excluded.owner, generation = excluded.generation,
                  last_seq = excluded.last_seq, profile = coalesce(tasks.profile, excluded.profile),
                  summary = excluded.summary, notice = max(tasks.notice, excluded.notice),
-                 quarantine = NULL",
+                 quarantine = NULL, asleep = excluded.asleep",
         )?
         .execute(params![
             append.task_id.as_str(),
@@ -208,6 +208,7 @@ fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusq
             profile,
             json(summary)?,
             due,
+            summary.asleep.as_ref().map(json).transpose()?,
         ])?;
     Ok(())
 }

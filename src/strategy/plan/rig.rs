@@ -78,6 +78,7 @@ impl Rig {
             budgets: rig.profile.budgets,
             call: None,
             parent: None,
+            wakes: None,
         })));
         rig
     }
