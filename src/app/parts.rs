@@ -121,6 +121,7 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
         load: leaves.journal.clone().recipient(),
         unfinished: leaves.journal.clone().recipient(),
         sleeping: leaves.journal.clone().recipient(),
+        archive: leaves.journal.clone().recipient(),
         quarantine: leaves.journal.clone().recipient(),
         kinds: Arc::new(kinds),
         unique: || ulid::Ulid::generate().to_string(),

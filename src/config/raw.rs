@@ -28,6 +28,7 @@ pub(super) struct Raw {
     pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,
+    pub journal: RawJournal,
     pub log: RawLog,
 }
 
@@ -173,6 +174,14 @@ pub(super) struct RawTasks {
     pub question_timeout_s: u64,
     pub prompts_dir: Option<String>,
     pub kinds_dir: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJournal {
+    pub keep_episodes: u32,
+    pub archive_after_days: u32,
+    pub archive_over_bytes: u64,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

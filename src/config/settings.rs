@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::domain::chat::Role;
+use crate::domain::episodes::ArchiveRule;
 use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
@@ -34,6 +35,8 @@ pub struct Settings {
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
+    /// When older episodes go out of the way.
+    pub journal: ArchiveRule,
     pub log: LogSettings,
 }
 

@@ -94,6 +94,17 @@ pub struct Sleep {
     pub wake_at_ms: Option<i64>,
 }
 
+/// Which episodes go out of the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchiveRule {
+    /// So many of the last ones stay; at least one does.
+    pub keep_episodes: u32,
+    /// Of the others those that ended longer ago than this, in milliseconds.
+    pub older_than_ms: i64,
+    /// All others, if the task's events take more than this.
+    pub more_than_bytes: u64,
+}
+
 /// What a task's state knows of its episodes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Episodes {

@@ -205,6 +205,11 @@ impl Author {
         }
     }
 
+    /// Takes an event for written.
+    pub fn take(&mut self, stored: &StoredEvent) {
+        self.state.apply(stored);
+    }
+
     pub fn state(&self) -> &TaskState {
         &self.state
     }

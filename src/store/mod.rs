@@ -42,6 +42,9 @@ pub trait JournalReads: Send {
     /// All events of a task with its pinned profile; none if there is no such task.
     fn load_task(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError>;
 
+    /// The same with no more events than it takes to go on: its creation, and all from the end of its last episode on.
+    fn load_last_episode(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError>;
+
     /// Tasks that have not ended and do not sleep, and others of which a call has no outcome yet; oldest first.
     fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError>;
 

@@ -1,6 +1,8 @@
 //! The embedded store: one SQLite file in WAL mode, a connection that writes and one that reads.
 
+mod archive;
 mod read;
+mod rows;
 #[cfg(test)]
 mod tests;
 pub mod transfer;

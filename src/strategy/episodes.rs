@@ -7,8 +7,9 @@ use crate::domain::decision::Decision;
 use crate::domain::episodes::{
     Carried, EpisodeEnd, EpisodeEnded, MAX_RESULT, MOST_FILES, PastEpisode, Sleep,
 };
-use crate::domain::event::TaskEvent;
+use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::fold::{DRIFT, run_label};
+use crate::domain::ids::TaskId;
 use crate::domain::profile::Profile;
 use crate::domain::step::CallRecord;
 use crate::domain::task::TaskState;
@@ -94,6 +95,21 @@ pub fn woken(state: &TaskState, wakes: &[Wake]) -> Result<Vec<TaskEvent>, NotWok
     }
     let kept = asked.take(room).cloned();
     Ok(kept.map(|wake| TaskEvent::WakeKept { wake }).collect())
+}
+
+/// A task's state with the steps of all its episodes, for looking at: deciding needs those of the last one alone.
+pub fn with_all_steps(task_id: &TaskId, events: &[StoredEvent]) -> TaskState {
+    let mut state = TaskState::new(task_id.clone());
+    let mut former = Vec::new();
+    for stored in events {
+        if matches!(stored.event, TaskEvent::EpisodeEnded(_)) {
+            former.append(&mut state.steps);
+        }
+        state.apply(stored);
+    }
+    former.append(&mut state.steps);
+    state.steps = former;
+    state
 }
 
 fn end_of(decision: &Decision) -> Option<EpisodeEnd> {

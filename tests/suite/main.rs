@@ -12,3 +12,4 @@ mod real_model;
 mod recovery;
 mod serving;
 mod support;
+mod wakes;

@@ -1,5 +1,6 @@
 //! What may be asked of the journal.
 
+use crate::domain::episodes::ArchiveRule;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
@@ -32,7 +33,8 @@ pub struct AppendEvents {
     pub tools: Vec<ToolRecord>,
 }
 
-/// Read a task's journal from the beginning.
+/// Read as much of a task's journal as it takes to go on: all of it, or of a task that lives on its creation and what
+/// came since its last episode ended.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<LoadedTask, JournalError>")]
 pub struct LoadTask {
@@ -97,6 +99,16 @@ pub struct NoticeDelivered {
 pub struct Quarantine {
     pub task_id: TaskId,
     pub reason: String,
+}
+
+/// Put older episodes of a task that lives on out of the way.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct ArchiveEpisodes {
+    pub task_id: TaskId,
+    pub rule: ArchiveRule,
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: i64,
 }
 
 /// How the journal fares.

@@ -317,7 +317,7 @@ impl Handler<LoadTask> for Journal {
 
     fn handle(&mut self, message: LoadTask, _: &mut Self::Context) -> Self::Result {
         let reader = self.reader.clone();
-        Box::pin(async move { reader.load_task(message.task_id).await })
+        Box::pin(async move { reader.load_last_episode(message.task_id).await })
     }
 }
 
@@ -327,6 +327,19 @@ impl Handler<UnfinishedTasks> for Journal {
     fn handle(&mut self, _: UnfinishedTasks, _: &mut Self::Context) -> Self::Result {
         let reader = self.reader.clone();
         Box::pin(async move { reader.unfinished_tasks().await })
+    }
+}
+
+impl Handler<ArchiveEpisodes> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: ArchiveEpisodes, ctx: &mut Self::Context) -> Self::Result {
+        let entry = Write::Archive {
+            task_id: message.task_id,
+            rule: message.rule,
+            now_ms: message.now_ms,
+        };
+        self.enqueue_unit(entry, ctx)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::Asleep;
 use crate::store::{
-    Epoch, EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
+    Epoch, EventPage, Identity, JournalReads, Journalled, KnownComputer, Lane, StoreError,
+    TaskPage, TaskQuery,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -70,13 +71,15 @@ impl JournalReader {
     /// A task's journal from the beginning.
     pub async fn load_task(&self, task_id: TaskId) -> Result<LoadedTask, JournalError> {
         let id = task_id.clone();
-        match self.read(move |reads| reads.load_task(&id)).await? {
-            Some(journalled) => Ok(LoadedTask {
-                events: journalled.events,
-                profile: journalled.profile.unwrap_or_default(),
-            }),
-            None => Err(JournalError::NoTask(task_id)),
-        }
+        let journalled = self.read(move |reads| reads.load_task(&id)).await?;
+        loaded(journalled, task_id)
+    }
+
+    /// As much of a task's journal as it takes to go on.
+    pub async fn load_last_episode(&self, task_id: TaskId) -> Result<LoadedTask, JournalError> {
+        let id = task_id.clone();
+        let journalled = self.read(move |reads| reads.load_last_episode(&id)).await?;
+        loaded(journalled, task_id)
     }
 
     /// As [`super::messages::UnfinishedTasks`].
@@ -138,4 +141,12 @@ impl JournalReader {
         self.read(move |reads| reads.undelivered_notices(&client_id, NOTICES))
             .await
     }
+}
+
+fn loaded(journalled: Option<Journalled>, task_id: TaskId) -> Result<LoadedTask, JournalError> {
+    let journalled = journalled.ok_or(JournalError::NoTask(task_id))?;
+    Ok(LoadedTask {
+        events: journalled.events,
+        profile: journalled.profile.unwrap_or_default(),
+    })
 }

@@ -10,7 +10,7 @@ mod start;
 mod wake;
 
 use super::journal::messages::{
-    AppendEvents, LoadTask, Quarantine, SleepingTasks, UnfinishedTasks,
+    AppendEvents, ArchiveEpisodes, LoadTask, Quarantine, SleepingTasks, UnfinishedTasks,
 };
 use super::registry::messages::FleetChanged;
 use super::task::messages::{Answer, Cancel, GetQuestion, Halt, LookAgain, TaskStopped};
@@ -52,6 +52,7 @@ pub struct SupervisorDeps {
     pub load: Recipient<LoadTask>,
     pub unfinished: Recipient<UnfinishedTasks>,
     pub sleeping: Recipient<SleepingTasks>,
+    pub archive: Recipient<ArchiveEpisodes>,
     pub quarantine: Recipient<Quarantine>,
     pub kinds: Arc<Kinds>,
     /// Letters and digits that were never given before, for new task ids.
@@ -81,6 +82,7 @@ pub struct Supervisor {
     load: Recipient<LoadTask>,
     unfinished: Recipient<UnfinishedTasks>,
     sleeping: Recipient<SleepingTasks>,
+    archive: Recipient<ArchiveEpisodes>,
     quarantine: Recipient<Quarantine>,
     kinds: Arc<Kinds>,
     unique: fn() -> String,
@@ -109,6 +111,7 @@ impl Supervisor {
                 load: deps.load,
                 unfinished: deps.unfinished,
                 sleeping: deps.sleeping,
+                archive: deps.archive,
                 quarantine: deps.quarantine,
                 kinds: deps.kinds,
                 unique: deps.unique,
@@ -197,6 +200,7 @@ impl Handler<TaskStopped> for Supervisor {
             return;
         }
         if let Some(asleep) = told.asleep {
+            self.archive_episodes(&told.task_id);
             self.sleepers.insert(told.task_id, *asleep);
             return self.look(ctx);
         }

@@ -100,6 +100,7 @@ fn bench_of(
         load: journal.clone().recipient(),
         unfinished: journal.clone().recipient(),
         sleeping: journal.clone().recipient(),
+        archive: journal.clone().recipient(),
         quarantine: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
@@ -578,3 +579,6 @@ fn a_start_of_the_server_gives_ids_that_no_call_of_a_lost_time_can_have() {
 
 #[path = "wake_tests.rs"]
 mod wakes;
+
+#[path = "start_tests.rs"]
+mod starts;

@@ -4,7 +4,7 @@ use super::messages::{NoSuchTask, WakeError, WakeTask, WorldEvent};
 use super::revive::NotRevived;
 use super::sleepers::{Calls, Reply};
 use super::{ASK_DEADLINE, GONE_ALREADY, Supervisor};
-use crate::actors::journal::messages::LoadTask;
+use crate::actors::journal::messages::{ArchiveEpisodes, LoadTask};
 use crate::actors::task::messages::WakeUp;
 use crate::domain::guard_rules::any_matches;
 use crate::domain::ids::TaskId;
@@ -93,6 +93,16 @@ impl Supervisor {
             }
             supervisor.look(ctx);
         }));
+    }
+
+    /// A task that fell asleep has one more former episode.
+    pub(super) fn archive_episodes(&self, task_id: &TaskId) {
+        // If it cannot be written now, the next episode's end tries again.
+        self.archive.do_send(ArchiveEpisodes {
+            task_id: task_id.clone(),
+            rule: self.settings().journal,
+            now_ms: (self.deps.clock)(),
+        });
     }
 
     fn not_woken(&mut self, task_id: TaskId, asleep: Asleep, error: NotRevived) {

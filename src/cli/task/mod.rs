@@ -1,5 +1,6 @@
 //! `ccfleet task`: what the journal says of tasks. It reads the data folder, also while a server runs on it.
 
+mod episodes;
 mod journal;
 mod pages;
 mod replay;
@@ -109,7 +110,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         } => {
             let task = journal.task(task)?;
             let step = step::of(&task, *number).ok_or_else(|| {
-                let last = task.state.steps.last().map_or(0, |step| step.number);
+                let last = task.whole.steps.last().map_or(0, |step| step.number);
                 Failure::new(
                     Exit::Failed,
                     format!("the task has no step {number}; its last one is {last}"),
@@ -131,11 +132,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         What::Loops { task } => {
             let task = journal.task(task)?;
-            (pages::loops(&task.state), pages::loops_json(&task.state))
+            (pages::loops(&task.whole), pages::loops_json(&task.whole))
         }
         What::Ledger { task } => {
             let task = journal.task(task)?;
-            (pages::ledger(&task.state), pages::ledger_json(&task.state))
+            (pages::ledger(&task.whole), pages::ledger_json(&task.whole))
         }
     };
     match args.json {

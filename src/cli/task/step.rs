@@ -44,7 +44,7 @@ pub(super) struct StepPage {
 
 /// A step of a task; none if it has no such step.
 pub(super) fn of(task: &Task, number: u32) -> Option<StepPage> {
-    let step = task.state.steps.iter().find(|step| step.number == number)?;
+    let step = task.whole.steps.iter().find(|step| step.number == number)?;
     let mut page = StepPage {
         step: number,
         models: Vec::new(),

@@ -4,6 +4,8 @@ use super::super::{
     ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer, Lane, StoreError,
     TaskPage, TaskQuery,
 };
+use super::archive;
+use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
 use super::{At, checksum, count, is_known, stored};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
@@ -117,9 +119,43 @@ impl Reader {
             params![task_id.as_str(), stored(after), limit],
             EventRow::read,
         )?;
+        let mut rows = rows;
+        // Only the creation stands before what was archived.
+        let archived = archive::archived(&self.connection, &self.at, task_id, after, limit)?;
+        if !archived.is_empty() {
+            rows.extend(archived);
+            rows.sort_by_key(|row| row.seq);
+            rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
         rows.into_iter()
             .map(|row| self.event(task_id, row))
             .collect()
+    }
+
+    /// A task's creation and all events after a position, which is told by where its last episode ended.
+    fn load(
+        &self,
+        task_id: &TaskId,
+        after: impl FnOnce(u64) -> u64,
+    ) -> Result<Option<Journalled>, StoreError> {
+        let head: Option<(Option<String>, u64)> = self.one(
+            "read a task's profile",
+            "SELECT blobs.content, tasks.episode_seq
+             FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile WHERE task_id = ?1",
+            [task_id.as_str()],
+            |row| Ok((row.get(0)?, count(row, 1)?)),
+        )?;
+        let Some((profile, episode_seq)) = head else {
+            return Ok(None);
+        };
+        let after = after(episode_seq);
+        let mut events = match after {
+            0 => Vec::new(),
+            _ => self.some_events(task_id, 0, 1)?,
+        };
+        // A negative limit is none.
+        events.extend(self.some_events(task_id, after, -1)?);
+        Ok(Some(Journalled { events, profile }))
     }
 
     fn exists(&self, task_id: &TaskId) -> Result<bool, StoreError> {
@@ -181,108 +217,13 @@ impl Reader {
     }
 }
 
-struct EventRow {
-    seq: u64,
-    at_ms: i64,
-    generation: u64,
-    kind: String,
-    version: u32,
-    data: String,
-    /// None in rows of earlier versions.
-    checksum: Option<i64>,
-}
-
-impl EventRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(EventRow {
-            seq: count(row, 0)?,
-            at_ms: row.get(1)?,
-            generation: count(row, 2)?,
-            kind: row.get(3)?,
-            version: row.get(4)?,
-            data: row.get(5)?,
-            checksum: row.get(6)?,
-        })
-    }
-}
-
-struct SummaryRow {
-    summary: String,
-    quarantine: Option<String>,
-}
-
-impl SummaryRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(SummaryRow {
-            summary: row.get(0)?,
-            quarantine: row.get(1)?,
-        })
-    }
-}
-
-struct ComputerRow {
-    client_id: String,
-    boot_id: Option<String>,
-    secret_hash: Option<String>,
-    owner: String,
-    registration: String,
-    last_seen_ms: i64,
-    lane: Lane,
-}
-
-impl ComputerRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(ComputerRow {
-            client_id: row.get(0)?,
-            boot_id: row.get(1)?,
-            secret_hash: row.get(2)?,
-            owner: row.get(3)?,
-            registration: row.get(4)?,
-            last_seen_ms: row.get(5)?,
-            lane: Lane {
-                high_seq: count(row, 6)?,
-                stored_seq: count(row, 7)?,
-            },
-        })
-    }
-}
-
-struct ToolRow {
-    client_id: String,
-    name: String,
-    state: String,
-    tool_version: Option<String>,
-    seq: Option<u64>,
-}
-
-impl ToolRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let seq: Option<i64> = row.get(4)?;
-        Ok(ToolRow {
-            client_id: row.get(0)?,
-            name: row.get(1)?,
-            state: row.get(2)?,
-            tool_version: row.get(3)?,
-            seq: seq.and_then(|seq| u64::try_from(seq).ok()),
-        })
-    }
-}
-
 impl JournalReads for Reader {
     fn load_task(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError> {
-        let profile: Option<Option<String>> = self.one(
-            "read a task's profile",
-            "SELECT blobs.content FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile
-             WHERE task_id = ?1",
-            [task_id.as_str()],
-            |row| row.get(0),
-        )?;
-        let Some(profile) = profile else {
-            return Ok(None);
-        };
-        // A negative limit is none.
-        let events = self.some_events(task_id, 0, -1)?;
-        Ok(Some(Journalled { events, profile }))
+        self.load(task_id, |_| 0)
+    }
+
+    fn load_last_episode(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError> {
+        self.load(task_id, |episode_seq| episode_seq.saturating_sub(1))
     }
 
     fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError> {

@@ -321,3 +321,52 @@ fn a_journal_of_every_earlier_schema_goes_on_with_what_it_held() {
         );
     }
 }
+
+/// A journal of which most episodes of a task are archived.
+fn archived() -> (tempfile::TempDir, OpenStore, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open_here(folder.path());
+    let whole = super::super::contract::episodes(&mut store, 30);
+    let counted = |sql: &str| -> i64 {
+        let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let before = counted("SELECT sum(octet_length(data)) FROM events");
+    super::super::contract::archive(&mut store, 2, 0, u64::MAX);
+    // The creation, the end of the last episode but one, and the last one.
+    assert_eq!(counted("SELECT count(*) FROM events"), 1 + 1 + 3);
+    let after = counted("SELECT sum(octet_length(data)) FROM events");
+    let packed = counted("SELECT sum(octet_length(data)) FROM archive");
+    assert!(
+        after + packed < before / 4,
+        "{before} bytes became {after} and {packed}"
+    );
+    (folder, store, whole.len())
+}
+
+#[test]
+fn archived_episodes_take_little_room_and_survive_a_backup_an_export_and_an_import() {
+    let (folder, store, events) = archived();
+    drop(store);
+    let (counts, problems) = super::transfer::check(folder.path()).unwrap();
+    assert_eq!((counts.events, problems), (events, vec![]));
+    let mut lines = Vec::new();
+    super::transfer::export(folder.path(), &mut lines).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    super::transfer::import(other.path(), &mut lines.as_slice()).unwrap();
+    let read = |folder: &Path| open_here(folder).reads.load_task(&task("A")).unwrap();
+    assert_eq!(read(other.path()), read(folder.path()));
+}
+
+#[test]
+fn a_damaged_archive_is_told_with_its_task_and_the_task_still_goes_on() {
+    let (folder, store, _) = archived();
+    tamper(
+        folder.path(),
+        "UPDATE archive SET data = x'00' || substr(data, 2)",
+    );
+    let error = store.reads.load_task(&task("A")).unwrap_err();
+    assert_eq!(error.code(), "journal_task_damaged");
+    assert!(error.to_string().contains("archived"), "{error}");
+    assert!(store.reads.load_last_episode(&task("A")).unwrap().is_some());
+}
