@@ -51,8 +51,9 @@ pub struct InputsRef {
     pub now_ms: i64,
     pub fleet: BlobHash,
     pub roles: BTreeMap<Role, RoleLimits>,
-    /// As in [`Inputs`].
-    pub offline_timeout_ms: i64,
+    /// As in [`Inputs`]; none in a journal from before it was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline_timeout_ms: Option<i64>,
 }
 
 impl Inputs {
@@ -65,7 +66,7 @@ impl Inputs {
             now_ms: self.now_ms,
             fleet: hash.clone(),
             roles: self.roles.clone(),
-            offline_timeout_ms: self.offline_timeout_ms,
+            offline_timeout_ms: Some(self.offline_timeout_ms),
         };
         (inputs, hash, fleet)
     }

@@ -133,7 +133,8 @@ prefixed_id!(
 );
 
 impl TaskId {
-    fn body(&self) -> &str {
+    /// What makes it unlike all others: the id without its prefix.
+    pub fn unique(&self) -> &str {
         &self.0[Self::PREFIX.len()..]
     }
 
@@ -147,7 +148,7 @@ impl CallId {
     /// The call that the decision at journal position `position` asks for; `index` tells apart several
     /// calls of one decision.
     pub fn derive(task: &TaskId, generation: Generation, position: u64, index: usize) -> Self {
-        let (prefix, body, generation) = (Self::PREFIX, task.body(), generation.0);
+        let (prefix, body, generation) = (Self::PREFIX, task.unique(), generation.0);
         CallId(format!("{prefix}{body}_{generation}_{position}_{index}").into())
     }
 }
@@ -175,13 +176,13 @@ impl QuestionId {
     /// Whether a task asked this question.
     pub fn belongs_to(&self, task: &TaskId) -> bool {
         let body = &self.0[Self::PREFIX.len()..];
-        body.strip_prefix(task.body())
+        body.strip_prefix(task.unique())
             .is_some_and(|rest| rest.starts_with('_'))
     }
 
     /// The question that the decision at journal position `position` asks.
     pub fn derive(task: &TaskId, generation: Generation, position: u64) -> Self {
-        let (prefix, body, generation) = (Self::PREFIX, task.body(), generation.0);
+        let (prefix, body, generation) = (Self::PREFIX, task.unique(), generation.0);
         QuestionId(format!("{prefix}{body}_{generation}_{position}").into())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Append, ComputerRecord, Write};
 use crate::domain::call::{CallReport, Outcome, Target};
-use crate::domain::decision::{Decision, InputsRef, PlannedCall};
+use crate::domain::decision::{Decision, Inputs, PlannedCall};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
@@ -100,12 +100,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
             translated_by: TranslatedBy::Rules,
             calls: planned.collect(),
         }),
-        inputs: InputsRef {
-            now_ms: 0,
-            fleet: BlobHash::of(""),
-            roles: Default::default(),
-            offline_timeout_ms: 0,
-        },
+        inputs: Inputs::default().journalled().0,
         track: Default::default(),
     }
 }
@@ -178,7 +173,17 @@ impl Author {
     /// The next append; the author takes it for written.
     pub fn append(&mut self, events: Vec<TaskEvent>) -> Append {
         let expected_seq = self.state.last_seq;
-        let first = expected_seq == 0;
+        let mut blobs = Vec::new();
+        if expected_seq == 0 {
+            blobs.push((BlobHash::of(PROFILE), PROFILE.to_owned()));
+        }
+        if events
+            .iter()
+            .any(|e| matches!(e, TaskEvent::Decided { .. }))
+        {
+            let (_, hash, fleet) = Inputs::default().journalled();
+            blobs.push((hash, fleet));
+        }
         for (seq, event) in (expected_seq + 1..).zip(&events) {
             self.state.apply(&StoredEvent {
                 task_id: self.state.task_id.clone(),
@@ -194,11 +199,7 @@ impl Author {
             expected_seq,
             at_ms: self.now_ms,
             events,
-            blobs: if first {
-                vec![(BlobHash::of(PROFILE), PROFILE.to_owned())]
-            } else {
-                Vec::new()
-            },
+            blobs,
             summary: self.summary(),
             idempotency_key: None,
             tools: Vec::new(),

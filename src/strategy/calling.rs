@@ -2,6 +2,7 @@
 //! takes tools, as JSON in its text where it does not.
 
 use super::fleet::Found;
+use super::grammar::without_large_bounds;
 use super::memory::recall::RECALL_TOOL;
 use super::shown_tools::ShownTools;
 use super::turn::Turn;
@@ -49,7 +50,7 @@ pub fn definitions(
 /// A tool as the server is told it: with a place for another computer where there are others.
 fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
     let mut parameters = match tool.args_schema.as_deref() {
-        Some(schema) => Value::clone(schema),
+        Some(schema) => without_large_bounds(schema),
         None => json!({"type": "object", "properties": {}}),
     };
     if !others.is_empty() && !has_own_on(tool) {

@@ -332,7 +332,7 @@ pub(crate) fn carry_out(files: &mut BTreeMap<String, String>, call: &CallRecord)
             }
             Some(content) => done(json!({"success": true, "output": content})),
             None => done(
-                json!({"success": false, "output": "", "error": format!("{path}: no such program")}),
+                json!({"success": false, "output": "", "error": format!("{path}: no such program; write it first, or look where it is")}),
             ),
         },
         _ => CallReport::without_answer(Outcome::NotStarted, "unknown_tool", "no such tool"),

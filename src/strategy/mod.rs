@@ -12,6 +12,7 @@ pub mod directive;
 pub mod episodes;
 pub mod fleet;
 pub mod goals;
+pub mod grammar;
 pub mod guards;
 pub mod memory;
 pub mod numbered;

@@ -49,13 +49,21 @@ pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
         }
         CallEnd::Finished(report) => finished(&mut out, call, report, shown),
     }
-    if let Some(text) = shown.expect.and_then(quoted_part) {
-        let seen = if output_of(call).contains(text) {
-            "was found"
-        } else {
-            "was NOT found"
-        };
-        let _ = writeln!(out, "EXPECT: \"{text}\" {seen} in the output");
+    match (shown.expect, shown.expect.and_then(quoted_part)) {
+        (_, Some(text)) => {
+            let seen = if output_of(call).contains(text) {
+                "was found"
+            } else {
+                "was NOT found"
+            };
+            let _ = writeln!(out, "EXPECT: \"{text}\" {seen} in the output");
+        }
+        // Nobody can match words; the one who wrote them can.
+        (Some(words), None) if !words.trim().is_empty() => {
+            let words = head_and_tail(words.lines().next().unwrap_or_default(), 200);
+            let _ = writeln!(out, "EXPECT was not checked, compare it yourself: {words}");
+        }
+        _ => {}
     }
     out.trim_end().to_owned()
 }

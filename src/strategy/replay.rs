@@ -35,8 +35,8 @@ pub enum ReplayError {
         pinned: u32,
         ours: Option<u32>,
     },
-    #[error("event {seq}: the fleet that was decided about ({}) is not kept or cannot be read", hash.0)]
-    FleetGone { seq: u64, hash: BlobHash },
+    #[error("event {seq}: what this decision was based on (fleet {}) is not kept, or not as this version can read it", hash.0)]
+    InputsGone { seq: u64, hash: BlobHash },
     #[error(
         "event {seq}: what was {what} now comes out otherwise, at {at}: journalled {journalled}, now {again}"
     )]
@@ -57,7 +57,7 @@ impl ReplayError {
         match self {
             ReplayError::NoBeginning => "replay_no_beginning",
             ReplayError::OtherVersion { .. } => "replay_other_version",
-            ReplayError::FleetGone { .. } => "replay_fleet_gone",
+            ReplayError::InputsGone { .. } => "replay_inputs_gone",
             ReplayError::Differs { .. } => "replay_differs",
         }
     }
@@ -142,7 +142,7 @@ fn decided(
     seq: u64,
     fleet: impl Fn(&BlobHash) -> Option<String>,
 ) -> Result<Value, ReplayError> {
-    let gone = || ReplayError::FleetGone {
+    let gone = || ReplayError::InputsGone {
         seq,
         hash: inputs.fleet.clone(),
     };
@@ -152,7 +152,7 @@ fn decided(
         now_ms: inputs.now_ms,
         fleet,
         roles: inputs.roles.clone(),
-        offline_timeout_ms: inputs.offline_timeout_ms,
+        offline_timeout_ms: inputs.offline_timeout_ms.ok_or_else(gone)?,
     };
     let next = decide(state, profile, &known);
     Ok(next.map_or(Value::Null, |next| {
@@ -215,22 +215,11 @@ fn brief(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::domain::decision::Decision;
-    use crate::domain::profile::ExecutorMode;
-    use crate::strategy::tests::{Bench, profile, run};
-
-    fn task() -> Bench {
-        let mut bench = Bench::new(profile(ExecutorMode::Auto));
-        bench.advance();
-        bench.answer("I would rather chat.");
-        bench.advance();
-        bench.answer(&run("/a.lua"));
-        bench.advance();
-        bench
-    }
+    use crate::strategy::tests::Bench;
 
     #[test]
     fn a_journal_replays_to_the_same_decisions_and_readings() {
-        let bench = task();
+        let bench = Bench::chatted_then_runs();
         let done = replay(&bench.journal, &bench.profile, |hash| bench.blob(hash)).unwrap();
         assert_eq!((done.decisions, done.readings), (4, 2));
         assert_eq!(done.events, bench.journal.len());
@@ -238,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_decision_that_comes_out_otherwise_is_named_with_its_event_and_place() {
-        let mut bench = task();
+        let mut bench = Bench::chatted_then_runs();
         let (at, refused) = bench
             .journal
             .iter_mut()
@@ -263,9 +252,9 @@ mod tests {
 
     #[test]
     fn another_version_of_the_strategy_or_a_lost_fleet_is_said_and_not_compared() {
-        let mut bench = task();
+        let mut bench = Bench::chatted_then_runs();
         let lost = replay(&bench.journal, &bench.profile, |_| None).unwrap_err();
-        assert_eq!(lost.code(), "replay_fleet_gone");
+        assert_eq!(lost.code(), "replay_inputs_gone");
         let TaskEvent::TaskCreated(created) = &mut bench.journal[0].event else {
             unreachable!("a journal begins so")
         };

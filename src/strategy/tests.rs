@@ -3,10 +3,14 @@
 use super::directive::printer;
 use super::episodes::close;
 use super::{decide, read_answer};
-use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome};
+use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, ChatFailure, Role, StopReason, Usage};
-use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, Move, RoleLimits, WaitReason};
-use crate::domain::directive::{Action, Directive, TaskResult, ThenItem};
+use crate::domain::decision::{
+    Decision, Guard, Inputs, InputsRef, Move, PlannedCall, RoleLimits, WaitReason,
+};
+use crate::domain::directive::{
+    Action, Directive, StrictRequest, TaskResult, ThenItem, TranslatedBy,
+};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
 use crate::domain::profile::{
@@ -227,6 +231,40 @@ impl Bench {
         };
         self.state.apply(&stored);
         self.journal.push(stored);
+    }
+
+    /// A task whose model first chatted and then ran a program, which is open.
+    pub fn chatted_then_runs() -> Self {
+        let mut bench = Bench::new(profile(ExecutorMode::Auto));
+        bench.advance();
+        bench.answer("I would rather chat.");
+        bench.advance();
+        bench.answer(&run("/a.lua"));
+        bench.advance();
+        bench
+    }
+
+    /// Journals a call that the bench's fleet could not make, as if it had been decided.
+    pub fn decide_by_hand(&mut self, target: Target, tool: &str, args: Value) -> CallId {
+        let call_id = self.state.call_id(self.state.last_seq + 1, 0);
+        let call = PlannedCall {
+            call_id: call_id.clone(),
+            target,
+            tool: tool.into(),
+            args,
+            timeout_ms: None,
+            request: None,
+        };
+        self.push(TaskEvent::Decided {
+            decision: Box::new(Decision::Call {
+                request: StrictRequest::Unclear { missing: vec![] },
+                translated_by: TranslatedBy::Rules,
+                calls: vec![call],
+            }),
+            inputs: Inputs::default().journalled().0,
+            track: Track::MAIN,
+        });
+        call_id
     }
 
     /// Keeps what a decision was based on.
@@ -604,6 +642,22 @@ fn an_executor_that_cannot_tell_leaves_in_the_evidence_what_the_rules_found() {
 }
 
 #[test]
+fn an_expectation_that_nothing_can_be_matched_with_is_told_as_unchecked() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nEXPECT: the sum of both");
+    bench.advance();
+    bench.succeed();
+    bench.advance();
+    let prompt = bench.state.prompt(Role::Planner);
+    let told: String = prompt.iter().map(|m| m.content.as_str()).collect();
+    assert!(
+        told.contains("EXPECT was not checked, compare it yourself: the sum of both"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
     let failure = |code: &str, retryable| ChatFailure {
         code: code.into(),
@@ -875,15 +929,13 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             other.answer(&text);
             let Move { decision, track } =
                 decide(&other.state, &other.profile, &inputs(now_ms)).unwrap();
-            let inputs = InputsRef {
+            let known = Inputs {
                 now_ms,
-                fleet: BlobHash::of(""),
-                roles: Default::default(),
-                offline_timeout_ms: 0,
+                ..Inputs::default()
             };
             TaskEvent::Decided {
                 decision: Box::new(decision),
-                inputs,
+                inputs: known.journalled().0,
                 track,
             }
         }),

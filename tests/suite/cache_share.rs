@@ -9,7 +9,7 @@ use ccfleet::config::kinds::Kinds;
 use ccfleet::config::{Loader, ProviderKind};
 use ccfleet::domain::call::{CallReport, Outcome};
 use ccfleet::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason, Usage};
-use ccfleet::domain::decision::{Decision, Inputs, InputsRef, RoleLimits};
+use ccfleet::domain::decision::{Decision, Inputs, RoleLimits};
 use ccfleet::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use ccfleet::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use ccfleet::domain::profile::Profile;
@@ -212,12 +212,7 @@ impl Story {
             );
             self.push(TaskEvent::Decided {
                 decision: Box::new(next.decision),
-                inputs: InputsRef {
-                    now_ms: inputs.now_ms,
-                    fleet: BlobHash::of(""),
-                    roles: BTreeMap::new(),
-                    offline_timeout_ms: 0,
-                },
+                inputs: inputs.journalled().0,
                 track: next.track,
             });
             if !goes_on {

@@ -36,7 +36,7 @@ end
 local function run_program(shell, args, context)
     local path = "/" .. fs.combine(args.path, "")
     if not fs.exists(path) or fs.isDir(path) then
-        return watch(nil, path .. ": no such program")
+        return watch(nil, path .. ": no such program; write it first, or look where it is")
     end
     local arguments = { [0] = path }
     for i, argument in ipairs(args.args or {}) do arguments[i] = argument end
@@ -78,7 +78,7 @@ local function run_command(shell, args, context)
     local name = table.remove(words, 1)
     if not name then return watch(nil, "the command is empty") end
     local path = shell.resolveProgram(name)
-    if not path then return watch(nil, name .. ": no such program") end
+    if not path then return watch(nil, name .. ": no such program; the command `programs` lists those that there are") end
     words.n, words[0] = nil, name
     local body, err = programs.load(shell, path, words, args.env)
     return watch(body, err, args, context)

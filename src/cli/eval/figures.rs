@@ -2,7 +2,8 @@
 
 use super::model::slip::Slip;
 use super::model::{BASELINE, STRATEGIES};
-use super::run::{Ending, Record};
+use super::run::{Ending, Job, Record};
+use crate::domain::ids::BlobHash;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -39,6 +40,10 @@ pub struct Row {
     pub false_claims: u32,
     pub duplicate_effects: u32,
     pub repeated_effects: u32,
+    /// Runs whose journal does not replay.
+    pub replay_differs: u32,
+    /// One hash over what all its journals hold, times and ids aside: the same for the same seeds.
+    pub journals: String,
     pub guard_trips: BTreeMap<String, u32>,
     pub slips: BTreeMap<Slip, u32>,
     /// Error-free runs that took more rounds than their task allows, for people.
@@ -88,11 +93,24 @@ fn row(name: &str, records: &[&Record]) -> Row {
         false_claims: count(&runs, Record::false_claim),
         duplicate_effects: runs.iter().map(|r| r.duplicate_effects).sum(),
         repeated_effects: runs.iter().map(|r| r.repeated_effects).sum(),
+        replay_differs: count(&runs, |r| r.replay.is_some()),
+        journals: journals(&runs),
         guard_trips: summed(&runs, |r| &r.guard_trips),
         slips: summed(&runs, |r| &r.slips),
         over_bound: clean.iter().filter_map(|r| over_bound(r)).collect(),
         broken: clean.iter().filter_map(|r| failure(r)).collect(),
     }
+}
+
+fn journals(runs: &[&Record]) -> String {
+    let mut runs: Vec<&Record> = runs.to_vec();
+    runs.sort_by_key(|r| (&r.job.task.name, r.job.seed));
+    let all: String = runs
+        .iter()
+        .flat_map(|r| &r.course)
+        .map(|(_, hash)| hash.0.as_str())
+        .collect();
+    BlobHash::of(&all).0
 }
 
 fn count(runs: &[&Record], of: fn(&Record) -> bool) -> u32 {
@@ -171,12 +189,27 @@ fn failure(record: &Record) -> Option<String> {
     (!record.success()).then_some(line)
 }
 
+/// A run whose journal does not replay, in one line.
+fn unlike(record: &Record) -> Option<String> {
+    let Job {
+        contender,
+        task,
+        seed,
+        ..
+    } = &record.job;
+    let why = record.replay.as_deref()?;
+    Some(format!(
+        "{contender} {} seed {seed} does not replay: {why}",
+        task.name
+    ))
+}
+
 /// The failed runs, the first of them.
 pub fn failures(records: &[Record]) -> Vec<String> {
-    let failed: Vec<String> = records
-        .iter()
-        .filter(|r| r.job.contender != BASELINE)
-        .filter_map(failure)
+    let own = records.iter().filter(|r| r.job.contender != BASELINE);
+    let failed: Vec<String> = own
+        .flat_map(|r| [failure(r), unlike(r)])
+        .flatten()
         .collect();
     let more = failed.len().saturating_sub(TOLD);
     let mut told: Vec<String> = failed.into_iter().take(TOLD).collect();
@@ -259,6 +292,8 @@ pub fn to_json(row: &Row) -> Value {
         "false_claims": row.false_claims,
         "duplicate_effects": row.duplicate_effects,
         "repeated_effects": row.repeated_effects,
+        "replay_differs": row.replay_differs,
+        "journals": row.journals,
         "errors_injected": slips,
         "over_round_bound": row.over_bound,
         "error_free_failures": row.broken,
@@ -268,7 +303,6 @@ pub fn to_json(row: &Row) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::eval::run::Job;
     use crate::cli::eval::suite::Suite;
     use std::time::Duration;
 
@@ -295,6 +329,8 @@ mod tests {
             duplicate_effects: 0,
             repeated_effects: 0,
             slips: BTreeMap::from([(Slip::Chatter, 2)]),
+            course: Vec::new(),
+            replay: None,
             took: Duration::ZERO,
         }
     }

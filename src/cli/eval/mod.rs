@@ -2,6 +2,7 @@
 //! that errs on purpose (or a real one), many seeds, and a naive loop beside them as the baseline.
 
 mod checks;
+mod course;
 mod figures;
 mod model;
 mod naive;

@@ -53,6 +53,7 @@ pub async fn play(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, Strin
         tokens: 0,
         guard_trips: BTreeMap::new(),
         events: Vec::new(),
+        replay: None,
     };
     let until = Instant::now() + job.within;
     while played.model_calls < ANSWERS && Instant::now() < until {

@@ -1,6 +1,7 @@
 //! One run: a task given to a strategy on a prepared slot, followed to its end, judged by the computers.
 
 use super::checks::{self, Ledger};
+use super::course::{self, Course};
 use super::model::BASELINE;
 use super::model::slip::Slip;
 use super::naive;
@@ -69,6 +70,10 @@ pub struct Record {
     pub duplicate_effects: u32,
     pub repeated_effects: u32,
     pub slips: BTreeMap<Slip, u32>,
+    /// What its journal holds; the baseline has none.
+    pub course: Course,
+    /// Why its journal does not replay.
+    pub replay: Option<String>,
     pub took: Duration,
 }
 
@@ -96,6 +101,8 @@ pub struct Played {
     pub guard_trips: BTreeMap<String, u32>,
     /// The task's journal; the baseline has none.
     pub events: Vec<StoredEvent>,
+    /// Why it does not replay.
+    pub replay: Option<String>,
 }
 
 /// Makes one run on a slot.
@@ -139,6 +146,8 @@ pub async fn run(suite: &Suite, job: &Job, slot: &mut Slot) -> Result<Record, St
         duplicate_effects: entered.duplicate_effects as u32 + same_call,
         repeated_effects: asked_again,
         slips,
+        course: course::of(&played.events),
+        replay: played.replay,
         took,
     };
     if let Some(dir) = &job.transcripts {
@@ -175,24 +184,31 @@ async fn by_strategy(suite: &Suite, job: &Job, slot: &Slot) -> Result<Played, St
         }
     };
     let journal = slot.app.journal();
-    let events = journal.load_task(task_id.clone()).await;
-    let events = events.map_err(|e| e.to_string())?.events;
+    let loaded = journal.load_task(task_id.clone()).await;
+    let loaded = loaded.map_err(|e| e.to_string())?;
+    let replay = course::differs(journal, &loaded.events, &loaded.profile).await?;
+    let journalled = (loaded.events, replay);
     let summary = match summary {
         Some(summary) => summary,
         None => {
             let now = journal.task(task_id).await.map_err(|e| e.to_string())?;
-            return Ok(told(&now, Ending::Unclear, events));
+            return Ok(told(&now, Ending::Unclear, journalled));
         }
     };
     let ending = match summary.status {
         TaskStatus::Completed => Ending::Done,
-        TaskStatus::Failed => Ending::Failed(code_of(&events)),
+        TaskStatus::Failed => Ending::Failed(code_of(&journalled.0)),
         _ => Ending::Unclear,
     };
-    Ok(told(&summary, ending, events))
+    Ok(told(&summary, ending, journalled))
 }
 
-fn told(summary: &TaskSummary, ending: Ending, events: Vec<StoredEvent>) -> Played {
+/// What is reported of a run, given its journal and why that does not replay.
+fn told(
+    summary: &TaskSummary,
+    ending: Ending,
+    (events, replay): (Vec<StoredEvent>, Option<String>),
+) -> Played {
     let usage = &summary.usage;
     let mut guard_trips = BTreeMap::new();
     for stored in &events {
@@ -213,6 +229,7 @@ fn told(summary: &TaskSummary, ending: Ending, events: Vec<StoredEvent>) -> Play
         tokens: usage.tokens_in + usage.tokens_out,
         guard_trips,
         events,
+        replay,
     }
 }
 

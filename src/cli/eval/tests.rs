@@ -25,8 +25,16 @@ async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Rec
         list: false,
         log: "error".to_owned(),
     };
-    let dir = tempfile::tempdir().unwrap();
     let jobs = jobs(&args, &tasks, contenders);
+    let records = all(suite, jobs).await;
+    let unlike: Vec<&String> = records.iter().filter_map(|r| r.replay.as_ref()).collect();
+    assert!(unlike.is_empty(), "{unlike:?}");
+    records
+}
+
+/// Makes runs, two beside each other.
+async fn all(suite: Suite, jobs: Vec<Job>) -> Vec<Record> {
+    let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().to_owned();
     let mut pool = Pool::start(Arc::new(suite), jobs, ModelChoice::Scripted, dir, 2).unwrap();
     let mut records = Vec::new();
@@ -71,4 +79,39 @@ async fn the_baseline_does_the_tasks_without_errors_and_fails_some_with_them() {
     };
     assert_eq!(good(true), TASKS.len());
     assert!(good(false) < TASKS.len() * 2);
+}
+
+/// Runs that are made twice: every task of the suite once, the strategies in turn.
+fn each_task_once(suite: &Suite) -> Vec<Job> {
+    let strategies: Vec<&'static str> = strategies().collect();
+    let tasks = suite.tasks.iter().enumerate();
+    let job = |(at, task): (usize, &Arc<Task>)| Job {
+        task: task.clone(),
+        contender: strategies[at % strategies.len()],
+        seed: 1,
+        rate: 0.3,
+        within: SCRIPTED_WITHIN,
+        transcripts: None,
+    };
+    tasks.map(job).collect()
+}
+
+#[actix::test]
+async fn every_task_replays_and_two_runs_of_one_seed_give_the_same_journal() {
+    let suite = Suite::load().unwrap();
+    let once = each_task_once(&suite);
+    let twice = once.iter().chain(&once).cloned().collect();
+    let records = all(suite, twice).await;
+    assert_eq!(records.len(), once.len() * 2);
+    let mut differ = Vec::new();
+    for job in &once {
+        let same = |r: &&Record| r.job.task.name == job.task.name;
+        let [one, other] = records.iter().filter(same).collect::<Vec<_>>()[..] else {
+            panic!("{} was not run twice", job.task.name)
+        };
+        let told = |what: String| format!("{} {}: {what}", job.contender, job.task.name);
+        differ.extend(course::parting(&one.course, &other.course).map(told));
+        differ.extend(one.replay.clone().map(told));
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
 }

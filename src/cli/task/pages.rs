@@ -408,16 +408,10 @@ pub(super) fn ledger_json(state: &TaskState) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::profile::ExecutorMode;
-    use crate::strategy::tests::{Bench, profile, run};
+    use crate::strategy::tests::Bench;
 
     fn task() -> Task {
-        let mut bench = Bench::new(profile(ExecutorMode::Auto));
-        bench.advance();
-        bench.answer("I would rather chat.");
-        bench.advance();
-        bench.answer(&run("/a.lua"));
-        bench.advance();
+        let mut bench = Bench::chatted_then_runs();
         bench.succeed();
         bench.advance();
         Task {

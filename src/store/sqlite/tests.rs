@@ -11,7 +11,8 @@ fn open_here(folder: &Path) -> OpenStore {
     open(folder).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn tamper(folder: &Path, sql: &str) {
+/// Changes the journal's file behind the store's back.
+pub(super) fn tamper(folder: &Path, sql: &str) {
     let connection = Connection::open(folder.join(FILE_NAME)).unwrap();
     connection.execute_batch(sql).unwrap();
 }

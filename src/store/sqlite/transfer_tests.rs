@@ -2,6 +2,7 @@
 
 use super::super::super::fixtures::*;
 use super::super::super::{OpenStore, Write};
+use super::super::tests::tamper;
 use super::super::{FILE_NAME, MIGRATIONS, open, open_to_read};
 use super::{backup, check, export, import};
 use crate::domain::call::Outcome;
@@ -17,7 +18,7 @@ fn journal() -> (tempfile::TempDir, OpenStore) {
     let call = CallId::derive(&a.task_id(), a.generation, 2, 0);
     let base = client("base");
     let batch = [
-        a.write(vec![created("dig")]),
+        a.write(vec![created("dig"), decided(&[(call.clone(), "base")])]),
         a.write(vec![intended(&call, &base, Some(1)), noted("one")]),
         a.write(vec![finished(&call, Outcome::Done)]),
         Author::new("B").write(vec![created("look \"around\"\nand back")]),
@@ -27,11 +28,6 @@ fn journal() -> (tempfile::TempDir, OpenStore) {
         store.writer.write(&[entry]).unwrap()[0].as_ref().unwrap();
     }
     (folder, store)
-}
-
-fn tamper(folder: &Path, sql: &str) {
-    let connection = Connection::open(folder.join(FILE_NAME)).unwrap();
-    connection.execute_batch(sql).unwrap();
 }
 
 fn problems(folder: &Path) -> Vec<String> {
@@ -45,7 +41,7 @@ fn problems(folder: &Path) -> Vec<String> {
 fn a_journal_that_is_as_it_was_written_has_no_problem() {
     let (folder, _running) = journal();
     let (counts, problems) = check(folder.path()).unwrap();
-    assert_eq!((counts.tasks, counts.events), (2, 5));
+    assert_eq!((counts.tasks, counts.events), (2, 6));
     assert_eq!(problems, []);
 }
 
@@ -53,8 +49,8 @@ fn a_journal_that_is_as_it_was_written_has_no_problem() {
 fn what_was_changed_in_the_file_is_named_with_its_task_and_the_others_are_read() {
     for (change, expected) in [
         (
-            "UPDATE events SET data = replace(data, 'one', 'two') WHERE seq = 3",
-            "tsk_A: event 3 is damaged",
+            "UPDATE events SET data = replace(data, 'one', 'two') WHERE seq = 4",
+            "tsk_A: event 4 is damaged",
         ),
         (
             "UPDATE events SET at_ms = at_ms + 1 WHERE seq = 2",
@@ -65,7 +61,7 @@ fn what_was_changed_in_the_file_is_named_with_its_task_and_the_others_are_read()
             "event 2 is missing",
         ),
         (
-            "UPDATE tasks SET summary = replace(summary, '\"queued\"', '\"failed\"') WHERE task_id = 'tsk_A'",
+            "UPDATE tasks SET summary = replace(summary, '\"running\"', '\"failed\"') WHERE task_id = 'tsk_A'",
             "its list says failed",
         ),
         ("UPDATE blobs SET content = 'x'", "is no longer what it was"),
@@ -99,7 +95,7 @@ fn a_damaged_task_is_refused_by_its_own_code() {
     let (folder, store) = journal();
     tamper(
         folder.path(),
-        "UPDATE events SET data = replace(data, 'one', 'two') WHERE seq = 3",
+        "UPDATE events SET data = replace(data, 'one', 'two') WHERE seq = 4",
     );
     let error = store.reads.load_task(&task("A")).unwrap_err();
     assert_eq!(error.code(), "journal_task_damaged");
@@ -206,7 +202,8 @@ fn a_journal_of_the_schema_before_is_read_on_and_its_old_events_need_no_checksum
             "PRAGMA application_id = 1667458676; PRAGMA user_version = 2; ATTACH '{}' AS new;
              INSERT INTO tasks SELECT task_id, created_at_ms, updated_at_ms, status, final, kind, client_id, owner, generation,
                  last_seq, profile, summary, notice FROM new.tasks;
-             INSERT INTO events SELECT task_id, seq, at_ms, generation, type, version, data FROM new.events;
+             INSERT INTO events SELECT task_id, seq, at_ms, generation, type, version,
+                 json_remove(data, '$.inputs.offline_timeout_ms') FROM new.events;
              INSERT INTO event_kinds SELECT * FROM new.event_kinds; INSERT INTO blobs SELECT * FROM new.blobs; DETACH new;",
             from.display()
         ))
@@ -223,7 +220,7 @@ fn a_journal_of_the_schema_before_is_read_on_and_its_old_events_need_no_checksum
             .unwrap()
             .events
             .len(),
-        4
+        5
     );
     store
         .writer

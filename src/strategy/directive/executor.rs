@@ -11,6 +11,7 @@ use crate::domain::tool::FleetView;
 use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::grammar::fits;
 use crate::strategy::shown_tools;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::validate::invented;
@@ -234,7 +235,9 @@ pub fn simple_schema(schema: &Value) -> Value {
     };
     let mut simple: Map<String, Value> = fields
         .iter()
-        .filter(|(name, value)| KEPT.contains(&name.as_str()) && !value.is_object())
+        .filter(|(name, value)| {
+            KEPT.contains(&name.as_str()) && !value.is_object() && fits(name, value)
+        })
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     if let Some(properties) = fields.get("properties").and_then(Value::as_object) {

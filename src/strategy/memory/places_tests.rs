@@ -2,48 +2,17 @@
 
 use super::pins::Pins;
 use crate::domain::call::{CallReport, Outcome, Target};
-use crate::domain::decision::{Decision, InputsRef, PlannedCall};
-use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::{CallIntended, TaskEvent};
-use crate::domain::ids::{BlobHash, ClientId};
+use crate::domain::ids::ClientId;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::tool::EffectClass;
-use crate::domain::track::Track;
 use crate::strategy::tests::{Bench, profile};
 use serde_json::{Value, json};
 
 /// A call on a computer, and how it ended.
 fn ran(bench: &mut Bench, on: &str, tool: &str, args: Value, success: bool, result: Value) {
     let on = ClientId::parse(on).unwrap();
-    let call_id = bench.state.call_id(bench.state.last_seq + 1, 0);
-    let call = PlannedCall {
-        call_id: call_id.clone(),
-        target: Target::Computer(on.clone()),
-        tool: tool.into(),
-        args: args.clone(),
-        timeout_ms: None,
-        request: None,
-    };
-    let request = StrictRequest::Tool {
-        explanation: String::new(),
-        tool: tool.into(),
-        parameters: args.clone(),
-        on: Some(on.clone()),
-    };
-    bench.push(TaskEvent::Decided {
-        decision: Box::new(Decision::Call {
-            request,
-            translated_by: TranslatedBy::Rules,
-            calls: vec![call],
-        }),
-        inputs: InputsRef {
-            now_ms: 0,
-            fleet: BlobHash::of(""),
-            roles: Default::default(),
-            offline_timeout_ms: 0,
-        },
-        track: Track::MAIN,
-    });
+    let call_id = bench.decide_by_hand(Target::Computer(on.clone()), tool, args.clone());
     bench.push(TaskEvent::CallIntended(CallIntended {
         call_id: call_id.clone(),
         client_id: on,

@@ -6,10 +6,9 @@ use crate::config::Loader;
 use crate::config::kinds::Kinds;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatFailure, Message, Role};
-use crate::domain::decision::{Contract, Decision, Guard, InputsRef, PlannedCall};
-use crate::domain::directive::{Action, StrictRequest, TranslatedBy};
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::directive::{Action, TranslatedBy};
 use crate::domain::event::TaskEvent;
-use crate::domain::ids::BlobHash;
 use crate::domain::profile::{DriftRule, ExecutorMode, Summarizer};
 use crate::domain::task::{Open, TaskStatus};
 use crate::domain::tokens::{Size, TokenRatio};
@@ -357,28 +356,7 @@ fn a_list_shows_what_is_gone_or_has_another_size() {
     }
     bench.answer(&tool("fs_list", json!({"path": "/"})));
     // The bench's computer has no such tool, so the decision is made by hand.
-    let call = PlannedCall {
-        call_id: bench.state.call_id(bench.state.last_seq + 1, 0),
-        target: Target::Any,
-        tool: "fs_list".into(),
-        args: json!({"path": "/"}),
-        timeout_ms: None,
-        request: None,
-    };
-    bench.push(TaskEvent::Decided {
-        decision: Box::new(Decision::Call {
-            request: StrictRequest::Unclear { missing: vec![] },
-            translated_by: TranslatedBy::Rules,
-            calls: vec![call],
-        }),
-        inputs: InputsRef {
-            now_ms: 0,
-            fleet: BlobHash::of(""),
-            roles: Default::default(),
-            offline_timeout_ms: 0,
-        },
-        track: Track::MAIN,
-    });
+    bench.decide_by_hand(Target::Any, "fs_list", json!({"path": "/"}));
     bench.settle(report(json!({"path": "/", "free_bytes": 9,
         "entries": [{"name": "a.lua", "is_dir": false, "size": 4}]})));
     let prompt = next_prompt(&mut bench);

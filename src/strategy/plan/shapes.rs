@@ -28,7 +28,7 @@ impl Course<'_> {
     pub(super) fn review_format(&self) -> OutputFormat {
         OutputFormat::Schema(
             json!({"type": "object", "required": ["achieved", "message", "missing"], "additionalProperties": false,
-            "properties": {"achieved": {"type": "boolean"}, "message": text(2000),
+            "properties": {"achieved": {"type": "boolean"}, "message": text(1000),
                 "missing": {"type": "array", "items": text(300), "maxItems": 8}}}),
         )
     }
