@@ -103,6 +103,7 @@ fn refused(error: WakeError) -> Problem {
         WakeError::NotWoken(NotWoken::Ended) => ErrorCode::TaskEnded,
         WakeError::NotWoken(NotWoken::NeverSleeps) => ErrorCode::NotWakeable,
         WakeError::NotWoken(NotWoken::TooMany) => ErrorCode::TooManyWakes,
+        WakeError::NoRoom { .. } => ErrorCode::TooManyTasks,
         WakeError::Resting => ErrorCode::TaskResting,
         WakeError::Stopping => ErrorCode::Stopping,
         WakeError::Journal(_) => ErrorCode::JournalUnavailable,

@@ -5,10 +5,12 @@ use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::Role;
 use crate::domain::decision::WaitReason;
 use crate::domain::directive::Action;
+use crate::domain::event::CallIntended;
 use crate::domain::ids::{BlobHash, CallId, ClientId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::schedule::Schedule;
 use crate::domain::task::TaskStatus;
+use crate::domain::tool::EffectClass;
 use crate::strategy::drive::profile_of;
 use crate::strategy::replay::replay;
 use crate::strategy::tests::{Bench, directive, profile, run};
@@ -394,6 +396,41 @@ fn a_call_of_a_former_episode_that_is_not_certain_is_remembered_until_it_is() {
     whole_episode(&mut bench);
     // It is certain now.
     assert!(bench.state.call(&call_id).is_none());
+}
+
+#[test]
+fn a_call_that_runs_when_the_time_of_a_wake_is_over_is_waited_for_in_its_sleep() {
+    let mut profile = profile(ExecutorMode::Auto);
+    profile.demand_proof = false;
+    profile.budgets.per_wake.wall_time_s = 60;
+    let mut bench = of(profile, hourly());
+    bench.advance();
+    bench.answer(&run("/long.lua"));
+    bench.advance();
+    let call = bench.state.calls().next().unwrap().clone();
+    bench.push(TaskEvent::CallIntended(CallIntended {
+        call_id: call.call_id.clone(),
+        client_id: ClientId::parse("base").unwrap(),
+        seq: Some(1),
+        tool: call.tool.clone(),
+        tool_rev: "rev_1".into(),
+        effect: EffectClass::Effect,
+        args: call.args.clone(),
+        args_hash: String::new(),
+        timeout_ms: 1000,
+        boot_id: None,
+    }));
+    bench.now_ms += 61_000;
+    assert!(matches!(bench.next(), Some(Decision::Fail { .. })));
+    assert!(bench.state.is_asleep());
+    assert_eq!(bench.state.open_intents(), 1);
+    folds_from_the_last_end(&bench);
+    bench.push(TaskEvent::CallFinished {
+        call_id: call.call_id,
+        report: CallReport::without_answer(Outcome::Failed, "cancelled", "cancelled"),
+    });
+    assert_eq!(bench.state.open_intents(), 0);
+    assert!(bench.state.is_asleep());
 }
 
 #[derive(Debug, Clone)]

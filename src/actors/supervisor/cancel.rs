@@ -30,7 +30,7 @@ impl Supervisor {
                 .map(move |written, supervisor, ctx| match written {
                     Ok(Written::Ended) => Ok(false),
                     Ok(Written::Cancelled { summary }) => {
-                        supervisor.sleepers.remove(&task_id);
+                        supervisor.never_wakes(&task_id);
                         let open_calls = summary.open_calls > 0;
                         supervisor.tell_computer(summary);
                         if given_up && open_calls {

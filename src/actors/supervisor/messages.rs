@@ -117,6 +117,8 @@ pub enum WakeError {
     NotWoken(#[from] NotWoken),
     #[error("the task rests after a failure of its actor, or is not run; try again in a moment")]
     Resting,
+    #[error("{live} tasks are live, at most {max} are allowed")]
+    NoRoom { live: usize, max: usize },
     #[error("no new work is taken: the server is stopping")]
     Stopping,
     #[error("the wake could not be written down: {0}")]

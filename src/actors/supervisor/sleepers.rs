@@ -74,6 +74,14 @@ impl Sleepers {
         self.put(task_id, asleep, due_ms, Calls::default());
     }
 
+    /// Back to sleep, to be woken at once with the same.
+    pub fn again(&mut self, task_id: TaskId, asleep: Asleep, now_ms: i64, mut calls: Calls) {
+        // A time of its schedule is still due, and comes by itself.
+        let called = |wake: &Wake| !matches!(wake.cause, WakeCause::Schedule { .. });
+        calls.wakes.retain(called);
+        self.put(task_id, asleep, Some(now_ms), calls);
+    }
+
     fn put(&mut self, task_id: TaskId, asleep: Asleep, due_ms: Option<i64>, calls: Calls) {
         self.remove(&task_id);
         if let Some(due_ms) = due_ms {

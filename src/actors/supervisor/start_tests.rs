@@ -75,6 +75,7 @@ async fn a_start_up_with_many_live_and_very_many_finished_tasks_takes_less_than_
     println!(
         "start-up with {LIVE} live, {ASLEEP} sleeping and {FINISHED} finished tasks: {took:?} (the journal was open after {opened:?})"
     );
+    second.supervisor.send(Shutdown).await.unwrap();
     assert_eq!(restored, Ok(LIVE));
     let most = if cfg!(debug_assertions) { 20 } else { 2 };
     assert!(took < Duration::from_secs(most), "{took:?}");

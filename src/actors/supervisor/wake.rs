@@ -10,7 +10,7 @@ use crate::domain::guard_rules::any_matches;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskState;
 use crate::domain::wakes::{Asleep, Wake, WakeCause, bounded};
-use crate::strategy::episodes;
+use crate::strategy::episodes::{self, NotWoken};
 use actix::prelude::*;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -30,6 +30,8 @@ pub(super) struct Waking {
     events: Vec<String>,
     /// What called it meanwhile.
     later: Calls,
+    /// It was cancelled meanwhile.
+    cancelled: bool,
 }
 
 impl Supervisor {
@@ -66,12 +68,14 @@ impl Supervisor {
         let waking = Waking {
             events: asleep.wakes.events.clone(),
             later: Calls::default(),
+            cancelled: false,
         };
         self.waking.insert(task_id.clone(), waking);
         let (salt, wakes) = (Some(self.salt()), calls.wakes.clone());
         let revival = self.revive(task_id.clone(), "it was woken", salt, wakes);
         ctx.spawn(revival.into_actor(self).map(|revived, supervisor, ctx| {
             let waking = supervisor.waking.remove(&task_id);
+            let cancelled = waking.as_ref().is_some_and(|waking| waking.cancelled);
             let later = waking.map(|waking| waking.later).unwrap_or_default();
             if supervisor.stopping {
                 let stopping = Err(WakeError::Stopping);
@@ -83,6 +87,14 @@ impl Supervisor {
                     supervisor.run(revived.state, revived.profile, revived.generation, 0);
                     calls.answer(&Ok(()));
                     supervisor.pass_on(&task_id, later, ctx);
+                }
+                // Its journal was written meanwhile, and not to end it.
+                Err(NotRevived::Overtaken) if !cancelled => {
+                    let mut calls = calls;
+                    calls.wakes.extend(later.wakes);
+                    calls.replies.extend(later.replies);
+                    let now_ms = (supervisor.deps.clock)();
+                    supervisor.sleepers.again(task_id, asleep, now_ms, calls);
                 }
                 Err(error) => {
                     let answer = Err(refused(&error));
@@ -108,17 +120,21 @@ impl Supervisor {
     fn not_woken(&mut self, task_id: TaskId, asleep: Asleep, error: NotRevived) {
         match error {
             // It was cancelled.
-            NotRevived::NotWoken(_) => {}
-            NotRevived::Overtaken => {
-                let now_ms = (self.deps.clock)();
-                self.sleepers.put_back(task_id, asleep, now_ms);
-            }
+            NotRevived::NotWoken(_) | NotRevived::Overtaken => {}
             NotRevived::Unavailable(error) => {
                 tracing::warn!(task = %task_id, error, "a task could not be woken; it is tried again");
                 let again_ms = (self.deps.clock)().saturating_add(TRY_AGAIN_MS);
                 self.sleepers.put_back(task_id, asleep, again_ms);
             }
             NotRevived::Broken(error) => self.quarantine(task_id, error),
+        }
+    }
+
+    /// A task was cancelled that slept, or was about to wake.
+    pub(super) fn never_wakes(&mut self, task_id: &TaskId) {
+        self.sleepers.remove(task_id);
+        if let Some(waking) = self.waking.get_mut(task_id) {
+            waking.cancelled = true;
         }
     }
 
@@ -179,7 +195,8 @@ impl Supervisor {
 fn refused(error: &NotRevived) -> WakeError {
     match error {
         NotRevived::NotWoken(why) => WakeError::NotWoken(*why),
-        NotRevived::Overtaken | NotRevived::Broken(_) => WakeError::Resting,
+        NotRevived::Overtaken => WakeError::NotWoken(NotWoken::Ended),
+        NotRevived::Broken(_) => WakeError::Resting,
         NotRevived::Unavailable(error) => WakeError::Journal(error.clone()),
     }
 }
@@ -194,6 +211,13 @@ impl Handler<WakeTask> for Supervisor {
         let wake = ask.at((self.deps.clock)());
         if let Some(answer) = self.call_live(ask.clone(), wake.clone(), ctx) {
             return answer;
+        }
+        let (live, max) = (
+            self.live.len() + self.waking.len(),
+            self.settings().tasks.max_live,
+        );
+        if live >= max && self.sleepers.contains(&ask.task_id) {
+            return Box::pin(async move { Err(WakeError::NoRoom { live, max }) });
         }
         let (reply, answer) = oneshot::channel();
         if self.call(&ask.task_id, wake, Some(reply)) {

@@ -111,6 +111,8 @@ async fn a_task_that_sleeps_takes_no_room_and_runs_again_at_its_time() {
     // It is due, and waits for room.
     bench.passes(a_minute()).await;
     bench.asks_nothing();
+    let refused = bench.wake(&task, Value::Null).await;
+    assert_eq!(refused, Err(WakeError::NoRoom { live: 1, max: 1 }));
     answer(&consult, Generation(1), DONE);
     let second = bench.next_consult().await;
     assert_eq!((&second.task_id, second.generation), (&task, Generation(2)));
