@@ -176,6 +176,7 @@ impl Story {
             budgets: story.profile.budgets,
             call: None,
             parent: None,
+            wakes: None,
         })));
         story
     }

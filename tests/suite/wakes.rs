@@ -75,10 +75,12 @@ fn sleeps_after(api: &Api, task: &str, episodes: u64) -> Value {
 
 /// When each episode that was woken began, and what woke it.
 fn woken(api: &Api, task: &str) -> Vec<Value> {
-    let page = api
-        .get(&format!("/api/v1/tasks/{task}/events?limit=1000"))
-        .unwrap();
-    let events = page["items"].as_array().unwrap().iter();
+    let path = format!("/api/v1/tasks/{task}/events?limit=1000");
+    let page = wait_until("the journal", WITHIN, || {
+        // The first request after a restart may go to a connection that the dead server had.
+        api.get(&path)?["items"].as_array().cloned()
+    });
+    let events = page.iter();
     let begun = events.filter(|event| event["type"] == "episode_started");
     begun
         .map(|event| event["data"]["wakes"][0].clone())
@@ -149,7 +151,7 @@ impl Sensor {
         let socket = runtime.block_on(async {
             let mut stream = TcpStream::connect(address).await.unwrap();
             let request = format!(
-                "GET /ws?client_id=sensor-1 HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                "GET /ws?client_id=watch-1 HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                  Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
             );
             stream.write_all(request.as_bytes()).await.unwrap();
@@ -163,8 +165,21 @@ impl Sensor {
         Sensor { runtime, socket }
     }
 
+    /// Says who it is, and waits until the server knows.
+    fn register(&mut self, api: &Api) {
+        self.say(&json!({"type": "hello", "protocol": 1, "client_id": "watch-1", "boot_id": "b1"}));
+        wait_until("the sensor", WITHIN, || {
+            let computers = api.get("/api/v1/computers")?;
+            let mut known = computers["items"].as_array()?.iter();
+            known.any(|c| c["client_id"] == "watch-1").then_some(())
+        });
+    }
+
     fn tell(&mut self, name: &str, data: Value) {
-        let message = json!({"type": "world_event", "name": name, "data": data});
+        self.say(&json!({"type": "world_event", "name": name, "data": data}));
+    }
+
+    fn say(&mut self, message: &Value) {
         let payload = Payload::Owned(message.to_string().into_bytes());
         let frame = Frame::new(true, OpCode::Text, None, payload);
         self.runtime
@@ -185,6 +200,7 @@ fn an_event_of_the_world_wakes_a_task_and_so_does_who_asks_also_after_the_server
     sleeps_after(&api, &task, 0);
     assert_eq!(marks(&disks), 0);
     let mut sensor = Sensor::open(&address);
+    sensor.register(&api);
     sensor.tell("rain", json!({}));
     sensor.tell("chest_full", json!({"slot": 27}));
     sleeps_after(&api, &task, 1);
@@ -200,7 +216,7 @@ fn an_event_of_the_world_wakes_a_task_and_so_does_who_asks_also_after_the_server
         (
             &json!("event"),
             &json!("chest_full"),
-            &json!("sensor-1"),
+            &json!("watch-1"),
             &json!(27)
         )
     );
@@ -215,7 +231,7 @@ fn an_event_of_the_world_wakes_a_task_and_so_does_who_asks_also_after_the_server
     let (_server, _) = serve(&address, &data, &script);
     wait_for_computer(&api);
     let wake = std::process::Command::new(env!("CARGO_BIN_EXE_ccfleet"))
-        .args(["task", "wake", &task, "--data", "{\"row\": 4}", "--server"])
+        .args(["task", "wake", &task, "--with", "{\"row\": 4}", "--server"])
         .arg(format!("http://{address}"))
         .output()
         .unwrap();

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 pub(super) struct WakeArgs {
     /// The task's id, or a part of it that only one sleeping task has
     task: String,
-    /// What it is told, as JSON
+    /// What it is told, as JSON (`--data` is the data folder)
     #[arg(long, value_name = "JSON")]
-    data: Option<String>,
+    with: Option<String>,
     #[command(flatten)]
     server: ServerArg,
 }
@@ -20,10 +20,10 @@ pub(super) struct WakeArgs {
 /// # Errors
 /// No server, no such task, or one that cannot be woken.
 pub(super) async fn run(args: &WakeArgs, as_json: bool) -> Result<Exit, Failure> {
-    let data = args.data.as_deref().map(serde_json::from_str::<Value>);
+    let data = args.with.as_deref().map(serde_json::from_str::<Value>);
     let data = data.transpose().map_err(|error| {
         let words =
-            format!("--data is no JSON: {error}; a text needs its quotes: --data '\"now\"'");
+            format!("--with is no JSON: {error}; a text needs its quotes: --with '\"now\"'");
         Failure::new(Exit::Usage, words)
     })?;
     let server = Server::new(&args.server)?;
