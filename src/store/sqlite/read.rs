@@ -112,14 +112,7 @@ impl Reader {
         after: u64,
         limit: i64,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let rows = self.rows(
-            "read a task's events",
-            "SELECT seq, at_ms, generation, type, version, data, checksum FROM events
-             WHERE task_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-            params![task_id.as_str(), stored(after), limit],
-            EventRow::read,
-        )?;
-        let mut rows = rows;
+        let mut rows = self.hot_events(task_id, after, limit)?;
         // Only the creation stands before what was archived.
         let archived = archive::archived(&self.connection, &self.at, task_id, after, limit)?;
         if !archived.is_empty() {
@@ -127,6 +120,30 @@ impl Reader {
             rows.sort_by_key(|row| row.seq);
             rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
+        self.events_of(task_id, rows)
+    }
+
+    /// Events that are not archived.
+    fn hot_events(
+        &self,
+        task_id: &TaskId,
+        after: u64,
+        limit: i64,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        self.rows(
+            "read a task's events",
+            "SELECT seq, at_ms, generation, type, version, data, checksum FROM events
+             WHERE task_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+            params![task_id.as_str(), stored(after), limit],
+            EventRow::read,
+        )
+    }
+
+    fn events_of(
+        &self,
+        task_id: &TaskId,
+        rows: Vec<EventRow>,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         rows.into_iter()
             .map(|row| self.event(task_id, row))
             .collect()
@@ -148,13 +165,16 @@ impl Reader {
         let Some((profile, episode_seq)) = head else {
             return Ok(None);
         };
-        let after = after(episode_seq);
-        let mut events = match after {
-            0 => Vec::new(),
-            _ => self.some_events(task_id, 0, 1)?,
+        let events = match after(episode_seq) {
+            // A negative limit is none.
+            0 => self.some_events(task_id, 0, -1)?,
+            after => {
+                // What was archived lies between the two: whoever goes on needs none of it.
+                let mut rows = self.hot_events(task_id, 0, 1)?;
+                rows.extend(self.hot_events(task_id, after, -1)?);
+                self.events_of(task_id, rows)?
+            }
         };
-        // A negative limit is none.
-        events.extend(self.some_events(task_id, after, -1)?);
         Ok(Some(Journalled { events, profile }))
     }
 
