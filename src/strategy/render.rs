@@ -49,7 +49,7 @@ pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
         }
         CallEnd::Finished(report) => finished(&mut out, call, report, shown),
     }
-    match (shown.expect, shown.expect.and_then(quoted_part)) {
+    match (shown.expect, shown.expect.and_then(literal_part)) {
         (_, Some(text)) => {
             let seen = if output_of(call).contains(text) {
                 "was found"
@@ -165,9 +165,12 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
     }
 }
 
-/// The part of an expectation between the first two quotes: only that is matched.
-pub fn quoted_part(expect: &str) -> Option<&str> {
-    let (_, rest) = expect.split_once('"')?;
+/// The part of an expectation that is matched: what stands between the first two quotes, or a number that stands alone.
+pub fn literal_part(expect: &str) -> Option<&str> {
+    let Some((_, rest)) = expect.split_once('"') else {
+        let alone = expect.trim();
+        return alone.parse::<f64>().is_ok().then_some(alone);
+    };
     let (text, _) = rest.split_once('"')?;
     (!text.is_empty()).then_some(text)
 }

@@ -642,19 +642,39 @@ fn an_executor_that_cannot_tell_leaves_in_the_evidence_what_the_rules_found() {
 }
 
 #[test]
-fn an_expectation_that_nothing_can_be_matched_with_is_told_as_unchecked() {
+fn a_directive_that_is_only_a_keyword_goes_back_without_a_model_call() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
     bench.advance();
-    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\nEXPECT: the sum of both");
+    bench.answer("DIRECTIVE: DONE");
     bench.advance();
-    bench.succeed();
-    bench.advance();
+    assert_eq!(bench.state.usage.executor_model_calls, 0);
     let prompt = bench.state.prompt(Role::Planner);
     let told: String = prompt.iter().map(|m| m.content.as_str()).collect();
     assert!(
-        told.contains("EXPECT was not checked, compare it yourself: the sum of both"),
+        told.contains("SUMMARY is missing: add a line that begins with \"SUMMARY:\""),
         "{told}"
     );
+}
+
+#[test]
+fn an_expectation_that_nothing_can_be_matched_with_is_told_as_unchecked() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    for (expect, expected) in [
+        (
+            "the sum of both",
+            "EXPECT was not checked, compare it yourself: the sum of both",
+        ),
+        ("12345", "EXPECT: \"12345\" was NOT found in the output"),
+    ] {
+        bench.answer(&format!("DIRECTIVE: RUN\nPATH: /a.lua\nEXPECT: {expect}"));
+        bench.advance();
+        bench.succeed();
+        bench.advance();
+        let prompt = bench.state.prompt(Role::Planner);
+        let told: String = prompt.iter().map(|m| m.content.as_str()).collect();
+        assert!(told.contains(expected), "{told}");
+    }
 }
 
 #[test]

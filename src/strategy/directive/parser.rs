@@ -1,6 +1,7 @@
 //! Reads a planner's answer: one directive, or why there is none. Never guesses, never panics.
 
 use super::block::{self, Field};
+use super::inline;
 use crate::domain::call::Address;
 use crate::domain::directive::{Action, Directive, Reading, ThenItem};
 use crate::domain::ids::ClientId;
@@ -16,10 +17,24 @@ pub fn read(answer: &str) -> Reading {
     let Some(start) = lines.iter().position(|line| block::is_directive_line(line)) else {
         return without_directive_line(&lines);
     };
-    let fields = block::fields(&lines[start..]);
+    let spread = inline::spread(lines[start]);
+    let lines: Vec<&str> = match &spread {
+        Some(first) => first
+            .iter()
+            .map(String::as_str)
+            .chain(lines[start + 1..].iter().copied())
+            .collect(),
+        None => lines[start..].to_vec(),
+    };
+    let fields = block::fields(&lines);
     let mut blocks = split_directives(&fields);
     let first = blocks.remove(0);
     let mut notes = Vec::new();
+    if spread.is_some() {
+        notes.push(
+            "the fields stood on the line of the directive; each belongs on its own".to_owned(),
+        );
+    }
     for other in blocks {
         if same_directive(first, other) {
             notes.push("the same directive stood there twice".to_owned());
@@ -30,7 +45,7 @@ pub fn read(answer: &str) -> Reading {
             ));
         }
     }
-    read_block(first, notes, || unwrapped(&lines[start..]))
+    read_block(first, notes, || unwrapped(&lines))
 }
 
 fn nothing(problem: String) -> Reading {
@@ -127,6 +142,12 @@ fn read_block(fields: &[Field], notes: Vec<String>, text: impl Fn() -> String) -
             directive: Directive { action, on },
             notes: block.notes,
         },
+        // Nothing but the keyword: an executor could only invent the rest.
+        _ if fields.len() == 1 && fields[0].lines.iter().all(|line| line.trim().is_empty()) => {
+            Reading::Nothing {
+                problems: block.problems,
+            }
+        }
         _ => Reading::Unclear {
             text: text(),
             problems: block.problems,
@@ -191,7 +212,9 @@ impl Block<'_> {
             }
             Some(text) => Some(text),
             None => {
-                self.problems.push(format!("{name} is missing"));
+                self.problems.push(format!(
+                    "{name} is missing: add a line that begins with \"{name}:\""
+                ));
                 None
             }
         }
@@ -455,6 +478,28 @@ mod tests {
                 args: vec!["x y".into()]
             }]
         );
+    }
+
+    #[test]
+    fn fields_on_the_directive_s_own_line_are_read_and_the_planner_is_told_of_it() {
+        let answer = "DIRECTIVE: WRITE_FILE PATH: /a.lua LANGUAGE: lua CONTENT:\n```lua\nprint(1)\n```\nTHEN: RUN /a.lua";
+        let Reading::Clear { directive, notes } = read(answer) else {
+            panic!("{:?}", read(answer))
+        };
+        let Action::WriteFile {
+            path,
+            content,
+            then,
+            ..
+        } = directive.action
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (path.as_str(), content.as_str(), then.len()),
+            ("/a.lua", "print(1)\n", 1)
+        );
+        assert!(notes[0].contains("each belongs on its own"), "{notes:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::domain::step::{CallEnd, CallRecord, QuestionRecord};
 use crate::domain::work::plan::{Settled, StepState, StepWork};
 use crate::strategy::directive::call_title;
 use crate::strategy::guards::failure_text;
-use crate::strategy::render::{output_of, quoted_part};
+use crate::strategy::render::{literal_part, output_of};
 use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::Value;
 
@@ -138,7 +138,7 @@ fn question(asked: &QuestionRecord, lines: &mut Vec<Line>) {
 
 /// Only a quoted text is looked for; the rest is for whoever reads.
 fn expectation(expected: &str, happened: &Happened<'_>) -> String {
-    let seen = quoted_part(expected).map(|text| {
+    let seen = literal_part(expected).map(|text| {
         let found = happened
             .calls
             .iter()

@@ -1,0 +1,146 @@
+//! What reading journals back costs: `cargo bench --bench journal -- [--tasks N] [--json]`.
+//!
+//! A long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand; N tasks
+//! have that course. Their events are folded from memory, and read from the SQLite journal and folded. Beside them stands what
+//! no reader of such a journal can be without: parsing the same lines as JSON.
+
+mod story;
+
+use ccfleet::domain::event::StoredEvent;
+use ccfleet::domain::ids::TaskId;
+use ccfleet::domain::task::{TaskState, TaskSummary};
+use ccfleet::store::{Append, OpenStore, Write, sqlite};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use story::Story;
+
+/// What the program itself has (`src/main.rs`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Each figure is the median of so many measurements, taken in turn.
+const ROUNDS: usize = 5;
+/// Events of one task, and how many tasks: 100,000 events.
+const EVENTS: usize = 5_000;
+const TASKS: usize = 20;
+/// Events of one append; a task's own appends are smaller, which does not matter to whoever reads.
+const BATCH: usize = 500;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let tasks = args.iter().position(|arg| arg == "--tasks");
+    let tasks = tasks.and_then(|at| args.get(at + 1)?.parse().ok());
+    let report = measure(&Story::of(EVENTS), tasks.unwrap_or(TASKS));
+    println!(
+        "{} events of {} tasks, {:.1} MB as JSON lines; medians of {ROUNDS}",
+        report["events"],
+        report["tasks"],
+        report["bytes"].as_f64().unwrap_or_default() / 1e6,
+    );
+    for (name, what) in [
+        ("parse_ms", "parsed as JSON (the baseline)"),
+        ("fold_ms", "folded from memory"),
+        (
+            "load_ms",
+            "read from the journal, checksums held, and folded",
+        ),
+    ] {
+        println!(
+            "{:>9.0} ms  {what}",
+            report[name].as_f64().unwrap_or_default()
+        );
+    }
+    if args.iter().any(|arg| arg == "--json") {
+        println!("{report}");
+    }
+}
+
+fn measure(story: &Story, tasks: usize) -> Value {
+    let lines: Vec<String> = story.journal.iter().map(line).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids: Vec<TaskId> = (0..tasks).map(task_id).collect();
+    let store = stored(folder.path(), story, &ids);
+    let (mut parse, mut fold, mut load) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        parse.push(timed(|| {
+            for _ in &ids {
+                let parsed = lines.iter().map(|line| serde_json::from_str::<Value>(line));
+                assert_eq!(parsed.filter(Result::is_ok).count(), lines.len());
+            }
+        }));
+        fold.push(timed(|| {
+            for _ in &ids {
+                assert_eq!(folded(&story.journal).usage, story.state.usage);
+            }
+        }));
+        load.push(timed(|| {
+            for id in &ids {
+                let read = store.reads.load_task(id).expect("readable");
+                let read = read.expect("the task is there");
+                assert_eq!(folded(&read.events).usage, story.state.usage);
+            }
+        }));
+    }
+    json!({
+        "tasks": tasks,
+        "events": lines.len() * tasks,
+        "bytes": lines.iter().map(String::len).sum::<usize>() * tasks,
+        "steps_of_a_task": story.state.usage.steps,
+        "parse_ms": median(parse),
+        "fold_ms": median(fold),
+        "load_ms": median(load),
+    })
+}
+
+fn task_id(number: usize) -> TaskId {
+    TaskId::from_unique(&format!("{number:026}")).expect("an id")
+}
+
+fn line(stored: &StoredEvent) -> String {
+    serde_json::to_string(stored).expect("an event can be written")
+}
+
+fn folded(events: &[StoredEvent]) -> TaskState {
+    let mut state = TaskState::new(events[0].task_id.clone());
+    state.apply_all(events);
+    state
+}
+
+/// A journal in which each of the tasks has the story's course.
+fn stored(folder: &std::path::Path, story: &Story, ids: &[TaskId]) -> OpenStore {
+    let mut store = sqlite::open(folder).expect("a journal");
+    for id in ids {
+        for batch in story.journal.chunks(BATCH) {
+            let append = Append {
+                task_id: id.clone(),
+                generation: batch[0].generation,
+                expected_seq: batch[0].seq - 1,
+                at_ms: batch[0].at_ms,
+                events: batch.iter().map(|stored| stored.event.clone()).collect(),
+                blobs: story.blobs.clone(),
+                summary: TaskSummary {
+                    task_id: id.clone(),
+                    ..story.state.summary()
+                },
+                idempotency_key: None,
+                tools: Vec::new(),
+            };
+            let written = store.writer.write(&[Write::Append(Box::new(append))]);
+            let mut written = written.expect("the disk takes it");
+            written.remove(0).expect("the next events");
+        }
+    }
+    store
+}
+
+fn timed(what: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    what();
+    begun.elapsed()
+}
+
+/// In milliseconds.
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e3
+}
