@@ -15,3 +15,4 @@ mod recovery;
 mod serving;
 mod support;
 mod torture;
+mod wakes;

@@ -58,7 +58,7 @@ impl Task {
         let unknown = |call: &&CallRecord| !call.is_open() && may_settle(call);
         // What was carried over from another task is that task's to settle.
         let own = |call: &&CallRecord| self.state.is_own(call);
-        let calls = self.state.calls().filter(unknown).filter(own);
+        let calls = self.state.all_calls().filter(unknown).filter(own);
         let calls: Vec<CallRecord> = calls.cloned().collect();
         for call in calls {
             let known = call.intended.as_ref().map(|intended| &intended.client_id);

@@ -2,7 +2,7 @@
 
 mod outage;
 
-use super::messages::{Answer, Cancel, Wake};
+use super::messages::{Answer, Cancel, LookAgain};
 use super::*;
 use crate::actors::backlog::Weighed;
 use crate::actors::computer::messages::{
@@ -367,7 +367,7 @@ async fn a_computer_that_the_task_does_not_wait_for_leaves_its_journal_alone() {
     let mut bench = Bench::of_computer("faraway", profile(ExecutorMode::Auto));
     bench.advance();
     let mut running = Running::from(&bench, WITHIN);
-    running.task.send(Wake).await.unwrap();
+    running.task.send(LookAgain).await.unwrap();
     assert!(running.task.send(cancel()).await.unwrap());
     assert_eq!(running.until("stopped").await[0], "task_cancelled");
 }
