@@ -122,6 +122,7 @@ impl TaskState {
         self.steps = former.steps;
         self.conversations = former.conversations;
         self.notes = former.notes;
+        self.episodes.past = former.episodes.past;
         self.work = former.work;
         self.compaction = former.compaction;
         self.sticky = former.sticky;

@@ -3,6 +3,7 @@
 use super::chat::{ChatFailure, Message, OutputFormat, Role, ToolDef};
 use super::decision::{Contract, Question, WaitReason};
 use super::directive::TaskResult;
+use super::episodes::Episodes;
 use super::event::TaskCreated;
 use super::files::FileBook;
 use super::fork::ForkPoint;
@@ -95,6 +96,7 @@ pub struct TaskState {
     pub forked: Option<ForkPoint>,
     /// The last time that the task was woken from its sleep.
     pub woken: Option<Woken>,
+    pub episodes: Episodes,
     /// Answers in a row that led to nothing.
     pub bounces: u32,
     /// Model failures in a row, the last of them, and how many of them have been waited out.
@@ -159,6 +161,8 @@ pub enum Open {
         seq: u64,
         reason: WaitReason,
         until_ms: Option<i64>,
+        /// When it was decided, by the clock of then: a clock that is moved back makes no wait longer.
+        since_ms: i64,
     },
 }
 
@@ -219,6 +223,7 @@ impl TaskState {
             children_usage: Usage::default(),
             forked: None,
             woken: None,
+            episodes: Episodes::default(),
             bounces: 0,
             model_failures: 0,
             model_faults: 0,
@@ -325,10 +330,9 @@ impl TaskState {
 
     /// Calls that have left, or may have, and have no outcome yet.
     pub fn open_intents(&self) -> usize {
-        let open = self
-            .calls()
-            .filter(|call| call.is_open() && call.intended.is_some());
-        open.count()
+        let open = self.all_calls();
+        open.filter(|call| call.is_open() && call.intended.is_some())
+            .count()
     }
 
     /// Whether the task is over with every call: it has ended, and each of its calls has its outcome.
@@ -336,7 +340,13 @@ impl TaskState {
         self.status.is_final() && self.open_intents() == 0
     }
 
+    /// A call of this episode, or one of a former whose outcome is not certain.
     pub fn call(&self, call_id: &CallId) -> Option<&CallRecord> {
-        self.calls().rev().find(|call| &call.call_id == call_id)
+        self.all_calls().rev().find(|call| &call.call_id == call_id)
+    }
+
+    /// All calls of this episode, and those of former ones whose outcome is not certain.
+    pub fn all_calls(&self) -> impl DoubleEndedIterator<Item = &CallRecord> {
+        self.episodes.calls.iter().chain(self.calls())
     }
 }

@@ -5,6 +5,7 @@ use super::directive::TaskResult;
 use super::event::TaskCreated;
 use super::ids::{ClientId, TaskId};
 use super::task::{TaskState, TaskStatus};
+use super::wakes::Asleep;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -112,12 +113,22 @@ pub struct TaskSummary {
     pub parent: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
+    /// The episode that runs or ran last; 0 in a task that ends where it ends.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub episode: u32,
+    /// It sleeps, and what wakes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep: Option<Asleep>,
     pub created_at_ms: i64,
     pub updated_at_ms: i64,
     /// Why the task is not run: its journal is damaged, or this program cannot go on with it. The store knows it, a state
     /// does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl TaskState {
@@ -140,7 +151,10 @@ impl TaskState {
             let line: String = line.chars().take(200).collect();
             return Some(format!("waits for task {}: {line}", child.task_id));
         }
-        let step = self.steps.last()?;
+        let Some(step) = self.steps.last() else {
+            let past = self.episodes.past.last()?;
+            return Some(past.result.clone());
+        };
         if let Some(blocked) = &step.blocked {
             return Some(format!(
                 "sent back ({}): {}",
@@ -189,6 +203,8 @@ impl TaskState {
                 task_id: point.from.clone(),
                 step: point.at_step,
             }),
+            episode: self.episodes.number,
+            asleep: self.asleep(),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,
             quarantine: None,

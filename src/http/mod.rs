@@ -20,6 +20,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wakes;
 pub mod ws;
 #[cfg(test)]
 pub(crate) mod ws_client;
@@ -38,7 +39,7 @@ use crate::actors::journal::messages::{JournalError, ObserveJournal};
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
-    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask,
+    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -67,6 +68,7 @@ pub struct Api {
     pub start_task: Recipient<StartTask>,
     pub cancel_task: Recipient<CancelTask>,
     pub fork_task: Recipient<ForkTask>,
+    pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
     pub stop_calls: Recipient<StopCalls>,
@@ -161,6 +163,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tasks/{id}/steps").route(web::get().to(tasks::steps)))
         .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
         .service(at("/tasks/{id}/fork").route(web::post().to(forks::fork)))
+        .service(at("/tasks/{id}/wake").route(web::post().to(wakes::wake)))
         .service(at("/stop").route(web::post().to(stop::stop)))
         .service(at("/resume").route(web::post().to(stop::resume)))
         .service(at("/computers").route(web::get().to(computers::list)))

@@ -2,6 +2,7 @@
 
 use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
+use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, LOCAL_OWNER, Problem, ask};
 use crate::actors::supervisor::messages::{
     BudgetOverrides, CancelTask, StartError, StartTask, StartedTask,
@@ -38,7 +39,9 @@ pub(super) struct CreateBody {
     #[serde(default)]
     budgets: Option<BudgetOverrides>,
     #[serde(default)]
-    schedule: Option<Value>,
+    schedule: Option<ScheduleBody>,
+    #[serde(default)]
+    wakes: Option<WakesBody>,
     #[serde(default)]
     parent: Option<TaskId>,
     #[serde(default)]
@@ -50,12 +53,6 @@ pub(super) async fn create(
     api: web::ThinData<Api>,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
-    if body.schedule.is_some() {
-        let detail = "`schedule` is not supported by this version";
-        return Err(Problem::new(ErrorCode::Unsupported, detail)
-            .with("field", "schedule")
-            .with_hint("leave it out and create the task when it is due"));
-    }
     let started = start(
         &api,
         StartTask {
@@ -70,6 +67,7 @@ pub(super) async fn create(
             budgets: body.budgets.unwrap_or_default(),
             call: None,
             parent: body.parent,
+            wakes: wakes::wakes(body.schedule, body.wakes)?,
             idempotency_key: body.idempotency_key,
         },
     )
@@ -113,7 +111,7 @@ pub(super) fn refused(error: &StartError) -> Problem {
         StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
         StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
         StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } => ErrorCode::TooManyTasks,
+        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
         StartError::Journal(_) => ErrorCode::JournalUnavailable,
         StartError::NoParent(_) => ErrorCode::NoSuchTask,
         StartError::ParentEnded(_) => ErrorCode::ParentEnded,

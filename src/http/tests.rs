@@ -6,7 +6,7 @@ use crate::actors::journal::Journal;
 use crate::actors::journal::messages::{AppendEvents, CloseJournal};
 use crate::actors::registry::messages::{StopError, StopReport};
 use crate::actors::supervisor::messages::{
-    AnswerError, ForkError, NoSuchTask, OpenQuestion, StartError, StartedTask,
+    AnswerError, ForkError, NoSuchTask, OpenQuestion, StartError, StartedTask, WakeError,
 };
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
@@ -16,6 +16,7 @@ use crate::store::fixtures::{
     Author, call, client, completed, created, finished, intended, noted, task,
 };
 use crate::store::sqlite;
+use crate::strategy::episodes::NotWoken;
 use actix::{Actor, Addr, Context, Handler, MessageResult, ResponseFuture};
 use reqwest::header::{CONTENT_TYPE, HOST, LOCATION, ORIGIN};
 use serde_json::json;
@@ -100,6 +101,19 @@ fn course(command: &str) -> Vec<TaskEvent> {
         "hangs" => vec![intended(&call_id, &turtle, Some(1))],
         "queues" => Vec::new(),
         code => vec![failed(code)],
+    }
+}
+
+impl Handler<WakeTask> for Scripted {
+    type Result = Result<(), WakeError>;
+
+    fn handle(&mut self, ask: WakeTask, _: &mut Self::Context) -> Self::Result {
+        match ask.task_id.as_str() {
+            "tsk_ENDED" => Err(NotWoken::Ended.into()),
+            "tsk_PLAIN" => Err(NotWoken::NeverSleeps.into()),
+            "tsk_FULL" => Err(NotWoken::TooMany.into()),
+            _ => Err(NoSuchTask(ask.task_id).into()),
+        }
     }
 }
 
@@ -271,6 +285,7 @@ async fn bench() -> Bench {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
         fork_task: supervisor.clone().recipient(),
+        wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
         stop_calls: supervisor.clone().recipient(),
@@ -550,7 +565,28 @@ async fn every_refused_request_is_a_problem_that_names_code_field_and_mend() {
         (
             "POST",
             tasks,
-            r#"{"prompt": "dig", "schedule": {"every_s": 5}}"#,
+            r#"{"prompt": "dig", "schedule": {"every_s": 0}}"#,
+        ),
+        ("POST", tasks, r#"{"prompt": "dig", "schedule": {}}"#),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"cron": "at noon"}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"every_s": 5, "until": "noon"}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"every_s": 5, "until": "1999-01-01T00:00:00Z"}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "wakes": {"events": [""]}}"#,
         ),
         ("POST", tasks, r#"{"prompt": "dig", "idempotency_key": ""}"#),
         ("POST", tasks, r#"{"prompt": "  "}"#),
@@ -563,6 +599,11 @@ async fn every_refused_request_is_a_problem_that_names_code_field_and_mend() {
         ("GET", "/api/v1/tasks/17", ""),
         ("GET", "/api/v1/tasks/tsk_NONE/events", ""),
         ("POST", "/api/v1/tasks/tsk_NONE/cancel", "{}"),
+        ("POST", "/api/v1/tasks/tsk_NONE/wake", "{}"),
+        ("POST", "/api/v1/tasks/tsk_ENDED/wake", ""),
+        ("POST", "/api/v1/tasks/tsk_PLAIN/wake", ""),
+        ("POST", "/api/v1/tasks/tsk_FULL/wake", ""),
+        ("POST", "/api/v1/tasks/tsk_T1/wake", r#"{"date": 1}"#),
         (
             "POST",
             "/api/v1/questions/qst_NONE/answer",

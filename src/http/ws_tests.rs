@@ -148,6 +148,8 @@ fn summary(unique: &str, status: TaskStatus) -> TaskSummary {
         sealed: status.is_final(),
         parent: None,
         forked_from: None,
+        episode: 0,
+        asleep: None,
         created_at_ms: 0,
         updated_at_ms: 0,
         quarantine: None,

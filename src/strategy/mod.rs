@@ -9,6 +9,7 @@ pub mod coerce;
 pub mod content_calls;
 pub mod direct;
 pub mod directive;
+pub mod episodes;
 pub mod family;
 pub mod fleet;
 pub mod goals;
@@ -54,7 +55,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
 
 /// A task's next move; none while everything that can be done is under way, and after the end.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Move> {
-    if state.created.is_none() || state.status.is_final() {
+    if state.created.is_none() || state.status.is_final() || state.is_asleep() {
         return None;
     }
     let budgets = turn::budgets(state, profile);

@@ -8,6 +8,7 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState};
 use crate::strategy::directive::executor::ExecutorInput;
+use crate::strategy::episodes::with_all_steps;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -68,7 +69,8 @@ pub fn step_log(events: &[StoredEvent]) -> Vec<StepLog> {
             .find(|(n, _)| *n == number)
             .map(|(_, text)| text.clone())
     };
-    state
+    let whole = with_all_steps(&first.task_id, events);
+    whole
         .steps
         .iter()
         .map(|step| of_step(step, input(step.number)))

@@ -1,6 +1,7 @@
 //! Properties of deciding and folding: total, deterministic, never spinning.
 
 use super::directive::printer;
+use super::episodes::close;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, ChatFailure, Role, StopReason, Usage};
@@ -72,6 +73,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         start_tasks: false,
         models: BTreeMap::new(),
         templates: vec![],
+        wakes: Default::default(),
         plan: Default::default(),
         prompts: PROMPTS.clone(),
     }
@@ -216,6 +218,7 @@ impl Bench {
             parent: None,
             depth: 0,
             may_start_tasks: false,
+            wakes: None,
         };
         bench.push(TaskEvent::TaskCreated(Box::new(created)));
         bench
@@ -298,21 +301,10 @@ impl Bench {
             });
             match &decision {
                 Decision::Block { .. } | Decision::Advance { .. } => continue,
-                Decision::Finish { result, .. } => {
-                    self.push(TaskEvent::TaskCompleted {
-                        result: result.clone(),
-                    });
-                }
-                Decision::Fail {
-                    code,
-                    error,
-                    details,
-                } => self.push(TaskEvent::TaskFailed {
-                    code: code.clone(),
-                    error: error.clone(),
-                    details: details.clone(),
-                }),
                 _ => {}
+            }
+            for closing in close(&self.state, &self.profile, &decision, self.now_ms) {
+                self.push(closing);
             }
             return Some(decision);
         }

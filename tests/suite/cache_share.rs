@@ -178,6 +178,7 @@ impl Story {
             parent: None,
         depth: 0,
         may_start_tasks: false,
+            wakes: None,
         })));
         story
     }

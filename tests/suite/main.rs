@@ -14,3 +14,5 @@ mod real_model;
 mod recovery;
 mod serving;
 mod support;
+mod torture;
+mod wakes;

@@ -227,7 +227,7 @@ fn code_of(error: &StartError) -> ErrorCode {
         StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
         StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
         StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } => ErrorCode::TooManyTasks,
+        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
         StartError::Journal(_) => ErrorCode::JournalUnavailable,
         StartError::NoParent(_) => ErrorCode::NoSuchTask,
         StartError::ParentEnded(_) => ErrorCode::ParentEnded,

@@ -253,7 +253,7 @@ impl Supervisor {
         }
     }
 
-    fn end_children_of(&mut self, parent: &TaskId, ctx: &mut Context<Self>) {
+    pub(super) fn end_children_of(&mut self, parent: &TaskId, ctx: &mut Context<Self>) {
         if let Some(live) = self.live.get_mut(parent) {
             live.place.over = true;
         }

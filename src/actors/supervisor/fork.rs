@@ -141,6 +141,8 @@ impl Supervisor {
                 owner: request.owner,
                 // Nobody waits for it, and it ends with nobody.
                 parent: None,
+                // Two would run at the same times: this one ends with its first end.
+                wakes: None,
                 ..created
             })),
             TaskEvent::Forked(Box::new(Forked {

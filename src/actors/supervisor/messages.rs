@@ -8,6 +8,8 @@ use crate::domain::ids::CallId;
 use crate::domain::ids::{ClientId, QuestionId, TaskId};
 use crate::domain::profile::Budgets;
 use crate::domain::task::TaskSummary;
+use crate::domain::wakes::{WakeCause, Wakes};
+use crate::strategy::episodes::NotWoken;
 use actix::{Message, Recipient};
 use serde_json::Value;
 
@@ -28,6 +30,8 @@ pub struct StartTask {
     /// One call instead of a conversation (kind `call`).
     pub call: Option<DirectCall>,
     pub parent: Option<TaskId>,
+    /// What wakes it again, beside what its kind says.
+    pub wakes: Wakes,
     /// A second request under the same key answers with the first one's task.
     pub idempotency_key: Option<String>,
 }
@@ -77,6 +81,8 @@ pub enum StartError {
     Stopping,
     #[error("{live} tasks are live, at most {max} are allowed")]
     TooMany { live: usize, max: usize },
+    #[error("{sleeping} tasks sleep, at most {max} are allowed")]
+    TooManySleep { sleeping: usize, max: usize },
     #[error("the task could not be written down: {0}")]
     Journal(String),
     #[error("there is no task {0} that could be its parent")]
@@ -161,6 +167,31 @@ pub struct CancelTask {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no task {0}")]
 pub struct NoSuchTask(pub TaskId);
+
+/// Wake a task that sleeps. If it is awake, it runs once more after this episode. Answered when it is durable.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), WakeError>")]
+pub struct WakeTask {
+    pub task_id: TaskId,
+    pub cause: WakeCause,
+}
+
+/// Why a task was not woken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WakeError {
+    #[error(transparent)]
+    NoSuchTask(#[from] NoSuchTask),
+    #[error(transparent)]
+    NotWoken(#[from] NotWoken),
+    #[error("the task rests after a failure of its actor, or is not run; try again in a moment")]
+    Resting,
+    #[error("{live} tasks are live, at most {max} are allowed")]
+    NoRoom { live: usize, max: usize },
+    #[error("no new work is taken: the server is stopping")]
+    Stopping,
+    #[error("the wake could not be written down: {0}")]
+    Journal(String),
+}
 
 /// Somebody answered a question. The first committed answer wins.
 #[derive(Debug, Clone, Message)]

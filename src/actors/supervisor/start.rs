@@ -7,6 +7,8 @@ use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
+use crate::domain::wakes::{WakeRules, Wakes};
+use crate::strategy::episodes;
 use actix::prelude::*;
 use std::sync::Arc;
 
@@ -155,11 +157,23 @@ impl Supervisor {
             metadata: request.metadata,
             interactive: request.interactive,
             budgets,
+            // One call is made once, and a child ends with its parent.
+            wakes: match request.call.is_some() || request.parent.is_some() {
+                true => None,
+                false => wakes_of(request.wakes, &profile.wakes),
+            },
             call: request.call,
             parent: request.parent,
             depth,
             may_start_tasks: profile.start_tasks && depth < self.settings().tasks.max_depth,
         };
+        let at_ms = (self.deps.clock)();
+        let wakes = created.wakes.as_ref();
+        let sleep = wakes.and_then(|wakes| episodes::first_sleep(wakes, at_ms));
+        let (sleeping, max) = (self.sleepers.len(), self.settings().tasks.max_sleeping);
+        if created.wakes.is_some() && sleeping >= max {
+            return Err(StartError::TooManySleep { sleeping, max });
+        }
         let mut events = vec![TaskEvent::TaskCreated(Box::new(created))];
         if !is_known {
             let asked = asked.unwrap_or_default();
@@ -171,7 +185,7 @@ impl Supervisor {
                 ),
             });
         }
-        let at_ms = (self.deps.clock)();
+        events.extend(sleep);
         let state = folded(&task_id, &events, at_ms);
         let append = AppendEvents {
             task_id,
@@ -208,7 +222,13 @@ impl Supervisor {
         }
         let parent = state.created.as_ref().and_then(|c| c.parent.clone());
         let child = state.task_id.clone();
-        self.run(state, born.profile, born.append.generation, 0);
+        match state.asleep() {
+            Some(asleep) => {
+                self.sleepers.insert(state.task_id, asleep);
+                self.look(ctx);
+            }
+            None => self.run(state, born.profile, born.append.generation, 0),
+        }
         if let Some(parent) = parent {
             self.end_if_orphaned(child, parent, ctx);
         }
@@ -217,6 +237,18 @@ impl Supervisor {
             created: true,
         }
     }
+}
+
+/// What wakes a task: what was asked for it, beside what its kind says; none if neither says anything.
+fn wakes_of(asked: Wakes, kind: &WakeRules) -> Option<Wakes> {
+    let mut wakes = asked;
+    for event in &kind.events {
+        if !wakes.events.contains(event) {
+            wakes.events.push(event.clone());
+        }
+    }
+    wakes.on_demand |= kind.on_demand;
+    (wakes != Wakes::default()).then_some(wakes)
 }
 
 pub(super) fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {

@@ -4,6 +4,7 @@ use super::perform::may_settle;
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::LateSettled;
 use crate::actors::supervisor::messages::LateResult;
+use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::ClientId;
@@ -57,7 +58,7 @@ impl Task {
         let unknown = |call: &&CallRecord| !call.is_open() && may_settle(call);
         // What was carried over from another task is that task's to settle.
         let own = |call: &&CallRecord| self.state.is_own(call);
-        let calls = self.state.calls().filter(unknown).filter(own);
+        let calls = self.state.all_calls().filter(unknown).filter(own);
         let calls: Vec<CallRecord> = calls.cloned().collect();
         for call in calls {
             let known = call.intended.as_ref().map(|intended| &intended.client_id);
@@ -82,6 +83,7 @@ impl Task {
             task.stored(&settled);
             task.advance(ctx);
         });
+        crash_points::pass(Point::BeforeResultCommit);
         self.append(ctx, events, Vec::new(), then);
     }
 }

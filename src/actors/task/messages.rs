@@ -1,10 +1,11 @@
 //! What may be sent to a task, beside the facts of [`crate::actors::consult::Consulted`] and
 //! [`crate::actors::computer::messages::CallFact`].
 
-use crate::actors::supervisor::messages::{AnswerError, OpenQuestion};
+use crate::actors::supervisor::messages::{AnswerError, OpenQuestion, WakeError};
 use crate::domain::call::CallReport;
 use crate::domain::family::Child;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
+use crate::domain::wakes::{Asleep, Wake};
 use actix::{Message, Recipient};
 
 /// Cancel. False if the task has ended already.
@@ -33,12 +34,14 @@ pub struct GetQuestion;
 /// A computer came or changed: look again, if that is what the task waits for.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub struct Wake;
+pub struct LookAgain;
 
-/// Something happened in the world: go on, if that is what the task waits for.
+/// Begin the next episode, or keep this for the end of the one that runs. Answered when it is durable.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "()")]
-pub struct Happened;
+#[rtype(result = "Result<(), WakeError>")]
+pub struct WakeUp {
+    pub wakes: Vec<Wake>,
+}
 
 /// Stop where you stand; the journal goes on at the next start.
 #[derive(Debug, Clone, Message)]
@@ -51,8 +54,10 @@ pub struct Halt;
 pub struct TaskStopped {
     pub task_id: TaskId,
     pub generation: Generation,
-    /// True if the task is over and nothing is left to do.
+    /// True if the task is over, or sleeps, and nothing is left to do.
     pub finished: bool,
+    /// It sleeps, and this wakes it.
+    pub asleep: Option<Box<Asleep>>,
 }
 
 /// What a task tells of its children. A fact for the supervisor; their number is bounded by the task's open calls.

@@ -6,6 +6,7 @@ mod facts;
 pub(in crate::actors) mod late;
 pub mod messages;
 mod perform;
+mod sleep;
 #[cfg(test)]
 mod tests;
 mod waits;
@@ -16,6 +17,7 @@ use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
 use crate::config::Settings;
+use crate::crash_points::{self, Point};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
@@ -23,7 +25,7 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
-use crate::strategy;
+use crate::strategy::{self, episodes};
 use actix::prelude::*;
 use messages::{FamilyNews, TaskStopped};
 use std::collections::{BTreeMap, HashMap};
@@ -115,16 +117,7 @@ impl Task {
     fn prepare(&self, events: Vec<TaskEvent>, blobs: Blobs) -> AppendEvents {
         let at_ms = (self.deps.clock)();
         let tools = self.told_of_tools(events.iter());
-        let mut after = self.state.clone();
-        for (offset, event) in events.iter().enumerate() {
-            after.apply(&StoredEvent {
-                task_id: self.state.task_id.clone(),
-                seq: self.state.last_seq + 1 + offset as u64,
-                at_ms,
-                generation: self.generation,
-                event: event.clone(),
-            });
-        }
+        let after = self.state_after(&events, at_ms);
         AppendEvents {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
@@ -136,6 +129,21 @@ impl Task {
             idempotency_key: None,
             tools,
         }
+    }
+
+    /// The state as it will be after these events.
+    fn state_after(&self, events: &[TaskEvent], at_ms: i64) -> TaskState {
+        let mut after = self.state.clone();
+        for (offset, event) in events.iter().enumerate() {
+            after.apply(&StoredEvent {
+                task_id: self.state.task_id.clone(),
+                seq: self.state.last_seq + 1 + offset as u64,
+                at_ms,
+                generation: self.generation,
+                event: event.clone(),
+            });
+        }
+        after
     }
 
     /// What events tell of tools of computers.
@@ -195,7 +203,7 @@ impl Task {
 
     /// Decides and acts, if there is something to decide.
     fn advance(&mut self, ctx: &mut Context<Self>) {
-        if self.state.status.is_final() {
+        if self.state.status.is_final() || self.state.is_asleep() {
             return self.wind_down(ctx);
         }
         let inputs = self.inputs();
@@ -203,14 +211,25 @@ impl Task {
             return;
         };
         let (track, decision) = (next.track, next.decision);
+        let now_ms = inputs.now_ms;
         let (inputs, hash, fleet) = inputs.journalled();
-        let mut events = vec![TaskEvent::Decided {
+        let decided = TaskEvent::Decided {
             decision: Box::new(decision.clone()),
             inputs,
             track,
-        }];
-        events.extend(closing_event(&decision));
-        let then: Then = Box::new(move |task, ctx| task.perform(track, &decision, ctx));
+        };
+        let mut events = vec![decided];
+        let closing = self.closing(&events, &decision, now_ms);
+        let (before, after) = match closing.is_empty() {
+            false => (Point::BeforeEndCommit, Point::AfterEndCommit),
+            true => (Point::BeforeDecidedCommit, Point::AfterDecidedCommit),
+        };
+        events.extend(closing);
+        let then: Then = Box::new(move |task, ctx| {
+            crash_points::pass(after);
+            task.perform(track, &decision, ctx);
+        });
+        crash_points::pass(before);
         self.append(ctx, events, vec![(hash, fleet)], then);
     }
 
@@ -239,14 +258,20 @@ impl Task {
     }
 
     fn open_calls(&self) -> Vec<CallRecord> {
-        self.state
-            .calls()
-            .filter(|call| call.is_open())
-            .cloned()
-            .collect()
+        let calls = self.state.all_calls();
+        calls.filter(|call| call.is_open()).cloned().collect()
     }
 
-    /// The task is over: stop what still runs, and end once every call has its outcome.
+    /// What closes the episode or the task is journalled together with the decision to end it.
+    fn closing(&self, decided: &[TaskEvent], decision: &Decision, now_ms: i64) -> Vec<TaskEvent> {
+        if !matches!(decision, Decision::Finish { .. } | Decision::Fail { .. }) {
+            return Vec::new();
+        }
+        let after = self.state_after(decided, now_ms);
+        episodes::close(&after, &self.profile, decision, now_ms)
+    }
+
+    /// The task is over, or sleeps: stop what still runs, and end once every call has its outcome.
     fn wind_down(&mut self, ctx: &mut Context<Self>) {
         self.drop_timers(ctx);
         self.end_children();
@@ -254,6 +279,7 @@ impl Task {
         self.deps
             .cancel_model_calls
             .do_send(CancelModelCalls { task_id });
+        self.give_up_former_turns();
         let mut events = Vec::new();
         for call in self.open_calls() {
             if !self.lanes.contains_key(&call.call_id) {
@@ -272,7 +298,7 @@ impl Task {
         if !events.is_empty() {
             return self.append(ctx, events, Vec::new(), Box::new(Task::wind_down));
         }
-        if self.state.is_sealed() {
+        if self.state.is_sealed() || (self.state.is_asleep() && self.state.open_intents() == 0) {
             self.finished = true;
             ctx.stop();
         }
@@ -322,25 +348,6 @@ impl Task {
 
 type Blobs = Vec<(BlobHash, String)>;
 
-/// What ends a task is journalled together with the decision to end it.
-fn closing_event(decision: &Decision) -> Option<TaskEvent> {
-    match decision {
-        Decision::Finish { result, .. } => Some(TaskEvent::TaskCompleted {
-            result: result.clone(),
-        }),
-        Decision::Fail {
-            code,
-            error,
-            details,
-        } => Some(TaskEvent::TaskFailed {
-            code: code.clone(),
-            error: error.clone(),
-            details: details.clone(),
-        }),
-        _ => None,
-    }
-}
-
 /// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
 pub(in crate::actors) async fn commit(
     journal: Recipient<AppendEvents>,
@@ -376,6 +383,7 @@ impl Actor for Task {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
             finished: self.finished,
+            asleep: self.state.asleep().filter(|_| self.finished).map(Box::new),
         });
     }
 }

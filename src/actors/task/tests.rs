@@ -2,7 +2,7 @@
 
 mod outage;
 
-use super::messages::{Answer, Cancel, Wake};
+use super::messages::{Answer, Cancel, LookAgain};
 use super::*;
 use crate::actors::backlog::Weighed;
 use crate::actors::computer::messages::{
@@ -367,7 +367,7 @@ async fn a_computer_that_the_task_does_not_wait_for_leaves_its_journal_alone() {
     let mut bench = Bench::of_computer("faraway", profile(ExecutorMode::Auto));
     bench.advance();
     let mut running = Running::from(&bench, WITHIN);
-    running.task.send(Wake).await.unwrap();
+    running.task.send(LookAgain).await.unwrap();
     assert!(running.task.send(cancel()).await.unwrap());
     assert_eq!(running.until("stopped").await[0], "task_cancelled");
 }
@@ -400,4 +400,28 @@ async fn each_call_of_a_task_waits_for_its_own_computer() {
     let mut running = Running::from(&bench, Duration::from_millis(1));
     running.until("call_not_placed").await;
     running.until("call_not_placed").await;
+}
+
+#[actix::test]
+async fn a_clock_that_was_moved_back_makes_no_wait_longer() {
+    tokio::time::pause();
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    // Hours ahead of the clock that the task goes on with.
+    bench.now_ms += 5 * 3_600_000;
+    bench.advance();
+    bench.push(TaskEvent::ModelFailed {
+        consult: bench.state.last_seq,
+        role: Role::Planner,
+        failure: crate::domain::chat::ChatFailure {
+            code: "model_busy".into(),
+            message: String::new(),
+            hint: String::new(),
+            retryable: true,
+        },
+    });
+    assert!(matches!(bench.advance(), Decision::Wait { .. }));
+    let begun = tokio::time::Instant::now();
+    let mut running = Running::from(&bench, Duration::from_secs(24 * 3600));
+    running.until("wait_ended").await;
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }

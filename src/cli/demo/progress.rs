@@ -166,7 +166,13 @@ impl Watch {
                 self.say("answer", &format!("{by}: {answer}"))
             }
             TaskEvent::QuestionExpired { .. } => self.say("answer", "nobody answered in time"),
+            TaskEvent::EpisodeStarted { episode, .. } => {
+                self.say("episode", &format!("{episode} begins"));
+            }
+            TaskEvent::FellAsleep(_) => self.say("episode", "sleeps until it is woken"),
             TaskEvent::TaskCreated(_)
+            | TaskEvent::EpisodeEnded(_)
+            | TaskEvent::WakeKept { .. }
             | TaskEvent::ModelAnswered { .. }
             | TaskEvent::CallIntended(_)
             | TaskEvent::QuestionDelivered { .. }

@@ -1,11 +1,13 @@
 //! `ccfleet task`: what the journal says of tasks. It reads the data folder, also while a server runs on it.
 
+mod episodes;
 mod export;
 mod fork;
 mod journal;
 mod pages;
 mod replay;
 mod step;
+mod wake;
 
 use super::data::DataArg;
 use super::server::ServerArg;
@@ -24,6 +26,7 @@ Examples:
   ccfleet task history TASK                every event
   ccfleet task loops TASK                  what the guards refused, and why
   ccfleet task ledger TASK                 every call with its number, computer and outcome
+  ccfleet task wake TASK                   runs it once more, if it sleeps; asks the server
   ccfleet task replay TASK                 decides everything anew and compares
   ccfleet task replay --all --data DIR
   ccfleet task fork TASK --at 7            go on behind step 7 as a new task; the server has to run
@@ -96,6 +99,8 @@ enum What {
     Loops { task: String },
     /// Every call of a task
     Ledger { task: String },
+    /// Wake a task that sleeps, on a running server
+    Wake(wake::WakeArgs),
     /// Fold and decide a task anew, with no model and no computer, and compare with the journal
     Replay {
         #[arg(required_unless_present = "all")]
@@ -121,12 +126,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let asked = fork::run(server, task, *at, model.as_deref(), args.json);
         return super::in_system(asked);
     }
+    if let What::Wake(asked) = &args.what {
+        return super::in_system(wake::run(asked, args.json));
+    }
     let journal = Journal::open(&args.data.folder()?)?;
     let (lines, value) = match &args.what {
         What::List { limit } => {
             let tasks = journal.newest((*limit).max(1))?;
             (pages::list(&tasks), json!({"items": tasks}))
         }
+        What::Wake(_) => return Ok(Exit::Usage),
         What::Replay { all: true, .. } => return replay::all(&journal, args.json),
         What::Replay { task, .. } => {
             let task = journal.task(task.as_deref().unwrap_or_default())?;
@@ -144,7 +153,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         } => {
             let task = journal.task(task)?;
             let step = step::of(&task, *number).ok_or_else(|| {
-                let last = task.state.steps.last().map_or(0, |step| step.number);
+                let last = task.whole.steps.last().map_or(0, |step| step.number);
                 Failure::new(
                     Exit::Failed,
                     format!("the task has no step {number}; its last one is {last}"),
@@ -166,11 +175,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         What::Loops { task } => {
             let task = journal.task(task)?;
-            (pages::loops(&task.state), pages::loops_json(&task.state))
+            (pages::loops(&task.whole), pages::loops_json(&task.whole))
         }
         What::Ledger { task } => {
             let task = journal.task(task)?;
-            (pages::ledger(&task.state), pages::ledger_json(&task.state))
+            (pages::ledger(&task.whole), pages::ledger_json(&task.whole))
         }
     };
     match args.json {

@@ -1,5 +1,6 @@
 //! Tasks as plain text (source document 004 keeps such files beside a task; here they are read out of its journal).
 
+use super::episodes::episodes;
 use super::journal::Task;
 use crate::cli::fleet::table;
 use crate::domain::chat::Role;
@@ -15,9 +16,9 @@ use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
 /// Bytes of a text that stands in a line of a list.
-const LINE: usize = 160;
+pub(super) const LINE: usize = 160;
 
-fn time(at_ms: i64) -> String {
+pub(super) fn time(at_ms: i64) -> String {
     let since = Duration::from_millis(u64::try_from(at_ms).unwrap_or_default());
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
 }
@@ -84,7 +85,7 @@ fn head(task: &Task) -> Vec<String> {
 pub(super) fn steps(task: &Task) -> Vec<String> {
     let mut lines = head(task);
     lines.push(String::new());
-    for step in &task.state.steps {
+    for step in &task.whole.steps {
         lines.push(step_line(step));
         lines.extend(
             step.calls
@@ -182,6 +183,7 @@ pub(super) fn state(task: &Task) -> Vec<String> {
         usage.tokens_out,
         usage.tokens_cached
     ));
+    lines.extend(episodes(state));
     for (track, open) in &state.open {
         let at = match track.is_main() {
             true => String::new(),
@@ -432,6 +434,7 @@ mod tests {
         Task {
             events: bench.journal.clone(),
             profile: Some(bench.profile.clone()),
+            whole: bench.state.clone(),
             state: bench.state,
         }
     }

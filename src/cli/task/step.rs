@@ -51,12 +51,13 @@ pub(super) fn of(task: &Task, number: u32) -> Option<StepPage> {
         state.apply_all(&forked.carried);
         let former = Task {
             events: forked.carried.clone(),
+            whole: state.clone(),
             state,
             profile: None,
         };
         return of(&former, number);
     }
-    let step = task.state.steps.iter().find(|step| step.number == number)?;
+    let step = task.whole.steps.iter().find(|step| step.number == number)?;
     let mut page = StepPage {
         step: number,
         models: Vec::new(),

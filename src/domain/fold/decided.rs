@@ -59,6 +59,7 @@ impl TaskState {
                     seq,
                     reason: *reason,
                     until_ms: *until_ms,
+                    since_ms: stored.at_ms,
                 };
                 self.open.insert(track, wait);
                 self.wait = Some(*reason);

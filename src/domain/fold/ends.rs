@@ -8,6 +8,9 @@ use crate::domain::task::{CallEnd, Open, Step, TaskState, UserAnswer};
 impl TaskState {
     /// An outcome is final, but an unknown one may once become known.
     pub(super) fn call_finished(&mut self, call_id: &CallId, report: &CallReport) {
+        if self.former_call_ended(call_id, report) {
+            return;
+        }
         let Some(call) = self.call_mut(call_id) else {
             return;
         };

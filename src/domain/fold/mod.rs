@@ -4,6 +4,7 @@
 mod decided;
 mod effects;
 mod ends;
+mod episodes;
 
 pub use decided::TEMPLATE_REFUSED;
 pub use effects::{DRIFT, on_computer, run_label, run_label_of, run_on};
@@ -36,6 +37,7 @@ impl TaskState {
                 if self.created.is_none() {
                     self.created = Some((**created).clone());
                     self.created_at_ms = stored.at_ms;
+                    self.episodes.number = u32::from(created.wakes.is_some());
                 }
             }
             TaskEvent::Forked(forked) => self.take_over(forked),
@@ -131,6 +133,12 @@ impl TaskState {
             }
             TaskEvent::WaitStarted { reason } => self.wait = Some(*reason),
             TaskEvent::WaitEnded { reason } => self.wait_ended(*reason),
+            TaskEvent::EpisodeEnded(ended) => self.episode_ended(ended),
+            TaskEvent::FellAsleep(sleep) => self.fell_asleep(stored.seq, sleep),
+            TaskEvent::EpisodeStarted { episode, wakes } => {
+                self.episode_started(stored, *episode, wakes);
+            }
+            TaskEvent::WakeKept { wake } => self.wake_kept(wake),
             TaskEvent::Noted { code, message } => self.note(code, message.clone()),
             TaskEvent::TaskCompleted { result } => {
                 self.result = Some(result.clone());

@@ -80,6 +80,7 @@ impl Rig {
             parent: None,
             depth: 0,
             may_start_tasks: false,
+            wakes: None,
         })));
         rig
     }
