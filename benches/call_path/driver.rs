@@ -282,6 +282,7 @@ fn created() -> TaskEvent {
         },
         call: None,
         parent: None,
+        wakes: None,
     }))
 }
 

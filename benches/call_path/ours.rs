@@ -211,6 +211,8 @@ fn summary(n: usize, client_id: &ClientId) -> TaskSummary {
         open_calls: 0,
         sealed: false,
         parent: None,
+        episode: 0,
+        asleep: None,
         created_at_ms: 0,
         updated_at_ms: 0,
         quarantine: None,

@@ -12,7 +12,7 @@ use crate::actors::planner::Planner;
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
-    AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask,
+    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, Restore, Shutdown, StartTask, WakeTask,
 };
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
@@ -40,6 +40,8 @@ pub struct Leaves {
 pub struct Upper {
     pub start_task: Recipient<StartTask>,
     pub cancel_task: Recipient<CancelTask>,
+    pub fork_task: Recipient<ForkTask>,
+    pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
     pub stop_calls: Recipient<StopCalls>,
@@ -77,6 +79,8 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
     Ok(Upper {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
+        fork_task: supervisor.clone().recipient(),
+        wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
         stop_calls: fleet.registry().clone().recipient(),
@@ -117,16 +121,19 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
     Ok(Supervisor::start(SupervisorDeps {
         load: leaves.journal.clone().recipient(),
         unfinished: leaves.journal.clone().recipient(),
+        sleeping: leaves.journal.clone().recipient(),
+        archive: leaves.journal.clone().recipient(),
         quarantine: leaves.journal.clone().recipient(),
         kinds: Arc::new(kinds),
         unique: || ulid::Ulid::generate().to_string(),
-        task_deps: Box::new(move |supervisor| TaskDeps {
+        task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: journal.recipient(),
             planner,
             executor,
             cancel_model_calls,
             router,
             supervisor,
+            family,
             settings,
             clock: crate::clock::now_ms,
         }),

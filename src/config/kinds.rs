@@ -4,6 +4,7 @@ use super::Settings;
 use super::guard_keys::{GuardKeys, PolicyKeys, WakeKeys};
 use super::plan::PlanKeys;
 use super::strategy_keys::{GoalKeys, NumberedKeys};
+use super::wake_keys::WakeRuleKeys;
 use crate::domain::chat::Role;
 use crate::domain::profile::{
     Budgets, DriftRule, ExecutorMode, MemoryRules, ModelChoice, Profile, Summarizer, Template,
@@ -66,6 +67,7 @@ struct KindFile {
     instructions: String,
     executor_mode: Option<ExecutorMode>,
     executor_draft: Option<bool>,
+    start_tasks: Option<bool>,
     #[serde(default)]
     budgets: BudgetKeys,
     #[serde(default)]
@@ -80,6 +82,8 @@ struct KindFile {
     goals: GoalKeys,
     #[serde(default)]
     memory: MemoryKeys,
+    #[serde(default)]
+    wakes: WakeRuleKeys,
     #[serde(default)]
     tools: ToolKeys,
     #[serde(default)]
@@ -243,6 +247,8 @@ fn resolve(
         let file = kind.kind.clone();
         KindError::File { file, reason }
     })?;
+    let wakes = kind.wakes.clone().over(&settings.wakes);
+    let wakes = wakes.map_err(broken(&kind.kind))?;
     let first = tools_of_sets(&kind, toolsets)?;
     let memory = memory_of(&kind, settings.memory.rules)?;
     check_values(&kind)?;
@@ -280,6 +286,8 @@ fn resolve(
             max_shown: kind.tools.max_shown.unwrap_or(settings.tools.max_shown),
             first,
         },
+        start_tasks: kind.start_tasks.unwrap_or(settings.tasks.start_tasks),
+        wakes,
         models: kind.models,
         templates: kind.templates,
     })

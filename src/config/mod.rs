@@ -22,6 +22,7 @@ mod strategy_keys;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod wake_keys;
 
 use std::path::PathBuf;
 

@@ -6,6 +6,7 @@
 use super::plan::PlanKeys;
 use crate::domain::guard_rules::{Confine, PolicyRule};
 use crate::domain::profile::WakeBudgets;
+use crate::domain::wakes::WakeRules;
 use crate::domain::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +24,11 @@ pub(super) struct Raw {
     pub numbered: NumberedRules,
     pub goals: GoalRules,
     pub plan: PlanKeys,
+    pub wakes: WakeRules,
     pub tools: RawTools,
     pub calls: RawCalls,
     pub tasks: RawTasks,
+    pub journal: RawJournal,
     pub log: RawLog,
 }
 
@@ -167,9 +170,20 @@ pub(super) struct RawCalls {
 pub(super) struct RawTasks {
     pub default_kind: String,
     pub max_live: u32,
+    pub start_tasks: bool,
+    pub max_depth: u32,
+    pub max_sleeping: u32,
     pub question_timeout_s: u64,
     pub prompts_dir: Option<String>,
     pub kinds_dir: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawJournal {
+    pub keep_episodes: u32,
+    pub archive_after_days: u32,
+    pub archive_over_bytes: u64,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

@@ -9,9 +9,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::domain::chat::Role;
+use crate::domain::episodes::ArchiveRule;
 use crate::domain::guard_rules::PolicyRules;
 use crate::domain::model_call::ModelParams;
 use crate::domain::profile::{Budgets, ExecutorMode, Guards, MemoryRules};
+use crate::domain::wakes::WakeRules;
 use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::work::{GoalRules, NumberedRules};
 
@@ -29,9 +31,12 @@ pub struct Settings {
     pub numbered: NumberedRules,
     pub goals: GoalRules,
     pub plan: PlanRules,
+    pub wakes: WakeRules,
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
+    /// When older episodes go out of the way.
+    pub journal: ArchiveRule,
     pub log: LogSettings,
 }
 
@@ -186,6 +191,12 @@ pub struct CallSettings {
 pub struct TaskSettings {
     pub default_kind: String,
     pub max_live: usize,
+    /// Whether tasks may start others as a tool, unless their kind says otherwise.
+    pub start_tasks: bool,
+    /// How many tasks may stand above one.
+    pub max_depth: u32,
+    /// Tasks that sleep, for which no actor lives.
+    pub max_sleeping: usize,
     /// From when a question was first shown.
     pub question_timeout: Duration,
     /// The user's own prompts, in place of built-in ones.

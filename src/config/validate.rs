@@ -7,10 +7,13 @@ use super::layers::Merged;
 use super::raw::Raw;
 use super::roles;
 use super::settings::*;
+use crate::domain::episodes::ArchiveRule;
 use crate::domain::profile::{Budgets, DriftRule, ExecutorMode, MemoryRules, Summarizer};
 use crate::domain::work::plan_rules::PlanRules;
 use crate::domain::work::{GoalRules, NumberedRules};
 
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// ComputerCraft's own limit of a frame (`http.websocket` default).
 const CC_MAX_FRAME: u64 = 131_072;
 
@@ -54,6 +57,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         memory: check.memory(&raw)?,
         numbered: check.numbered(raw.numbered)?,
         goals: check.goals(raw.goals)?,
+        wakes: check.wakes(raw.wakes.clone())?,
         plan: check.plan(&raw)?,
         tools: ToolSettings {
             max_shown: raw.tools.max_shown as usize,
@@ -69,9 +73,18 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         tasks: TaskSettings {
             default_kind: check.filled("tasks.default_kind", &raw.tasks.default_kind)?,
             max_live: check.at_least_one("tasks.max_live", raw.tasks.max_live)? as usize,
+            start_tasks: raw.tasks.start_tasks,
+            max_depth: raw.tasks.max_depth,
+            max_sleeping: raw.tasks.max_sleeping as usize,
             question_timeout: seconds(raw.tasks.question_timeout_s),
             prompts_dir: raw.tasks.prompts_dir.map(Into::into),
             kinds_dir: raw.tasks.kinds_dir.map(Into::into),
+        },
+        journal: ArchiveRule {
+            keep_episodes: check
+                .at_least_one("journal.keep_episodes", raw.journal.keep_episodes)?,
+            older_than_ms: i64::from(raw.journal.archive_after_days) * DAY_MS,
+            more_than_bytes: raw.journal.archive_over_bytes,
         },
         log: LogSettings {
             filter: raw.log.filter,

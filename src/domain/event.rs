@@ -4,11 +4,14 @@ use super::call::{CallReport, NoRoute};
 use super::chat::{ChatAnswer, ChatFailure, Role};
 use super::decision::{Decision, InputsRef, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult};
+use super::episodes::{EpisodeEnded, Sleep};
+use super::fork::Forked;
 use super::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
 use super::profile::Budgets;
 use super::read::Read;
 use super::tool::EffectClass;
 use super::track::Track;
+use super::wakes::{Wake, Wakes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,6 +36,8 @@ pub struct StoredEvent {
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum TaskEvent {
     TaskCreated(Box<TaskCreated>),
+    /// The task goes on from a step of another one. Comes right behind its creation.
+    Forked(Box<Forked>),
     /// The task was started from its journal again.
     GenerationStarted {
         generation: Generation,
@@ -107,6 +112,20 @@ pub enum TaskEvent {
     WaitEnded {
         reason: WaitReason,
     },
+    /// An episode of a task that lives on is over. All that is needed of what was before is in it.
+    EpisodeEnded(Box<EpisodeEnded>),
+    /// It sleeps until it is woken; its actor goes.
+    FellAsleep(Sleep),
+    /// It was woken.
+    EpisodeStarted {
+        /// From 1.
+        episode: u32,
+        wakes: Vec<Wake>,
+    },
+    /// It was to be woken while it was awake: the next episode follows this one.
+    WakeKept {
+        wake: Wake,
+    },
     /// Something people and the planner should know.
     Noted {
         code: String,
@@ -155,6 +174,19 @@ pub struct TaskCreated {
     pub call: Option<DirectCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    /// How many tasks stand above it: 0 for one that people made.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    /// Whether it may start tasks as a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_start_tasks: bool,
+    /// What wakes it; a task that has none ends with its first end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wakes: Option<Wakes>,
+}
+
+fn is_zero(depth: &u32) -> bool {
+    *depth == 0
 }
 
 /// The call of a one-call task.
@@ -191,6 +223,7 @@ impl TaskEvent {
     /// Every name that [`TaskEvent::name`] gives; a journal with another one is from a newer version.
     pub const NAMES: &[&str] = &[
         "task_created",
+        "forked",
         "generation_started",
         "decided",
         "model_answered",
@@ -206,6 +239,10 @@ impl TaskEvent {
         "question_expired",
         "wait_started",
         "wait_ended",
+        "episode_ended",
+        "fell_asleep",
+        "episode_started",
+        "wake_kept",
         "noted",
         "task_completed",
         "task_failed",
@@ -227,6 +264,7 @@ impl TaskEvent {
     pub fn name(&self) -> &'static str {
         match self {
             TaskEvent::TaskCreated(_) => "task_created",
+            TaskEvent::Forked(_) => "forked",
             TaskEvent::GenerationStarted { .. } => "generation_started",
             TaskEvent::Decided { .. } => "decided",
             TaskEvent::ModelAnswered { .. } => "model_answered",
@@ -242,6 +280,10 @@ impl TaskEvent {
             TaskEvent::QuestionExpired { .. } => "question_expired",
             TaskEvent::WaitStarted { .. } => "wait_started",
             TaskEvent::WaitEnded { .. } => "wait_ended",
+            TaskEvent::EpisodeEnded(_) => "episode_ended",
+            TaskEvent::FellAsleep(_) => "fell_asleep",
+            TaskEvent::EpisodeStarted { .. } => "episode_started",
+            TaskEvent::WakeKept { .. } => "wake_kept",
             TaskEvent::Noted { .. } => "noted",
             TaskEvent::TaskCompleted { .. } => "task_completed",
             TaskEvent::TaskFailed { .. } => "task_failed",

@@ -3,6 +3,7 @@
 
 use super::chat::Role;
 use super::guard_rules::{ArgLimits, LoopRules, PolicyRules};
+use super::wakes::WakeRules;
 use super::work::plan_rules::PlanRules;
 use super::work::{GoalRules, NumberedRules};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,11 @@ pub struct Profile {
     pub goals: GoalRules,
     #[serde(default)]
     pub tools: ToolRules,
+    /// Whether tasks of this kind may start others as a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_tasks: bool,
+    #[serde(default)]
+    pub wakes: WakeRules,
     /// What differs for this kind from the settings of a role's model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<Role, ModelChoice>,

@@ -5,6 +5,7 @@ use super::chat::ChatAnswer;
 use super::decision::{AskedCall, Guard, Question};
 use super::directive::{Action, Reading, StrictRequest, ThenItem, TranslatedBy};
 use super::event::CallIntended;
+use super::family::Child;
 use super::ids::CallId;
 use super::read::Read;
 use super::track::Track;
@@ -73,21 +74,27 @@ pub struct Blocked {
 }
 
 /// A call of this task, from decision to outcome.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     pub call_id: CallId,
     pub target: Target,
     pub tool: String,
     pub args: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The request that it came from.
     pub request: StrictRequest,
+    /// The task that it started instead of a tool on a computer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Child>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<CallIntended>,
     pub end: CallEnd,
 }
 
 /// How far a call is.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CallEnd {
     #[default]
     Open,

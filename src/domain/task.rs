@@ -3,8 +3,10 @@
 use super::chat::{ChatFailure, Message, OutputFormat, Role, ToolDef};
 use super::decision::{Contract, Question, WaitReason};
 use super::directive::TaskResult;
+use super::episodes::Episodes;
 use super::event::TaskCreated;
 use super::files::FileBook;
+use super::fork::ForkPoint;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
 use super::tokens::TokenRatio;
 use super::track::Track;
@@ -86,13 +88,23 @@ pub struct TaskState {
     pub steps: Vec<Step>,
     /// The last full prompt of each role, and all its raw answers in order.
     pub conversations: BTreeMap<Role, Conversation>,
+    /// Everything that was used up, also before a fork: steps are counted on. See [`TaskState::own_usage`].
     pub usage: Usage,
+    /// What ended children used up; budgets count it too.
+    pub children_usage: Usage,
+    /// Where the task goes on from another one.
+    pub forked: Option<ForkPoint>,
     /// The last time that the task was woken from its sleep.
     pub woken: Option<Woken>,
+    pub episodes: Episodes,
     /// Answers in a row that led to nothing.
     pub bounces: u32,
     /// Model failures in a row, the last of them, and how many of them have been waited out.
     pub model_failures: u32,
+    /// Those among them that are no mere absence of the server or the model.
+    pub model_faults: u32,
+    /// Whose model failed last.
+    pub failed_role: Option<Role>,
     pub last_failure: Option<ChatFailure>,
     pub failures_waited_out: u32,
     /// The planner's model refused native tools: they are told in the prompt from then on.
@@ -208,9 +220,14 @@ impl TaskState {
             steps: Vec::new(),
             conversations: BTreeMap::new(),
             usage: Usage::default(),
+            children_usage: Usage::default(),
+            forked: None,
             woken: None,
+            episodes: Episodes::default(),
             bounces: 0,
             model_failures: 0,
+            model_faults: 0,
+            failed_role: None,
             last_failure: None,
             failures_waited_out: 0,
             no_native_tools: false,
@@ -313,10 +330,9 @@ impl TaskState {
 
     /// Calls that have left, or may have, and have no outcome yet.
     pub fn open_intents(&self) -> usize {
-        let open = self
-            .calls()
-            .filter(|call| call.is_open() && call.intended.is_some());
-        open.count()
+        let open = self.all_calls();
+        open.filter(|call| call.is_open() && call.intended.is_some())
+            .count()
     }
 
     /// Whether the task is over with every call: it has ended, and each of its calls has its outcome.
@@ -324,7 +340,13 @@ impl TaskState {
         self.status.is_final() && self.open_intents() == 0
     }
 
+    /// A call of this episode, or one of a former whose outcome is not certain.
     pub fn call(&self, call_id: &CallId) -> Option<&CallRecord> {
-        self.calls().rev().find(|call| &call.call_id == call_id)
+        self.all_calls().rev().find(|call| &call.call_id == call_id)
+    }
+
+    /// All calls of this episode, and those of former ones whose outcome is not certain.
+    pub fn all_calls(&self) -> impl DoubleEndedIterator<Item = &CallRecord> {
+        self.episodes.calls.iter().chain(self.calls())
     }
 }

@@ -1,6 +1,7 @@
 //! How many tokens a text has for a model: an estimate that the server's own counts correct.
 
 use super::chat::{Message, ToolDef};
+use serde::{Deserialize, Serialize};
 
 /// The size of some messages, or of a whole prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,7 +44,7 @@ impl Size {
 }
 
 /// Thousandths of a token for each byte of a prompt, for one role's model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TokenRatio(u32);
 
 /// What a chat template puts around one message, in tokens.

@@ -5,6 +5,7 @@
 
 mod computers;
 mod extract;
+mod forks;
 mod guard;
 mod health;
 pub mod listen;
@@ -19,6 +20,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wakes;
 pub mod ws;
 #[cfg(test)]
 pub(crate) mod ws_client;
@@ -36,7 +38,9 @@ use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::{JournalError, ObserveJournal};
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
-use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, OpenQuestions, StartTask};
+use crate::actors::supervisor::messages::{
+    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
+};
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use actix_web::{Resource, web};
@@ -63,6 +67,8 @@ pub type Source<T> = Arc<dyn Fn() -> BoxFuture<'static, Option<T>> + Send + Sync
 pub struct Api {
     pub start_task: Recipient<StartTask>,
     pub cancel_task: Recipient<CancelTask>,
+    pub fork_task: Recipient<ForkTask>,
+    pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
     pub stop_calls: Recipient<StopCalls>,
@@ -156,6 +162,8 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tasks/{id}/events").route(web::get().to(tasks::events)))
         .service(at("/tasks/{id}/steps").route(web::get().to(tasks::steps)))
         .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
+        .service(at("/tasks/{id}/fork").route(web::post().to(forks::fork)))
+        .service(at("/tasks/{id}/wake").route(web::post().to(wakes::wake)))
         .service(at("/stop").route(web::post().to(stop::stop)))
         .service(at("/resume").route(web::post().to(stop::resume)))
         .service(at("/computers").route(web::get().to(computers::list)))

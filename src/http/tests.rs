@@ -6,7 +6,7 @@ use crate::actors::journal::Journal;
 use crate::actors::journal::messages::{AppendEvents, CloseJournal};
 use crate::actors::registry::messages::{StopError, StopReport};
 use crate::actors::supervisor::messages::{
-    AnswerError, NoSuchTask, OpenQuestion, StartError, StartedTask,
+    AnswerError, ForkError, NoSuchTask, OpenQuestion, StartError, StartedTask, WakeError,
 };
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
@@ -16,6 +16,7 @@ use crate::store::fixtures::{
     Author, call, client, completed, created, finished, intended, noted, task,
 };
 use crate::store::sqlite;
+use crate::strategy::episodes::NotWoken;
 use actix::{Actor, Addr, Context, Handler, MessageResult, ResponseFuture};
 use reqwest::header::{CONTENT_TYPE, HOST, LOCATION, ORIGIN};
 use serde_json::json;
@@ -100,6 +101,19 @@ fn course(command: &str) -> Vec<TaskEvent> {
         "hangs" => vec![intended(&call_id, &turtle, Some(1))],
         "queues" => Vec::new(),
         code => vec![failed(code)],
+    }
+}
+
+impl Handler<WakeTask> for Scripted {
+    type Result = Result<(), WakeError>;
+
+    fn handle(&mut self, ask: WakeTask, _: &mut Self::Context) -> Self::Result {
+        match ask.task_id.as_str() {
+            "tsk_ENDED" => Err(NotWoken::Ended.into()),
+            "tsk_PLAIN" => Err(NotWoken::NeverSleeps.into()),
+            "tsk_FULL" => Err(NotWoken::TooMany.into()),
+            _ => Err(NoSuchTask(ask.task_id).into()),
+        }
     }
 }
 
@@ -210,6 +224,27 @@ impl Handler<OperatorResumes> for Scripted {
     }
 }
 
+impl Handler<ForkTask> for Scripted {
+    type Result = Result<StartedTask, ForkError>;
+
+    fn handle(&mut self, fork: ForkTask, _: &mut Self::Context) -> Self::Result {
+        let Some(of) = self.tasks.get(&fork.task_id) else {
+            return Err(ForkError::NoSuchTask(fork.task_id));
+        };
+        match fork.at {
+            2 => Ok(StartedTask {
+                summary: of.summary(),
+                created: true,
+            }),
+            9 => Err(ForkError::TooDeep),
+            step => Err(ForkError::NoPlace {
+                step,
+                places: vec![1, 2, 3, 6],
+            }),
+        }
+    }
+}
+
 impl Handler<AnswerQuestion> for Scripted {
     type Result = Result<(), AnswerError>;
 
@@ -249,6 +284,8 @@ async fn bench() -> Bench {
     let api = Api {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
+        fork_task: supervisor.clone().recipient(),
+        wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
         stop_calls: supervisor.clone().recipient(),
@@ -378,6 +415,30 @@ async fn a_repeated_idempotency_key_answers_200_with_the_same_task() {
 }
 
 #[actix::test]
+async fn a_fork_is_a_new_task_and_a_step_that_cannot_be_forked_names_those_that_can() {
+    let bench = bench().await;
+    bench.post("/api/v1/tasks", json!({"prompt": "dig"})).await;
+    let fork = |body| bench.post("/api/v1/tasks/tsk_T1/fork", body);
+    let (status, made) = fork(json!({"at": 2, "model": "m"})).await;
+    assert_eq!((status, &made["task_id"]), (201, &json!("tsk_T1")));
+    let (status, refused) = fork(json!({"at": 5})).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("no_fork_place")));
+    assert_eq!(refused["steps"], json!([1, 2, 3, 6]));
+    let words = refused["detail"].as_str().unwrap();
+    assert!(words.contains("those that can are 1-3, 6"), "{words}");
+    let (status, refused) = fork(json!({"at": 9})).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("cannot_fork")));
+    let (status, refused) = fork(json!({"at": 2, "idempotency_key": ""})).await;
+    assert_eq!(
+        (status, &refused["field"]),
+        (400, &json!("idempotency_key"))
+    );
+    let nobody = bench.post("/api/v1/tasks/tsk_T9/fork", json!({"at": 1}));
+    let (status, refused) = nobody.await;
+    assert_eq!((status, &refused["code"]), (404, &json!("no_such_task")));
+}
+
+#[actix::test]
 async fn pages_of_tasks_and_events_follow_their_cursors_to_the_end() {
     let bench = bench().await;
     for prompt in ["a", "b", "c"] {
@@ -504,7 +565,28 @@ async fn every_refused_request_is_a_problem_that_names_code_field_and_mend() {
         (
             "POST",
             tasks,
-            r#"{"prompt": "dig", "schedule": {"every_s": 5}}"#,
+            r#"{"prompt": "dig", "schedule": {"every_s": 0}}"#,
+        ),
+        ("POST", tasks, r#"{"prompt": "dig", "schedule": {}}"#),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"cron": "at noon"}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"every_s": 5, "until": "noon"}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "schedule": {"every_s": 5, "until": "1999-01-01T00:00:00Z"}}"#,
+        ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "wakes": {"events": [""]}}"#,
         ),
         ("POST", tasks, r#"{"prompt": "dig", "idempotency_key": ""}"#),
         ("POST", tasks, r#"{"prompt": "  "}"#),
@@ -517,6 +599,11 @@ async fn every_refused_request_is_a_problem_that_names_code_field_and_mend() {
         ("GET", "/api/v1/tasks/17", ""),
         ("GET", "/api/v1/tasks/tsk_NONE/events", ""),
         ("POST", "/api/v1/tasks/tsk_NONE/cancel", "{}"),
+        ("POST", "/api/v1/tasks/tsk_NONE/wake", "{}"),
+        ("POST", "/api/v1/tasks/tsk_ENDED/wake", ""),
+        ("POST", "/api/v1/tasks/tsk_PLAIN/wake", ""),
+        ("POST", "/api/v1/tasks/tsk_FULL/wake", ""),
+        ("POST", "/api/v1/tasks/tsk_T1/wake", r#"{"date": 1}"#),
         (
             "POST",
             "/api/v1/questions/qst_NONE/answer",

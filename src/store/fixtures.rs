@@ -9,6 +9,7 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::profile::Budgets;
 use crate::domain::task::{TaskState, TaskSummary};
 use crate::domain::tool::EffectClass;
+use crate::domain::wakes::Wakes;
 use serde_json::{Value, json};
 
 pub fn task(name: &str) -> TaskId {
@@ -46,7 +47,21 @@ pub fn created(prompt: &str) -> TaskEvent {
         },
         call: None,
         parent: None,
+        depth: 0,
+        may_start_tasks: false,
+        wakes: None,
     }))
+}
+
+/// A task that lives on.
+pub fn created_with(prompt: &str, wakes: Wakes) -> TaskEvent {
+    match created(prompt) {
+        TaskEvent::TaskCreated(mut created) => {
+            created.wakes = Some(wakes);
+            TaskEvent::TaskCreated(created)
+        }
+        other => other,
+    }
 }
 
 pub fn noted(message: &str) -> TaskEvent {
@@ -75,6 +90,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
         args: json!({}),
         timeout_ms: None,
         request: None,
+        child: None,
     });
     TaskEvent::Decided {
         decision: Box::new(Decision::Call {
@@ -191,6 +207,11 @@ impl Author {
             idempotency_key: None,
             tools: Vec::new(),
         }
+    }
+
+    /// Takes an event for written.
+    pub fn take(&mut self, stored: &StoredEvent) {
+        self.state.apply(stored);
     }
 
     pub fn state(&self) -> &TaskState {

@@ -15,6 +15,7 @@ pub use types::*;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
+use crate::domain::wakes::Asleep;
 
 /// How long an idempotency key holds, in milliseconds (wire contract: 24 hours per owner).
 pub const IDEMPOTENCY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -41,8 +42,14 @@ pub trait JournalReads: Send {
     /// All events of a task with its pinned profile; none if there is no such task.
     fn load_task(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError>;
 
-    /// Tasks that have not ended, or ended while a call of theirs had no outcome yet; oldest first.
+    /// The same with no more events than it takes to go on: its creation, and all from the end of its last episode on.
+    fn load_last_episode(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError>;
+
+    /// Tasks that have not ended and do not sleep, and others of which a call has no outcome yet; oldest first.
     fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError>;
+
+    /// Tasks that sleep, with what wakes them.
+    fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, StoreError>;
 
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError>;
 

@@ -1,6 +1,8 @@
 //! The embedded store: one SQLite file in WAL mode, a connection that writes and one that reads.
 
+mod archive;
 mod read;
+mod rows;
 #[cfg(test)]
 mod tests;
 pub mod transfer;
@@ -24,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001_init.sql"),
     include_str!("schema/0002_tools.sql"),
     include_str!("schema/0003_checksums.sql"),
+    include_str!("schema/0004_asleep.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.

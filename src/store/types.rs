@@ -1,5 +1,6 @@
 //! What goes into the store and what comes out.
 
+use crate::domain::episodes::ArchiveRule;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
@@ -69,6 +70,13 @@ pub enum Write {
     Quarantine {
         task_id: TaskId,
         reason: String,
+    },
+    /// Older episodes of a task that lives on go out of the way.
+    Archive {
+        task_id: TaskId,
+        rule: ArchiveRule,
+        /// Milliseconds since the Unix epoch.
+        now_ms: i64,
     },
     /// Changes nothing that anybody sees; tells whether writing works again.
     Probe,

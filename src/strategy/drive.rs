@@ -1,5 +1,6 @@
 //! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
 
+use super::episodes::close;
 use super::tests::{Bench, answer, inputs, profile};
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome};
@@ -130,20 +131,8 @@ impl Drive {
             inputs,
             track,
         });
-        match &decision {
-            Decision::Finish { result, .. } => bench.push(TaskEvent::TaskCompleted {
-                result: result.clone(),
-            }),
-            Decision::Fail {
-                code,
-                error,
-                details,
-            } => bench.push(TaskEvent::TaskFailed {
-                code: code.clone(),
-                error: error.clone(),
-                details: details.clone(),
-            }),
-            _ => {}
+        for closing in close(&bench.state, &bench.profile, &decision, bench.now_ms) {
+            bench.push(closing);
         }
         self.decisions.push(decision.clone());
         Some(decision)

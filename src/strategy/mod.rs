@@ -9,6 +9,8 @@ pub mod coerce;
 pub mod content_calls;
 pub mod direct;
 pub mod directive;
+pub mod episodes;
+pub mod family;
 pub mod fleet;
 pub mod goals;
 pub mod grammar;
@@ -53,7 +55,7 @@ pub fn version_of(strategy: &str) -> Option<u32> {
 
 /// A task's next move; none while everything that can be done is under way, and after the end.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Move> {
-    if state.created.is_none() || state.status.is_final() {
+    if state.created.is_none() || state.status.is_final() || state.is_asleep() {
         return None;
     }
     let budgets = turn::budgets(state, profile);
@@ -169,5 +171,9 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
 pub(crate) mod drive;
 #[cfg(test)]
 mod end_tests;
+#[cfg(test)]
+mod family_tests;
+#[cfg(test)]
+mod fork_tests;
 #[cfg(test)]
 pub(crate) mod tests;

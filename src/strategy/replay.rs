@@ -1,6 +1,7 @@
 //! Replay: a task's journal is folded again and every decision is made anew, with no model and no computer. The same facts
 //! have to lead to the same decisions, byte for byte, and the same answers to the same readings.
 
+use super::episodes::close;
 use super::{decide, read_answer, version_of};
 use crate::domain::decision::{Inputs, InputsRef};
 use crate::domain::event::{StoredEvent, TaskEvent};
@@ -9,6 +10,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
 use crate::domain::tool::FleetView;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 
 /// What was made again, and came out the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,6 +19,8 @@ pub struct Replayed {
     pub decisions: usize,
     /// Answers of models that were read again.
     pub readings: usize,
+    /// Events that a fork carried over from another task. They are folded; the other task's own replay decides them again.
+    pub carried: usize,
 }
 
 /// Why a journal does not replay.
@@ -40,7 +44,7 @@ pub enum ReplayError {
     )]
     Differs {
         seq: u64,
-        /// `decided` or `read`.
+        /// `decided`, `read` or `closed`.
         what: &'static str,
         /// The place in the event, as a JSON pointer.
         at: String,
@@ -86,8 +90,11 @@ pub fn replay(
     let mut done = Replayed::default();
     // What the answer that was folded last has to be read as.
     let mut reading: Option<TaskEvent> = None;
+    // What closes the episode or the task that was decided to end.
+    let mut closing: VecDeque<TaskEvent> = VecDeque::new();
     for stored in events {
         let again = match &stored.event {
+            _ if !closing.is_empty() => closing.pop_front().map(|again| ("closed", json!(again))),
             TaskEvent::Decided { inputs, .. } => {
                 done.decisions += 1;
                 Some((
@@ -100,6 +107,10 @@ pub fn replay(
             | TaskEvent::AnswerRead { .. } => {
                 done.readings += 1;
                 reading.take().map(|again| ("read", json!(again)))
+            }
+            TaskEvent::Forked(forked) => {
+                done.carried = forked.carried.len();
+                None
             }
             _ => None,
         };
@@ -118,6 +129,12 @@ pub fn replay(
             };
         }
         state.apply(stored);
+        if let TaskEvent::Decided {
+            decision, inputs, ..
+        } = &stored.event
+        {
+            closing = close(&state, profile, decision, inputs.now_ms).into();
+        }
         done.events += 1;
     }
     Ok(done)

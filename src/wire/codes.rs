@@ -73,6 +73,15 @@ codes! {
     Stopping "stopping" 503 true "the server is stopping; try again when it is back";
     JournalUnavailable "journal_unavailable" 503 true "the journal cannot be written; look at the server's disk and log";
     NoSuchTask "no_such_task" 404 false "check the task_id; a computer sees only its own tasks";
+    ParentEnded "parent_ended" 409 false "the task that it would belong to has ended; leave `parent` out, or start that task again";
+    TaskTooDeep "task_too_deep" 422 false "too many tasks stand above it; do the work in the task itself, or raise tasks.max_depth";
+    NoForkPlace "no_fork_place" 409 false "fork at a step that has ended with no call, question or model call open; the answer names them";
+    CannotFork "cannot_fork" 409 false "this task cannot be forked; make a new one and say in its prompt what is done already";
+    BadSchedule "bad_schedule" 422 false "`schedule` has `every_s` (seconds) or `cron` (minute hour day month weekday, in UTC), and may have `until` (RFC 3339)";
+    TaskEnded "task_ended" 409 false "the task is over; create it again";
+    NotWakeable "not_wakeable" 409 false "the task never sleeps; create tasks that live on with `schedule` or `wakes`";
+    TooManyWakes "too_many_wakes" 429 true "the task is awake and will run once more; wait until this episode ends";
+    TaskResting "task_resting" 503 true "the task rests after a fault, or its journal is damaged; `quarantine` in its answer says so";
     NoSuchQuestion "no_such_question" 409 false "the question was answered, has expired or never existed";
     Offline "offline" 409 true "the computer is not connected; switch it on and check its network";
     UnknownComputer "unknown_computer" 404 false "no computer of this name ever connected; `GET /api/v1/computers` lists them";

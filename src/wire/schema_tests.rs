@@ -3,6 +3,7 @@ use crate::domain::decision::WaitReason;
 use crate::domain::directive::TaskResult;
 use crate::domain::ids as real;
 use crate::domain::task::{TaskStatus, TaskSummary, Usage};
+use crate::domain::wakes::{Asleep, Wakes};
 use crate::wire::api::TaskBody;
 use crate::wire::chunks::split;
 use crate::wire::codes::ErrorCode;
@@ -171,6 +172,16 @@ fn summary(status: TaskStatus, text: String, number: f64) -> TaskSummary {
         open_calls: 0,
         sealed: true,
         parent: Some(task(2)),
+        forked_from: Some(crate::domain::task_summary::ForkedFrom {
+            task_id: task(3),
+            step: 3,
+        }),
+        episode: 2,
+        asleep: Some(Asleep {
+            from_ms: 0,
+            wake_at_ms: Some(1_700_000_000_000),
+            wakes: Wakes::default(),
+        }),
         created_at_ms: 0,
         updated_at_ms: i64::MAX,
         quarantine: Some(text.clone()),

@@ -1,9 +1,11 @@
 //! What may be asked of the journal.
 
+use crate::domain::episodes::ArchiveRule;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
+use crate::domain::wakes::Asleep;
 use crate::store::{ComputerRecord, KnownComputer, SystemChange};
 use actix::Message;
 
@@ -31,7 +33,8 @@ pub struct AppendEvents {
     pub tools: Vec<ToolRecord>,
 }
 
-/// Read a task's journal from the beginning.
+/// Read as much of a task's journal as it takes to go on: all of it, or of a task that lives on its creation and what
+/// came since its last episode ended.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<LoadedTask, JournalError>")]
 pub struct LoadTask {
@@ -46,10 +49,15 @@ pub struct LoadedTask {
     pub profile: String,
 }
 
-/// The tasks that have not ended, oldest first; also ended ones that still wait for a call's outcome.
+/// The tasks that have not ended and do not sleep, oldest first; also others that still wait for a call's outcome.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<TaskId>, JournalError>")]
 pub struct UnfinishedTasks;
+
+/// The tasks that sleep, with what wakes them.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Vec<(TaskId, Asleep)>, JournalError>")]
+pub struct SleepingTasks;
 
 /// Keep what is known of a computer; it replaces what was kept under the same `client_id`.
 #[derive(Debug, Clone, Message)]
@@ -91,6 +99,16 @@ pub struct NoticeDelivered {
 pub struct Quarantine {
     pub task_id: TaskId,
     pub reason: String,
+}
+
+/// Put older episodes of a task that lives on out of the way.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct ArchiveEpisodes {
+    pub task_id: TaskId,
+    pub rule: ArchiveRule,
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: i64,
 }
 
 /// How the journal fares.

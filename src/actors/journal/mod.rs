@@ -17,6 +17,8 @@ pub use reader::JournalReader;
 
 use crate::actors::feed::messages::Committed;
 use crate::domain::event::StoredEvent;
+use crate::domain::ids::TaskId;
+use crate::domain::wakes::Asleep;
 use crate::store::{Append, JournalStore, OpenStore, StoreError, Write, Written};
 use actix::{
     Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
@@ -315,16 +317,38 @@ impl Handler<LoadTask> for Journal {
 
     fn handle(&mut self, message: LoadTask, _: &mut Self::Context) -> Self::Result {
         let reader = self.reader.clone();
-        Box::pin(async move { reader.load_task(message.task_id).await })
+        Box::pin(async move { reader.load_last_episode(message.task_id).await })
     }
 }
 
 impl Handler<UnfinishedTasks> for Journal {
-    type Result = ResponseFuture<Result<Vec<crate::domain::ids::TaskId>, JournalError>>;
+    type Result = ResponseFuture<Result<Vec<TaskId>, JournalError>>;
 
     fn handle(&mut self, _: UnfinishedTasks, _: &mut Self::Context) -> Self::Result {
         let reader = self.reader.clone();
         Box::pin(async move { reader.unfinished_tasks().await })
+    }
+}
+
+impl Handler<ArchiveEpisodes> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: ArchiveEpisodes, ctx: &mut Self::Context) -> Self::Result {
+        let entry = Write::Archive {
+            task_id: message.task_id,
+            rule: message.rule,
+            now_ms: message.now_ms,
+        };
+        self.enqueue_unit(entry, ctx)
+    }
+}
+
+impl Handler<SleepingTasks> for Journal {
+    type Result = ResponseFuture<Result<Vec<(TaskId, Asleep)>, JournalError>>;
+
+    fn handle(&mut self, _: SleepingTasks, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.sleeping_tasks().await })
     }
 }
 

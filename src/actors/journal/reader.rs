@@ -4,8 +4,10 @@ use super::batch::refused;
 use super::messages::{JournalError, LoadedTask};
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
+use crate::domain::wakes::Asleep;
 use crate::store::{
-    Epoch, EventPage, Identity, JournalReads, KnownComputer, Lane, StoreError, TaskPage, TaskQuery,
+    Epoch, EventPage, Identity, JournalReads, Journalled, KnownComputer, Lane, StoreError,
+    TaskPage, TaskQuery,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,18 +71,25 @@ impl JournalReader {
     /// A task's journal from the beginning.
     pub async fn load_task(&self, task_id: TaskId) -> Result<LoadedTask, JournalError> {
         let id = task_id.clone();
-        match self.read(move |reads| reads.load_task(&id)).await? {
-            Some(journalled) => Ok(LoadedTask {
-                events: journalled.events,
-                profile: journalled.profile.unwrap_or_default(),
-            }),
-            None => Err(JournalError::NoTask(task_id)),
-        }
+        let journalled = self.read(move |reads| reads.load_task(&id)).await?;
+        loaded(journalled, task_id)
+    }
+
+    /// As much of a task's journal as it takes to go on.
+    pub async fn load_last_episode(&self, task_id: TaskId) -> Result<LoadedTask, JournalError> {
+        let id = task_id.clone();
+        let journalled = self.read(move |reads| reads.load_last_episode(&id)).await?;
+        loaded(journalled, task_id)
     }
 
     /// As [`super::messages::UnfinishedTasks`].
     pub async fn unfinished_tasks(&self) -> Result<Vec<TaskId>, JournalError> {
         self.read(|reads| reads.unfinished_tasks()).await
+    }
+
+    /// As [`super::messages::SleepingTasks`].
+    pub async fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, JournalError> {
+        self.read(|reads| reads.sleeping_tasks()).await
     }
 
     pub async fn task(&self, task_id: TaskId) -> Result<TaskSummary, JournalError> {
@@ -132,4 +141,12 @@ impl JournalReader {
         self.read(move |reads| reads.undelivered_notices(&client_id, NOTICES))
             .await
     }
+}
+
+fn loaded(journalled: Option<Journalled>, task_id: TaskId) -> Result<LoadedTask, JournalError> {
+    let journalled = journalled.ok_or(JournalError::NoTask(task_id))?;
+    Ok(LoadedTask {
+        events: journalled.events,
+        profile: journalled.profile.unwrap_or_default(),
+    })
 }

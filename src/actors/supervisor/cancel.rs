@@ -1,10 +1,11 @@
-//! Cancelling a task for which no actor lives: it ended early, and rests before its next start or was given up.
+//! Cancelling a task for which no actor lives: it sleeps, or ended early and rests before its next start or was given up.
 
 use super::messages::{CancelTask, NoSuchTask};
 use super::{Past, Supervisor};
+use crate::actors::computer::messages::TaskNotice;
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::task::TaskState;
+use crate::domain::task::{TaskState, TaskSummary};
 use actix::prelude::*;
 
 type Answer = ResponseActFuture<Supervisor, Result<bool, NoSuchTask>>;
@@ -28,7 +29,11 @@ impl Supervisor {
                 .into_actor(self)
                 .map(move |written, supervisor, ctx| match written {
                     Ok(Written::Ended) => Ok(false),
-                    Ok(Written::Cancelled { open_calls }) => {
+                    Ok(Written::Cancelled { summary }) => {
+                        supervisor.never_wakes(&task_id);
+                        supervisor.end_children_of(&task_id, ctx);
+                        let open_calls = summary.open_calls > 0;
+                        supervisor.tell_computer(summary);
                         if given_up && open_calls {
                             supervisor.restart(task_id, Past::default(), ctx);
                         }
@@ -45,9 +50,19 @@ impl Supervisor {
     }
 }
 
+impl Supervisor {
+    /// As its actor would.
+    fn tell_computer(&self, summary: Box<TaskSummary>) {
+        let home = summary.client_id.as_ref();
+        if let Some(lane) = home.and_then(|id| self.deps.router.lane(id)) {
+            lane.notice.do_send(TaskNotice { summary });
+        }
+    }
+}
+
 enum Written {
     Ended,
-    Cancelled { open_calls: bool },
+    Cancelled { summary: Box<TaskSummary> },
     Elsewhere(CancelTask),
 }
 
@@ -74,7 +89,7 @@ async fn write_down(
     let stored = journal.send(append(&mut state, &cancel, clock())).await;
     match stored {
         Ok(Ok(_)) => Ok(Written::Cancelled {
-            open_calls: state.open_intents() > 0,
+            summary: Box::new(state.summary()),
         }),
         Ok(Err(JournalError::Sequence { .. } | JournalError::Fenced { .. })) => {
             Ok(Written::Elsewhere(cancel))

@@ -76,8 +76,8 @@ async fn write_down(
     state.apply_all(&events);
     match judge_late(&state, &late) {
         Late::Known => answer(&late, true),
-        // An unfinished task without an actor is about to be started again, or waits for the next start.
-        Late::Resolves if state.status.is_final() => {
+        // Another unfinished task without an actor is about to be started again, or waits for the next start.
+        Late::Resolves if state.status.is_final() || state.is_asleep() => {
             let append = append(&mut state, &late, clock());
             let records = append.tools.clone();
             let stored = matches!(journal.send(append).await, Ok(Ok(_)));

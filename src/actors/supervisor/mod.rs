@@ -2,33 +2,46 @@
 //! them. actix's own supervisor does not restart after a panic, so this one does.
 
 mod cancel;
+mod family;
+mod fork;
 mod late;
 pub mod messages;
+mod revive;
+mod sleepers;
 mod start;
+mod wake;
 
-use super::journal::messages::{AppendEvents, LoadTask, Quarantine, UnfinishedTasks};
+use super::journal::messages::{
+    AppendEvents, ArchiveEpisodes, LoadTask, Quarantine, SleepingTasks, UnfinishedTasks,
+};
 use super::registry::messages::FleetChanged;
-use super::task::messages::{Answer, Cancel, GetQuestion, Halt, Happened, TaskStopped, Wake};
+use super::task::messages::{
+    Answer, Cancel, FamilyNews, GetQuestion, Halt, LookAgain, TaskStopped,
+};
 use super::task::{Task, TaskDeps};
 use crate::config::Settings;
 use crate::config::kinds::Kinds;
-use crate::crash_points::{self, Point};
-use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use actix::prelude::*;
+use family::{Family, Place};
 use futures_util::future::join_all;
 use messages::{
-    AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Restore,
-    RestoreError, Shutdown, StartError, StartTask, StartedTask, WorldEvent,
+    AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Shutdown,
+    StartError, StartTask, StartedTask,
 };
+use sleepers::Sleepers;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use wake::Waking;
 
 /// How long a question to a task may wait for its answer. A task that writes its journal answers late.
 const ASK_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long the end of an actor may be on its way here.
+const GONE_ALREADY: Duration = Duration::from_millis(10);
 
 /// A task that stops this often without getting on is left alone until the server is started again.
 const MOST_RESTARTS: u32 = 5;
@@ -43,18 +56,23 @@ const MAILBOX: usize = 1024;
 pub struct SupervisorDeps {
     pub load: Recipient<LoadTask>,
     pub unfinished: Recipient<UnfinishedTasks>,
+    pub sleeping: Recipient<SleepingTasks>,
+    pub archive: Recipient<ArchiveEpisodes>,
     pub quarantine: Recipient<Quarantine>,
     pub kinds: Arc<Kinds>,
     /// Letters and digits that were never given before, for new task ids.
     pub unique: fn() -> String,
-    /// Builds what a task needs, given where it reports its end.
-    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>) -> TaskDeps>,
+    /// Builds what a task needs, given where it reports its end and tells of its children.
+    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>, Recipient<FamilyNews>) -> TaskDeps>,
 }
 
 struct Live {
     addr: Addr<Task>,
     generation: Generation,
     past: Past,
+    place: Place,
+    /// Globs of names of events that it waits for.
+    events: Vec<String>,
 }
 
 /// How a task fared until now.
@@ -69,15 +87,24 @@ struct Past {
 pub struct Supervisor {
     load: Recipient<LoadTask>,
     unfinished: Recipient<UnfinishedTasks>,
+    sleeping: Recipient<SleepingTasks>,
+    archive: Recipient<ArchiveEpisodes>,
     quarantine: Recipient<Quarantine>,
     kinds: Arc<Kinds>,
     unique: fn() -> String,
     deps: TaskDeps,
     live: HashMap<TaskId, Live>,
+    /// Tasks without an actor, that are to be woken.
+    sleepers: Sleepers,
+    /// Tasks that are being woken.
+    waking: HashMap<TaskId, Waking>,
+    /// The next look at those who sleep.
+    look_again: Option<SpawnHandle>,
     /// Late results of ended tasks that are being written down.
     late: usize,
     /// Tasks whose actor ended early and that are about to be started again.
     resting: HashSet<TaskId>,
+    family: Family,
     stopping: bool,
 }
 
@@ -86,17 +113,24 @@ impl Supervisor {
     pub fn start(deps: SupervisorDeps) -> Addr<Supervisor> {
         Supervisor::create(|ctx| {
             ctx.set_mailbox_capacity(MAILBOX);
-            let task_deps = (deps.task_deps)(ctx.address().recipient());
+            let me = ctx.address();
+            let task_deps = (deps.task_deps)(me.clone().recipient(), me.recipient());
             Supervisor {
                 load: deps.load,
                 unfinished: deps.unfinished,
+                sleeping: deps.sleeping,
+                archive: deps.archive,
                 quarantine: deps.quarantine,
                 kinds: deps.kinds,
                 unique: deps.unique,
                 deps: task_deps,
                 live: HashMap::new(),
+                sleepers: Sleepers::default(),
+                waking: HashMap::new(),
+                look_again: None,
                 late: 0,
                 resting: HashSet::new(),
+                family: Family::default(),
                 stopping: false,
             }
         })
@@ -120,6 +154,8 @@ impl Supervisor {
     ) {
         let task_id = state.task_id.clone();
         let started_at_seq = state.last_seq;
+        let place = self.family.take_in(&state);
+        let events = state.wakes().map(|wakes| wakes.events.clone());
         let deps = self.deps.clone();
         let home = state.home();
         // Where its computer is: what they say to each other changes threads nowhere.
@@ -138,6 +174,8 @@ impl Supervisor {
                     restarts,
                     started_at_seq,
                 },
+                place,
+                events: events.unwrap_or_default(),
             },
         );
     }
@@ -149,116 +187,10 @@ impl Supervisor {
         // The end of a ULID is random, its beginning the time.
         unique.get(from..).unwrap_or(&unique).to_owned()
     }
-
-    /// Loads a task from the journal and starts it with the next generation.
-    fn revive(
-        &self,
-        task_id: TaskId,
-        reason: &str,
-        salt: Option<String>,
-    ) -> impl Future<Output = Result<Revived, String>> + use<> {
-        let load = self.load.send(LoadTask {
-            task_id: task_id.clone(),
-        });
-        let journal = self.journal().clone();
-        let clock = self.deps.clock;
-        let reason = reason.to_owned();
-        async move {
-            let loaded = load
-                .await
-                .map_err(|e| e.to_string())?
-                .map_err(|e| e.to_string())?;
-            let mut state = TaskState::new(task_id);
-            state.apply_all(&loaded.events);
-            let profile: Profile = serde_json::from_str(&loaded.profile)
-                .map_err(|e| format!("its pinned profile cannot be read: {e}"))?;
-            let generation = state.generation.next();
-            if state.created.is_none() {
-                return Err("its journal does not begin with its creation".to_owned());
-            }
-            let append = AppendEvents {
-                task_id: state.task_id.clone(),
-                generation,
-                expected_seq: state.last_seq,
-                at_ms: clock(),
-                events: vec![TaskEvent::GenerationStarted {
-                    generation,
-                    reason,
-                    salt,
-                }],
-                blobs: Vec::new(),
-                summary: state.summary(),
-                idempotency_key: None,
-                tools: Vec::new(),
-            };
-            let stored = journal.send(append).await.map_err(|e| e.to_string())?;
-            state.apply_all(&stored.map_err(|e| e.to_string())?);
-            crash_points::pass(Point::GenerationCommitted);
-            Ok(Revived {
-                state,
-                profile: Arc::new(profile),
-                generation,
-            })
-        }
-    }
-}
-
-struct Revived {
-    state: TaskState,
-    profile: Arc<Profile>,
-    generation: Generation,
 }
 
 impl Actor for Supervisor {
     type Context = Context<Self>;
-}
-
-impl Handler<Restore> for Supervisor {
-    type Result = ResponseActFuture<Self, Result<usize, RestoreError>>;
-
-    fn handle(&mut self, _: Restore, _ctx: &mut Self::Context) -> Self::Result {
-        let unfinished = self.unfinished.send(UnfinishedTasks);
-        let list = async move {
-            let tasks = unfinished.await.map_err(|e| RestoreError(e.to_string()))?;
-            tasks.map_err(|e| RestoreError(e.to_string()))
-        };
-        Box::pin(list.into_actor(self).then(|tasks, supervisor, _ctx| {
-            let revivals: Vec<_> = tasks
-                .iter()
-                .flatten()
-                .map(|id| {
-                    let id = id.clone();
-                    let revival = supervisor.revive(
-                        id.clone(),
-                        "the server was started",
-                        Some(supervisor.salt()),
-                    );
-                    async move { (id, revival.await) }
-                })
-                .collect();
-            let all = async move { tasks.map(|_| ()).map(|()| revivals) };
-            let all = async move {
-                match all.await {
-                    Ok(revivals) => Ok(join_all(revivals).await),
-                    Err(error) => Err(error),
-                }
-            };
-            all.into_actor(supervisor).map(|revived, supervisor, _ctx| {
-                let revived = revived?;
-                let mut count = 0;
-                for (task_id, revived) in revived {
-                    match revived {
-                        Ok(r) => {
-                            supervisor.run(r.state, r.profile, r.generation, 0);
-                            count += 1;
-                        }
-                        Err(error) => supervisor.quarantine(task_id, error),
-                    }
-                }
-                Ok(count)
-            })
-        }))
-    }
 }
 
 impl Handler<TaskStopped> for Supervisor {
@@ -275,8 +207,20 @@ impl Handler<TaskStopped> for Supervisor {
         let Some(ended) = self.live.remove(&told.task_id) else {
             return;
         };
-        if told.finished || self.stopping {
+        if told.finished && told.asleep.is_none() {
+            self.has_ended(&told.task_id, ended.place, ctx);
+        }
+        if self.stopping {
             return;
+        }
+        if let Some(asleep) = told.asleep {
+            self.archive_episodes(&told.task_id);
+            self.sleepers.insert(told.task_id, *asleep);
+            return self.look(ctx);
+        }
+        if told.finished {
+            // There is room for one that waits to be woken.
+            return self.look(ctx);
         }
         tracing::error!(task = %told.task_id, restarts = ended.past.restarts, "a task's actor ended early; it is restarted");
         self.restart_later(told.task_id, ended.past, ctx);
@@ -295,6 +239,7 @@ impl Supervisor {
     fn restart_later(&mut self, task_id: TaskId, ended: Past, ctx: &mut Context<Self>) {
         if ended.restarts > MOST_RESTARTS {
             let reason = "its actor fails at every start; it is tried again when the server starts";
+            self.is_given_up(&task_id, reason);
             return self.quarantine(task_id, reason.to_owned());
         }
         self.resting.insert(task_id.clone());
@@ -310,7 +255,7 @@ impl Supervisor {
             return;
         }
         let revival = self
-            .revive(task_id.clone(), "its actor ended early", None)
+            .revive(task_id.clone(), "its actor ended early", None, Vec::new())
             .into_actor(self);
         ctx.spawn(revival.map(move |revived, supervisor, ctx| match revived {
             Ok(revived) => {
@@ -340,21 +285,8 @@ impl Handler<FleetChanged> for Supervisor {
     fn handle(&mut self, changed: FleetChanged, _ctx: &mut Self::Context) {
         if changed.online {
             for live in self.live.values() {
-                live.addr.do_send(Wake);
+                live.addr.do_send(LookAgain);
             }
-        }
-    }
-}
-
-impl Handler<WorldEvent> for Supervisor {
-    type Result = ();
-
-    /// What a task makes of it is the task's own decision; the event itself is not kept.
-    fn handle(&mut self, event: WorldEvent, _ctx: &mut Self::Context) {
-        let computer = &event.client_id;
-        tracing::debug!(%computer, event = event.name, "something happened in the world");
-        for live in self.live.values() {
-            live.addr.do_send(Happened);
         }
     }
 }
@@ -367,10 +299,22 @@ impl Handler<CancelTask> for Supervisor {
         match self.live.get(&task_id) {
             Some(live) => {
                 let asked = live.addr.send(Cancel {
-                    reason: cancel.reason,
-                    by: cancel.by,
+                    reason: cancel.reason.clone(),
+                    by: cancel.by.clone(),
                 });
-                let asked = async move { Ok(asked.timeout(ASK_DEADLINE).await.unwrap_or(false)) };
+                let address = ctx.address();
+                let asked = async move {
+                    match asked.timeout(ASK_DEADLINE).await {
+                        Ok(cancelled) => Ok(cancelled),
+                        Err(MailboxError::Timeout) => Ok(false),
+                        // It fell asleep, or ended, just now.
+                        Err(MailboxError::Closed) => {
+                            actix_rt::time::sleep(GONE_ALREADY).await;
+                            let again = address.send(cancel).await;
+                            again.unwrap_or(Ok(false))
+                        }
+                    }
+                };
                 Box::pin(asked.into_actor(self))
             }
             // Ended tasks have no actor, nor has one that rests between two starts: the journal knows.

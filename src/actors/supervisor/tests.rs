@@ -1,5 +1,7 @@
 //! Tasks with a real journal and models that the test answers for: gates, no sleeps.
 
+mod family;
+
 use super::messages::*;
 use super::*;
 use crate::actors::computer::messages::LateSettled;
@@ -9,10 +11,10 @@ use crate::actors::gateway::messages::CancelTask as CancelModelCalls;
 use crate::actors::journal::messages::Flush;
 use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::registry::router::Router;
-use crate::config::Loader;
+use crate::config::{Loader, TaskSettings};
 use crate::domain::call::Outcome;
 use crate::domain::chat::{ChatAnswer, Role};
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, QuestionId};
 use crate::domain::task::TaskStatus;
 use crate::prompts::PromptLibrary;
@@ -77,9 +79,17 @@ fn bench(clock: fn() -> i64) -> Bench {
 
 /// A house on a folder that may hold an earlier one's journal.
 fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64, max_live: usize) -> Bench {
+    bench_of(folder, clock, |tasks| tasks.max_live = max_live)
+}
+
+fn bench_of(
+    folder: Arc<tempfile::TempDir>,
+    clock: fn() -> i64,
+    set: impl FnOnce(&mut TaskSettings),
+) -> Bench {
     static UNIQUE: AtomicU64 = AtomicU64::new(0);
     let mut settings = Loader::new().load().unwrap();
-    settings.tasks.max_live = max_live;
+    set(&mut settings.tasks);
     let settings = Arc::new(settings);
     let prompts = PromptLibrary::embedded().unwrap();
     let kinds = Arc::new(Kinds::load(&settings, &prompts, strategy::version_of).unwrap());
@@ -91,16 +101,19 @@ fn bench_in(folder: Arc<tempfile::TempDir>, clock: fn() -> i64, max_live: usize)
     let supervisor = Supervisor::start(SupervisorDeps {
         load: journal.clone().recipient(),
         unfinished: journal.clone().recipient(),
+        sleeping: journal.clone().recipient(),
+        archive: journal.clone().recipient(),
         quarantine: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
-        task_deps: Box::new(move |supervisor| TaskDeps {
+        task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: append,
             planner: models.clone().recipient(),
             executor: models.recipient(),
             cancel_model_calls: gateway.recipient(),
             router: Router::default(),
             supervisor,
+            family,
             settings,
             clock,
         }),
@@ -566,3 +579,9 @@ fn a_start_of_the_server_gives_ids_that_no_call_of_a_lost_time_can_have() {
     assert_eq!(CallId::parse(first.as_str()), Ok(first.clone()));
     assert_eq!(first.task(), Some(author.task_id()));
 }
+
+#[path = "wake_tests.rs"]
+mod wakes;
+
+#[path = "start_tests.rs"]
+mod starts;

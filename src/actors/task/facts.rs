@@ -1,6 +1,6 @@
 //! What others tell a task, and what people ask of it.
 
-use super::messages::{Answer, Cancel, GetQuestion, Halt, Happened, Wake};
+use super::messages::{Answer, Cancel, GetQuestion, Halt, LookAgain};
 use super::perform::{may_settle, not_placed};
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::{
@@ -236,22 +236,14 @@ impl Handler<Cancel> for Task {
     }
 }
 
-impl Handler<Wake> for Task {
+impl Handler<LookAgain> for Task {
     type Result = ();
 
-    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+    fn handle(&mut self, _: LookAgain, ctx: &mut Self::Context) {
         if self.renew_lanes(ctx) || self.would_wait_again() {
             return;
         }
         self.end_wait(WaitReason::ComputerOffline, ctx);
-    }
-}
-
-impl Handler<Happened> for Task {
-    type Result = ();
-
-    fn handle(&mut self, _: Happened, ctx: &mut Self::Context) {
-        self.end_wait(WaitReason::Event, ctx);
     }
 }
 

@@ -1,10 +1,12 @@
 //! One task: a shell around the pure deciders. It journals what it is about to do, waits for the commit, does
 //! it, journals what came of it, folds, and decides again. After a crash the same code goes on from the journal.
 
+mod children;
 mod facts;
 pub(in crate::actors) mod late;
 pub mod messages;
 mod perform;
+mod sleep;
 #[cfg(test)]
 mod tests;
 mod waits;
@@ -23,9 +25,9 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
-use crate::strategy;
+use crate::strategy::{self, episodes};
 use actix::prelude::*;
-use messages::TaskStopped;
+use messages::{FamilyNews, TaskStopped};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +42,7 @@ pub struct TaskDeps {
     pub cancel_model_calls: Recipient<CancelModelCalls>,
     pub router: Router,
     pub supervisor: Recipient<TaskStopped>,
+    pub family: Recipient<FamilyNews>,
     pub settings: Arc<Settings>,
     /// Milliseconds since the Unix epoch.
     pub clock: fn() -> i64,
@@ -63,6 +66,8 @@ pub struct Task {
     timers: Vec<SpawnHandle>,
     /// What open calls wait for.
     waits: Waits,
+    /// The supervisor knows that the task has ended.
+    told_over: bool,
     finished: bool,
 }
 
@@ -85,6 +90,7 @@ impl Task {
             lanes: HashMap::new(),
             timers: Vec::new(),
             waits: Waits::default(),
+            told_over: false,
             finished: false,
         }
     }
@@ -111,16 +117,7 @@ impl Task {
     fn prepare(&self, events: Vec<TaskEvent>, blobs: Blobs) -> AppendEvents {
         let at_ms = (self.deps.clock)();
         let tools = self.told_of_tools(events.iter());
-        let mut after = self.state.clone();
-        for (offset, event) in events.iter().enumerate() {
-            after.apply(&StoredEvent {
-                task_id: self.state.task_id.clone(),
-                seq: self.state.last_seq + 1 + offset as u64,
-                at_ms,
-                generation: self.generation,
-                event: event.clone(),
-            });
-        }
+        let after = self.state_after(&events, at_ms);
         AppendEvents {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
@@ -132,6 +129,21 @@ impl Task {
             idempotency_key: None,
             tools,
         }
+    }
+
+    /// The state as it will be after these events.
+    fn state_after(&self, events: &[TaskEvent], at_ms: i64) -> TaskState {
+        let mut after = self.state.clone();
+        for (offset, event) in events.iter().enumerate() {
+            after.apply(&StoredEvent {
+                task_id: self.state.task_id.clone(),
+                seq: self.state.last_seq + 1 + offset as u64,
+                at_ms,
+                generation: self.generation,
+                event: event.clone(),
+            });
+        }
+        after
     }
 
     /// What events tell of tools of computers.
@@ -191,7 +203,7 @@ impl Task {
 
     /// Decides and acts, if there is something to decide.
     fn advance(&mut self, ctx: &mut Context<Self>) {
-        if self.state.status.is_final() {
+        if self.state.status.is_final() || self.state.is_asleep() {
             return self.wind_down(ctx);
         }
         let inputs = self.inputs();
@@ -199,16 +211,18 @@ impl Task {
             return;
         };
         let (track, decision) = (next.track, next.decision);
+        let now_ms = inputs.now_ms;
         let (inputs, hash, fleet) = inputs.journalled();
-        let mut events = vec![TaskEvent::Decided {
+        let decided = TaskEvent::Decided {
             decision: Box::new(decision.clone()),
             inputs,
             track,
-        }];
-        let closing = closing_event(&decision);
-        let (before, after) = match closing {
-            Some(_) => (Point::BeforeEndCommit, Point::AfterEndCommit),
-            None => (Point::BeforeDecidedCommit, Point::AfterDecidedCommit),
+        };
+        let mut events = vec![decided];
+        let closing = self.closing(&events, &decision, now_ms);
+        let (before, after) = match closing.is_empty() {
+            false => (Point::BeforeEndCommit, Point::AfterEndCommit),
+            true => (Point::BeforeDecidedCommit, Point::AfterDecidedCommit),
         };
         events.extend(closing);
         let then: Then = Box::new(move |task, ctx| {
@@ -244,20 +258,28 @@ impl Task {
     }
 
     fn open_calls(&self) -> Vec<CallRecord> {
-        self.state
-            .calls()
-            .filter(|call| call.is_open())
-            .cloned()
-            .collect()
+        let calls = self.state.all_calls();
+        calls.filter(|call| call.is_open()).cloned().collect()
     }
 
-    /// The task is over: stop what still runs, and end once every call has its outcome.
+    /// What closes the episode or the task is journalled together with the decision to end it.
+    fn closing(&self, decided: &[TaskEvent], decision: &Decision, now_ms: i64) -> Vec<TaskEvent> {
+        if !matches!(decision, Decision::Finish { .. } | Decision::Fail { .. }) {
+            return Vec::new();
+        }
+        let after = self.state_after(decided, now_ms);
+        episodes::close(&after, &self.profile, decision, now_ms)
+    }
+
+    /// The task is over, or sleeps: stop what still runs, and end once every call has its outcome.
     fn wind_down(&mut self, ctx: &mut Context<Self>) {
         self.drop_timers(ctx);
+        self.end_children();
         let task_id = self.state.task_id.clone();
         self.deps
             .cancel_model_calls
             .do_send(CancelModelCalls { task_id });
+        self.give_up_former_turns();
         let mut events = Vec::new();
         for call in self.open_calls() {
             if !self.lanes.contains_key(&call.call_id) {
@@ -276,7 +298,7 @@ impl Task {
         if !events.is_empty() {
             return self.append(ctx, events, Vec::new(), Box::new(Task::wind_down));
         }
-        if self.state.is_sealed() {
+        if self.state.is_sealed() || (self.state.is_asleep() && self.state.open_intents() == 0) {
             self.finished = true;
             ctx.stop();
         }
@@ -326,27 +348,8 @@ impl Task {
 
 type Blobs = Vec<(BlobHash, String)>;
 
-/// What ends a task is journalled together with the decision to end it.
-fn closing_event(decision: &Decision) -> Option<TaskEvent> {
-    match decision {
-        Decision::Finish { result, .. } => Some(TaskEvent::TaskCompleted {
-            result: result.clone(),
-        }),
-        Decision::Fail {
-            code,
-            error,
-            details,
-        } => Some(TaskEvent::TaskFailed {
-            code: code.clone(),
-            error: error.clone(),
-            details: details.clone(),
-        }),
-        _ => None,
-    }
-}
-
 /// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
-async fn commit(
+pub(in crate::actors) async fn commit(
     journal: Recipient<AppendEvents>,
     append: AppendEvents,
 ) -> Result<Vec<StoredEvent>, JournalError> {
@@ -380,6 +383,7 @@ impl Actor for Task {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
             finished: self.finished,
+            asleep: self.state.asleep().filter(|_| self.finished).map(Box::new),
         });
     }
 }

@@ -19,8 +19,12 @@ use std::time::Duration;
 impl Task {
     /// Goes on where the journal ends. The last decision is taken as it stands, never made again.
     pub(super) fn resume(&mut self, ctx: &mut Context<Self>) {
-        self.watch_wall_time(ctx);
         self.remember_unknown_calls(ctx);
+        if self.state.is_asleep() {
+            // Calls of its last episode have no outcome yet.
+            return self.wind_down(ctx);
+        }
+        self.watch_wall_time(ctx);
         let tracks: Vec<Track> = self.state.open.keys().copied().collect();
         self.take_up(&tracks, ctx);
     }
@@ -72,9 +76,13 @@ impl Task {
         let step = self.state.current_step_on(track);
         let calls = step.into_iter().flat_map(|step| &step.calls);
         let open: Vec<CallRecord> = calls.filter(|call| call.is_open()).cloned().collect();
-        let taken = open.iter().map(|call| match &call.intended {
-            Some(_) => self.adopt(call, ctx),
-            None => self.place(call, ctx),
+        let taken = open.iter().map(|call| match (&call.child, &call.intended) {
+            (Some(child), _) => {
+                self.want_child(call, child, ctx);
+                None
+            }
+            (None, Some(_)) => self.adopt(call, ctx),
+            (None, None) => self.place(call, ctx),
         });
         taken.flatten().collect()
     }
@@ -87,7 +95,7 @@ impl Task {
             | Decision::Ask { .. }
             | Decision::Wait { .. } => self.take_up(&[track], ctx),
             Decision::Block { .. } | Decision::Advance { .. } => self.advance(ctx),
-            Decision::Finish { .. } | Decision::Fail { .. } => self.wind_down(ctx),
+            Decision::Finish { .. } | Decision::Fail { .. } => self.after_an_end(ctx),
         }
     }
 
@@ -322,16 +330,23 @@ impl Task {
     }
 
     /// The wall-time budget ends a task even while it waits.
-    fn watch_wall_time(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn watch_wall_time(&mut self, ctx: &mut Context<Self>) {
         let Some(created) = &self.state.created else {
             return;
         };
         let now = (self.deps.clock)();
-        let spent_s = self
-            .state
-            .started_at_ms
-            .map_or(0, |start| now.saturating_sub(start).max(0) / 1000);
-        let rest = created.budgets.wall_time_s.saturating_sub(spent_s as u64);
+        let spent_s = |since: Option<i64>| {
+            let spent = since.map_or(0, |start| now.saturating_sub(start).max(0));
+            spent as u64 / 1000
+        };
+        let budgets = &created.budgets;
+        let whole = spent_s(self.state.started_at_ms);
+        let mut rest = budgets.wall_time_s.saturating_sub(whole);
+        if budgets.per_wake.wall_time_s > 0 {
+            let woken = self.state.woken.as_ref().map(|woken| woken.at_ms);
+            let spent = spent_s(woken.or(self.state.started_at_ms));
+            rest = rest.min(budgets.per_wake.wall_time_s.saturating_sub(spent));
+        }
         // A second more, so that the budget is over by then in whole seconds.
         self.later(
             ctx,

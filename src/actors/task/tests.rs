@@ -1,6 +1,8 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
-use super::messages::{Answer, Cancel, Wake};
+mod outage;
+
+use super::messages::{Answer, Cancel, LookAgain};
 use super::*;
 use crate::actors::backlog::Weighed;
 use crate::actors::computer::messages::{
@@ -103,6 +105,7 @@ impl Handler<ConsultModel> for Others {
 heard! {
     CancelModelCalls => "cancel models",
     TaskStopped => "stopped",
+    FamilyNews => "family",
 }
 
 /// One computer that is away.
@@ -243,7 +246,8 @@ impl Running {
             executor: others.clone().recipient(),
             cancel_model_calls: others.clone().recipient(),
             router,
-            supervisor: others.recipient(),
+            supervisor: others.clone().recipient(),
+            family: others.recipient(),
             settings: Arc::new(settings),
             clock: || 1_000,
         };
@@ -363,7 +367,7 @@ async fn a_computer_that_the_task_does_not_wait_for_leaves_its_journal_alone() {
     let mut bench = Bench::of_computer("faraway", profile(ExecutorMode::Auto));
     bench.advance();
     let mut running = Running::from(&bench, WITHIN);
-    running.task.send(Wake).await.unwrap();
+    running.task.send(LookAgain).await.unwrap();
     assert!(running.task.send(cancel()).await.unwrap());
     assert_eq!(running.until("stopped").await[0], "task_cancelled");
 }

@@ -161,11 +161,18 @@ impl Watch {
             TaskEvent::CallNotPlaced { no_route, .. } => self.say("call", &no_route.message),
             TaskEvent::WaitStarted { reason } => self.say("waiting", &format!("{reason:?}")),
             TaskEvent::Noted { message, .. } => self.say("note", message),
+            TaskEvent::Forked(forked) => self.say("note", &forked.words),
             TaskEvent::QuestionAnswered { answer, by, .. } => {
                 self.say("answer", &format!("{by}: {answer}"))
             }
             TaskEvent::QuestionExpired { .. } => self.say("answer", "nobody answered in time"),
+            TaskEvent::EpisodeStarted { episode, .. } => {
+                self.say("episode", &format!("{episode} begins"));
+            }
+            TaskEvent::FellAsleep(_) => self.say("episode", "sleeps until it is woken"),
             TaskEvent::TaskCreated(_)
+            | TaskEvent::EpisodeEnded(_)
+            | TaskEvent::WakeKept { .. }
             | TaskEvent::ModelAnswered { .. }
             | TaskEvent::CallIntended(_)
             | TaskEvent::QuestionDelivered { .. }

@@ -6,6 +6,7 @@ use crate::domain::ids::{BlobHash, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::{TaskState, TaskSummary};
 use crate::store::{JournalReads, StoreError, TaskQuery, sqlite};
+use crate::strategy::episodes::with_all_steps;
 use std::path::Path;
 
 /// How many of the newest tasks a part of an id is looked for in.
@@ -22,6 +23,8 @@ pub(super) struct Journal {
 pub(super) struct Task {
     pub events: Vec<StoredEvent>,
     pub state: TaskState,
+    /// The same with the steps of all its episodes.
+    pub whole: TaskState,
     /// None if it is not kept any more or cannot be read.
     pub profile: Option<Profile>,
 }
@@ -99,6 +102,7 @@ impl Journal {
         state.apply_all(&journalled.events);
         let profile = journalled.profile.as_deref();
         Ok(Some(Task {
+            whole: with_all_steps(id, &journalled.events),
             events: journalled.events,
             state,
             profile: profile.and_then(|text| serde_json::from_str(text).ok()),

@@ -1,7 +1,9 @@
 //! Tasks as plain text (source document 004 keeps such files beside a task; here they are read out of its journal).
 
+use super::episodes::episodes;
 use super::journal::Task;
 use crate::cli::fleet::table;
+use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::step::{CallRecord, Step};
@@ -14,9 +16,9 @@ use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
 /// Bytes of a text that stands in a line of a list.
-const LINE: usize = 160;
+pub(super) const LINE: usize = 160;
 
-fn time(at_ms: i64) -> String {
+pub(super) fn time(at_ms: i64) -> String {
     let since = Duration::from_millis(u64::try_from(at_ms).unwrap_or_default());
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
 }
@@ -62,6 +64,15 @@ fn head(task: &Task) -> Vec<String> {
         ));
         lines.push(format!("asked: {}", one_line(&created.prompt, 400)));
     }
+    if let Some(point) = &state.forked {
+        let model = task.profile.as_ref();
+        let model = model.and_then(|p| p.models.get(&Role::Planner)?.model.as_deref());
+        let model = model.map_or(String::new(), |model| format!(", planner's model {model}"));
+        lines.push(format!(
+            "forked from {} behind step {}{model}",
+            point.from, point.at_step
+        ));
+    }
     lines.push(format!(
         "created {}, changed {}",
         time(state.created_at_ms),
@@ -74,7 +85,7 @@ fn head(task: &Task) -> Vec<String> {
 pub(super) fn steps(task: &Task) -> Vec<String> {
     let mut lines = head(task);
     lines.push(String::new());
-    for step in &task.state.steps {
+    for step in &task.whole.steps {
         lines.push(step_line(step));
         lines.extend(
             step.calls
@@ -154,7 +165,7 @@ fn ending(state: &TaskState) -> Vec<String> {
 pub(super) fn state(task: &Task) -> Vec<String> {
     let state = &task.state;
     let mut lines = head(task);
-    let usage = &state.usage;
+    let usage = &state.own_usage();
     let most = |of: fn(&crate::domain::profile::Budgets) -> u32| {
         state.created.as_ref().map_or(0, |c| of(&c.budgets))
     };
@@ -172,6 +183,7 @@ pub(super) fn state(task: &Task) -> Vec<String> {
         usage.tokens_out,
         usage.tokens_cached
     ));
+    lines.extend(episodes(state));
     for (track, open) in &state.open {
         let at = match track.is_main() {
             true => String::new(),
@@ -287,6 +299,13 @@ pub(super) fn history(events: &[StoredEvent]) -> Vec<String> {
 fn event_words(event: &TaskEvent) -> String {
     let name = event.name();
     match event {
+        TaskEvent::Forked(forked) => format!(
+            "forked: goes on from {} behind step {} (its event {}); {} events carried over",
+            forked.from,
+            forked.at_step,
+            forked.at_seq,
+            forked.carried.len()
+        ),
         TaskEvent::Decided { decision, .. } => match &**decision {
             Decision::Consult(consult) => format!("decided: ask the {}", consult.role.as_str()),
             Decision::Call { calls, .. } => {
@@ -415,6 +434,7 @@ mod tests {
         Task {
             events: bench.journal.clone(),
             profile: Some(bench.profile.clone()),
+            whole: bench.state.clone(),
             state: bench.state,
         }
     }

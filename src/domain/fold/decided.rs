@@ -212,6 +212,7 @@ impl TaskState {
             args: call.args.clone(),
             timeout_ms: call.timeout_ms,
             request: call.request.as_ref().unwrap_or(request).clone(),
+            child: call.child.clone(),
             intended: None,
             end: CallEnd::Open,
         }));

@@ -8,6 +8,9 @@ use crate::domain::task::{CallEnd, Open, Step, TaskState, UserAnswer};
 impl TaskState {
     /// An outcome is final, but an unknown one may once become known.
     pub(super) fn call_finished(&mut self, call_id: &CallId, report: &CallReport) {
+        if self.former_call_ended(call_id, report) {
+            return;
+        }
         let Some(call) = self.call_mut(call_id) else {
             return;
         };
@@ -16,6 +19,7 @@ impl TaskState {
                 let effects = effects_of(call, report);
                 let called = call.clone();
                 self.end_call(call_id, CallEnd::Finished(report.clone()));
+                self.child_ended(&called, report);
                 self.record_effects(&called, effects);
             }
             CallEnd::Finished(former)

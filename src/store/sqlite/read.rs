@@ -4,12 +4,15 @@ use super::super::{
     ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer, Lane, StoreError,
     TaskPage, TaskQuery,
 };
+use super::archive;
+use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
 use super::{At, checksum, count, is_known, stored};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::TaskSummary;
 use crate::domain::tool::ToolState;
+use crate::domain::wakes::Asleep;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -109,16 +112,70 @@ impl Reader {
         after: u64,
         limit: i64,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let rows = self.rows(
+        let mut rows = self.hot_events(task_id, after, limit)?;
+        // Only the creation stands before what was archived.
+        let archived = archive::archived(&self.connection, &self.at, task_id, after, limit)?;
+        if !archived.is_empty() {
+            rows.extend(archived);
+            rows.sort_by_key(|row| row.seq);
+            rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        self.events_of(task_id, rows)
+    }
+
+    /// Events that are not archived.
+    fn hot_events(
+        &self,
+        task_id: &TaskId,
+        after: u64,
+        limit: i64,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        self.rows(
             "read a task's events",
             "SELECT seq, at_ms, generation, type, version, data, checksum FROM events
              WHERE task_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
             params![task_id.as_str(), stored(after), limit],
             EventRow::read,
-        )?;
+        )
+    }
+
+    fn events_of(
+        &self,
+        task_id: &TaskId,
+        rows: Vec<EventRow>,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         rows.into_iter()
             .map(|row| self.event(task_id, row))
             .collect()
+    }
+
+    /// A task's creation and all events after a position, which is told by where its last episode ended.
+    fn load(
+        &self,
+        task_id: &TaskId,
+        after: impl FnOnce(u64) -> u64,
+    ) -> Result<Option<Journalled>, StoreError> {
+        let head: Option<(Option<String>, u64)> = self.one(
+            "read a task's profile",
+            "SELECT blobs.content, tasks.episode_seq
+             FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile WHERE task_id = ?1",
+            [task_id.as_str()],
+            |row| Ok((row.get(0)?, count(row, 1)?)),
+        )?;
+        let Some((profile, episode_seq)) = head else {
+            return Ok(None);
+        };
+        let events = match after(episode_seq) {
+            // A negative limit is none.
+            0 => self.some_events(task_id, 0, -1)?,
+            after => {
+                // What was archived lies between the two: whoever goes on needs none of it.
+                let mut rows = self.hot_events(task_id, 0, 1)?;
+                rows.extend(self.hot_events(task_id, after, -1)?);
+                self.events_of(task_id, rows)?
+            }
+        };
+        Ok(Some(Journalled { events, profile }))
     }
 
     fn exists(&self, task_id: &TaskId) -> Result<bool, StoreError> {
@@ -180,115 +237,20 @@ impl Reader {
     }
 }
 
-struct EventRow {
-    seq: u64,
-    at_ms: i64,
-    generation: u64,
-    kind: String,
-    version: u32,
-    data: String,
-    /// None in rows of earlier versions.
-    checksum: Option<i64>,
-}
-
-impl EventRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(EventRow {
-            seq: count(row, 0)?,
-            at_ms: row.get(1)?,
-            generation: count(row, 2)?,
-            kind: row.get(3)?,
-            version: row.get(4)?,
-            data: row.get(5)?,
-            checksum: row.get(6)?,
-        })
-    }
-}
-
-struct SummaryRow {
-    summary: String,
-    quarantine: Option<String>,
-}
-
-impl SummaryRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(SummaryRow {
-            summary: row.get(0)?,
-            quarantine: row.get(1)?,
-        })
-    }
-}
-
-struct ComputerRow {
-    client_id: String,
-    boot_id: Option<String>,
-    secret_hash: Option<String>,
-    owner: String,
-    registration: String,
-    last_seen_ms: i64,
-    lane: Lane,
-}
-
-impl ComputerRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(ComputerRow {
-            client_id: row.get(0)?,
-            boot_id: row.get(1)?,
-            secret_hash: row.get(2)?,
-            owner: row.get(3)?,
-            registration: row.get(4)?,
-            last_seen_ms: row.get(5)?,
-            lane: Lane {
-                high_seq: count(row, 6)?,
-                stored_seq: count(row, 7)?,
-            },
-        })
-    }
-}
-
-struct ToolRow {
-    client_id: String,
-    name: String,
-    state: String,
-    tool_version: Option<String>,
-    seq: Option<u64>,
-}
-
-impl ToolRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let seq: Option<i64> = row.get(4)?;
-        Ok(ToolRow {
-            client_id: row.get(0)?,
-            name: row.get(1)?,
-            state: row.get(2)?,
-            tool_version: row.get(3)?,
-            seq: seq.and_then(|seq| u64::try_from(seq).ok()),
-        })
-    }
-}
-
 impl JournalReads for Reader {
     fn load_task(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError> {
-        let profile: Option<Option<String>> = self.one(
-            "read a task's profile",
-            "SELECT blobs.content FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile
-             WHERE task_id = ?1",
-            [task_id.as_str()],
-            |row| row.get(0),
-        )?;
-        let Some(profile) = profile else {
-            return Ok(None);
-        };
-        // A negative limit is none.
-        let events = self.some_events(task_id, 0, -1)?;
-        Ok(Some(Journalled { events, profile }))
+        self.load(task_id, |_| 0)
+    }
+
+    fn load_last_episode(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError> {
+        self.load(task_id, |episode_seq| episode_seq.saturating_sub(1))
     }
 
     fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError> {
         let ids = self.rows(
             "list the unfinished tasks",
             "SELECT task_id FROM (
-                 SELECT task_id, created_at_ms FROM tasks WHERE final = 0
+                 SELECT task_id, created_at_ms FROM tasks WHERE final = 0 AND asleep IS NULL
                  UNION
                  SELECT tasks.task_id, tasks.created_at_ms FROM calls JOIN tasks USING (task_id)
                  WHERE calls.open = 1
@@ -299,6 +261,22 @@ impl JournalReads for Reader {
         ids.iter()
             .map(|id| TaskId::parse(id).map_err(|error| self.at.damaged(error.to_string())))
             .collect()
+    }
+
+    fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, StoreError> {
+        let rows = self.rows(
+            "list the tasks that sleep",
+            "SELECT task_id, asleep FROM tasks WHERE asleep IS NOT NULL",
+            [],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        )?;
+        let sleeper = |(id, asleep): (String, String)| {
+            let id = TaskId::parse(&id).map_err(|error| self.at.damaged(error.to_string()))?;
+            let asleep = serde_json::from_str(&asleep)
+                .map_err(|error| self.at.damaged(format!("what wakes {id}: {error}")))?;
+            Ok((id, asleep))
+        };
+        rows.into_iter().map(sleeper).collect()
     }
 
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError> {

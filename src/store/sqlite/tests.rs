@@ -2,7 +2,7 @@
 
 use super::super::fixtures::*;
 use super::super::{Append, OpenStore, StoreError, Write};
-use super::{FILE_NAME, open};
+use super::{APPLICATION_ID, FILE_NAME, MIGRATIONS, open};
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -244,4 +244,130 @@ fn the_journal_is_for_its_owner_alone() {
         let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{:?}", entry.file_name());
     }
+}
+
+/// A journal as an earlier version left it: two tasks, one of which has ended.
+fn of_schema(version: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    connection
+        .execute_batch(&MIGRATIONS[..version].concat())
+        .unwrap();
+    connection
+        .pragma_update(None, "user_version", version as i64)
+        .unwrap();
+    connection
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .unwrap();
+    for (name, ended) in [("LIVE", false), ("DONE", true)] {
+        let mut author = Author::new(name);
+        let mut events = vec![created("dig")];
+        events.extend(ended.then(|| completed("dug")));
+        let append = author.append(events);
+        let summary = serde_json::to_string(&append.summary).unwrap();
+        let status = append.summary.status.as_str();
+        connection
+            .execute(
+                "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, owner, generation,
+                                    last_seq, summary)
+                 VALUES (?1, 1, 1, ?2, ?3, 'code_job', 'local', 1, ?4, ?5)",
+                (append.task_id.as_str(), status, ended, append.events.len() as i64, summary),
+            )
+            .unwrap();
+        for (seq, event) in (1..).zip(&append.events) {
+            let data = event.data().unwrap().to_string();
+            connection
+                .execute(
+                    "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data)
+                     VALUES (?1, ?2, 1, 1, ?3, 1, ?4)",
+                    (append.task_id.as_str(), seq, event.name(), data),
+                )
+                .unwrap();
+        }
+    }
+    folder
+}
+
+#[test]
+fn a_journal_of_every_earlier_schema_goes_on_with_what_it_held() {
+    for version in 1..MIGRATIONS.len() {
+        let folder = of_schema(version);
+        let mut store = open_here(folder.path());
+        assert_eq!(
+            store.reads.unfinished_tasks().unwrap(),
+            [task("LIVE")],
+            "{version}"
+        );
+        assert_eq!(store.reads.sleeping_tasks().unwrap(), []);
+        let events = store
+            .reads
+            .load_task(&task("DONE"))
+            .unwrap()
+            .unwrap()
+            .events;
+        assert_eq!(events.len(), 2, "{version}");
+        let mut author = Author::new("NEW");
+        store
+            .writer
+            .write(&[author.write(vec![created("dig")])])
+            .unwrap();
+        drop(store);
+        assert_eq!(
+            open_here(folder.path())
+                .reads
+                .unfinished_tasks()
+                .unwrap()
+                .len(),
+            2
+        );
+    }
+}
+
+/// A journal of which most episodes of a task are archived.
+fn archived() -> (tempfile::TempDir, OpenStore, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open_here(folder.path());
+    let whole = super::super::contract::episodes(&mut store, 30);
+    let counted = |sql: &str| -> i64 {
+        let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let before = counted("SELECT sum(octet_length(data)) FROM events");
+    super::super::contract::archive(&mut store, 2, 0, u64::MAX);
+    // The creation, the end of the last episode but one, and the last one.
+    assert_eq!(counted("SELECT count(*) FROM events"), 1 + 1 + 3);
+    let after = counted("SELECT sum(octet_length(data)) FROM events");
+    let packed = counted("SELECT sum(octet_length(data)) FROM archive");
+    assert!(
+        after + packed < before / 4,
+        "{before} bytes became {after} and {packed}"
+    );
+    (folder, store, whole.len())
+}
+
+#[test]
+fn archived_episodes_take_little_room_and_survive_a_backup_an_export_and_an_import() {
+    let (folder, store, events) = archived();
+    drop(store);
+    let (counts, problems) = super::transfer::check(folder.path()).unwrap();
+    assert_eq!((counts.events, problems), (events, vec![]));
+    let mut lines = Vec::new();
+    super::transfer::export(folder.path(), &mut lines).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    super::transfer::import(other.path(), &mut lines.as_slice()).unwrap();
+    let read = |folder: &Path| open_here(folder).reads.load_task(&task("A")).unwrap();
+    assert_eq!(read(other.path()), read(folder.path()));
+}
+
+#[test]
+fn a_damaged_archive_is_told_with_its_task_and_the_task_still_goes_on() {
+    let (folder, store, _) = archived();
+    tamper(
+        folder.path(),
+        "UPDATE archive SET data = zeroblob(octet_length(data))",
+    );
+    let error = store.reads.load_task(&task("A")).unwrap_err();
+    assert_eq!(error.code(), "journal_task_damaged");
+    assert!(error.to_string().contains("archived"), "{error}");
+    assert!(store.reads.load_last_episode(&task("A")).unwrap().is_some());
 }

@@ -4,6 +4,7 @@ use super::super::{
     Append, ComputerRecord, IDEMPOTENCY_MS, JournalStore, Refusal, StoreError, SystemChange, Write,
     Written,
 };
+use super::archive::archive;
 use super::{At, checksum, count, stored};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
@@ -49,6 +50,14 @@ impl Writer {
                 }
                 Write::Quarantine { task_id, reason } => {
                     quarantine(&transaction, task_id, reason)?;
+                    Ok(Vec::new())
+                }
+                Write::Archive {
+                    task_id,
+                    rule,
+                    now_ms,
+                } => {
+                    archive(&transaction, task_id, rule, *now_ms)?;
                     Ok(Vec::new())
                 }
                 Write::Probe => {
@@ -183,19 +192,25 @@ fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusq
         TaskEvent::TaskCreated(created) => Some(created.profile.0.as_str()),
         _ => None,
     });
+    let seqs = append.expected_seq.saturating_add(1)..;
+    let ends = |(_, event): &(u64, &TaskEvent)| matches!(event, TaskEvent::EpisodeEnded(_));
+    let ended = seqs.zip(&append.events).filter(ends).last();
+    let episode_seq = ended.map_or(0, |(seq, _)| seq);
     let due = summary.status.is_final() && summary.client_id.is_some();
     transaction
         .prepare_cached(
             "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, client_id,
-                                owner, generation, last_seq, profile, summary, notice)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                                owner, generation, last_seq, profile, summary, notice, asleep,
+                                episode_seq)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
              ON CONFLICT (task_id) DO UPDATE SET
                  updated_at_ms = excluded.updated_at_ms, status = excluded.status,
                  final = excluded.final, kind = excluded.kind, client_id = excluded.client_id,
                  owner = excluded.owner, generation = excluded.generation,
                  last_seq = excluded.last_seq, profile = coalesce(tasks.profile, excluded.profile),
                  summary = excluded.summary, notice = max(tasks.notice, excluded.notice),
-                 quarantine = NULL",
+                 quarantine = NULL, asleep = excluded.asleep,
+                 episode_seq = max(tasks.episode_seq, excluded.episode_seq)",
         )?
         .execute(params![
             append.task_id.as_str(),
@@ -211,6 +226,8 @@ fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusq
             profile,
             json(summary)?,
             due,
+            summary.asleep.as_ref().map(json).transpose()?,
+            stored(episode_seq),
         ])?;
     Ok(())
 }

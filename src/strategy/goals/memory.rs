@@ -13,6 +13,7 @@ use crate::domain::tokens::Size;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
 use crate::strategy::calling;
+use crate::strategy::memory::episode::with_episode;
 use crate::strategy::memory::told;
 use crate::strategy::render as show;
 use crate::strategy::text::head_and_tail;
@@ -125,7 +126,7 @@ pub fn focused_prompt(
 
 fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let created = turn.state.created.as_ref();
-    render(
+    let goal = render(
         &turn.profile.prompts,
         "goals/goal",
         json!({
@@ -133,7 +134,8 @@ fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "computer": turn.state.home().map_or("any", |id| id.as_str()),
             "context": told::context(turn.state, turn.profile),
         }),
-    )
+    )?;
+    with_episode(goal, turn.state, turn.profile)
 }
 
 /// Subtasks in one state, a line each.
@@ -282,7 +284,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "blocked": current.map(|(_, subtask)| blocked(turn, subtask)).unwrap_or_default(),
             "round": rounds.saturating_add(1),
             "rounds": turn.profile.goals.rounds,
-            "calls_left": budgets.calls.saturating_sub(state.usage.calls),
+            "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "answers": told::answers(state.steps.iter()),
         }),

@@ -4,6 +4,7 @@
 //! a journalled compaction makes older steps into facts; what is pinned stands in the tail and cannot be lost.
 
 pub mod diff;
+pub mod episode;
 pub mod facts;
 pub mod pins;
 pub mod plan;

@@ -1,6 +1,7 @@
 //! What a task and its steps look like in a prompt, the same for all strategies: results with a handle to their rest, large files
 //! as what changed in them, recalled pieces, notes.
 
+use super::episode::with_episode;
 use super::recall::{self, Handle};
 use super::{View, diff, pins};
 use crate::domain::directive::Action;
@@ -25,7 +26,8 @@ pub fn task(state: &TaskState, profile: &Profile) -> Result<String, PromptError>
         "kind": profile.kind,
         "context": context(state, profile),
     });
-    render_prompt(&profile.prompts, "shared/task", told)
+    let task = render_prompt(&profile.prompts, "shared/task", told)?;
+    with_episode(task, state, profile)
 }
 
 /// What was given with the task, fenced: it is data.

@@ -13,6 +13,7 @@ use crate::domain::work::plan::{StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
 use crate::strategy::directive::block::without_thinking;
 use crate::strategy::directive::executor::NO_WORDS;
+use crate::strategy::memory::episode::with_episode;
 use crate::strategy::memory::told;
 use crate::strategy::shown_tools;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
@@ -73,7 +74,7 @@ impl Course<'_> {
             .as_ref()
             .is_some_and(|f| f.code == PROMPT_TOO_LONG)
         {
-            room >>= self.state.model_failures.min(8);
+            room >>= self.state.model_faults.min(8);
         }
         let max = match rules.compression {
             crate::domain::work::plan_rules::Compression::None => room,
@@ -192,6 +193,7 @@ impl Course<'_> {
                 "answers": told::answers(asked),
             }),
         )?;
+        let task = with_episode(task, self.state, self.profile)?;
         Ok(vec![Message::system(system), Message::user(task)])
     }
 

@@ -78,6 +78,9 @@ impl Rig {
             budgets: rig.profile.budgets,
             call: None,
             parent: None,
+            depth: 0,
+            may_start_tasks: false,
+            wakes: None,
         })));
         rig
     }

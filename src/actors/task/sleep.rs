@@ -1,0 +1,76 @@
+//! From one episode to the next: the actor of a task that fell asleep goes, and a wake while it is awake is kept.
+
+use super::messages::WakeUp;
+use super::{Task, commit};
+use crate::actors::computer::messages::CancelCall;
+use crate::actors::gateway::messages::CancelTask as CancelModelCalls;
+use crate::actors::supervisor::messages::WakeError;
+use crate::domain::ids::CallId;
+use crate::strategy::episodes;
+use actix::prelude::*;
+
+impl Task {
+    /// The end of an episode is durable: the task is over, sleeps, or goes on at once because a wake was kept.
+    pub(super) fn after_an_end(&mut self, ctx: &mut Context<Self>) {
+        if self.state.status.is_final() || self.state.is_asleep() {
+            return self.wind_down(ctx);
+        }
+        let task_id = self.state.task_id.clone();
+        let cancel = CancelModelCalls { task_id };
+        self.deps.cancel_model_calls.do_send(cancel);
+        self.give_up_former_turns();
+        for call in self.open_calls() {
+            if let Some(lane) = self.lanes.get(&call.call_id) {
+                let call_id = call.call_id.clone();
+                lane.cancel.do_send(CancelCall { call_id });
+            }
+        }
+        self.begin_episode(ctx);
+    }
+
+    /// The clocks of an episode begin with it.
+    fn begin_episode(&mut self, ctx: &mut Context<Self>) {
+        self.drop_timers(ctx);
+        self.watch_wall_time(ctx);
+        self.advance(ctx);
+    }
+
+    /// Turns that the last episode waited for and never used: nobody will.
+    pub(super) fn give_up_former_turns(&mut self) {
+        let known = |id: &CallId| self.state.call(id).is_some();
+        let gone: Vec<CallId> = self.lanes.keys().filter(|id| !known(id)).cloned().collect();
+        for call_id in gone {
+            if let Some(lane) = self.lanes.remove(&call_id) {
+                lane.cancel.do_send(CancelCall { call_id });
+            }
+        }
+    }
+}
+
+impl Handler<WakeUp> for Task {
+    type Result = AtomicResponse<Self, Result<(), WakeError>>;
+
+    fn handle(&mut self, wake: WakeUp, _ctx: &mut Self::Context) -> Self::Result {
+        let events = match episodes::woken(&self.state, &wake.wakes) {
+            Ok(events) if !events.is_empty() => events,
+            nothing => {
+                let answer = nothing.map(|_| ()).map_err(WakeError::from);
+                return AtomicResponse::new(Box::pin(async { answer }.into_actor(self)));
+            }
+        };
+        let append = self.prepare(events, Vec::new());
+        let stored = commit(self.deps.journal.clone(), append).into_actor(self);
+        AtomicResponse::new(Box::pin(stored.map(|stored, task, ctx| {
+            let answer = stored.as_ref().map(|_| ());
+            let answer = answer.map_err(|error| WakeError::Journal(error.to_string()));
+            let slept = task.state.is_asleep();
+            let then: super::Then = match slept {
+                // It was about to go, once the calls of its last episode ended.
+                true => Box::new(Task::begin_episode),
+                false => Box::new(|_, _| {}),
+            };
+            task.committed(stored, ctx, then);
+            answer
+        })))
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows as the tables have them.
+
+use super::count;
+use crate::store::Lane;
+use rusqlite::Row;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct EventRow {
+    pub(super) seq: u64,
+    pub(super) at_ms: i64,
+    pub(super) generation: u64,
+    pub(super) kind: String,
+    pub(super) version: u32,
+    pub(super) data: String,
+    /// None in rows of earlier versions.
+    pub(super) checksum: Option<i64>,
+}
+
+impl EventRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(EventRow {
+            seq: count(row, 0)?,
+            at_ms: row.get(1)?,
+            generation: count(row, 2)?,
+            kind: row.get(3)?,
+            version: row.get(4)?,
+            data: row.get(5)?,
+            checksum: row.get(6)?,
+        })
+    }
+}
+
+pub(super) struct SummaryRow {
+    pub(super) summary: String,
+    pub(super) quarantine: Option<String>,
+}
+
+impl SummaryRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(SummaryRow {
+            summary: row.get(0)?,
+            quarantine: row.get(1)?,
+        })
+    }
+}
+
+pub(super) struct ComputerRow {
+    pub(super) client_id: String,
+    pub(super) boot_id: Option<String>,
+    pub(super) secret_hash: Option<String>,
+    pub(super) owner: String,
+    pub(super) registration: String,
+    pub(super) last_seen_ms: i64,
+    pub(super) lane: Lane,
+}
+
+impl ComputerRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(ComputerRow {
+            client_id: row.get(0)?,
+            boot_id: row.get(1)?,
+            secret_hash: row.get(2)?,
+            owner: row.get(3)?,
+            registration: row.get(4)?,
+            last_seen_ms: row.get(5)?,
+            lane: Lane {
+                high_seq: count(row, 6)?,
+                stored_seq: count(row, 7)?,
+            },
+        })
+    }
+}
+
+pub(super) struct ToolRow {
+    pub(super) client_id: String,
+    pub(super) name: String,
+    pub(super) state: String,
+    pub(super) tool_version: Option<String>,
+    pub(super) seq: Option<u64>,
+}
+
+impl ToolRow {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let seq: Option<i64> = row.get(4)?;
+        Ok(ToolRow {
+            client_id: row.get(0)?,
+            name: row.get(1)?,
+            state: row.get(2)?,
+            tool_version: row.get(3)?,
+            seq: seq.and_then(|seq| u64::try_from(seq).ok()),
+        })
+    }
+}
