@@ -167,6 +167,7 @@ impl App {
         let api = Api {
             start_task: upper.start_task.clone(),
             cancel_task: upper.cancel_task.clone(),
+            fork_task: upper.fork_task.clone(),
             wake_task: upper.wake_task.clone(),
             answer_question: upper.answer_question.clone(),
             open_questions: upper.open_questions.clone(),

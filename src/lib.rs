@@ -7,7 +7,9 @@
 pub mod actors;
 pub mod app;
 pub mod cli;
+pub mod clock;
 pub mod config;
+pub mod crash_points;
 pub mod domain;
 pub mod http;
 pub mod llm;

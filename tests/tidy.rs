@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up. A module may use its own layer's module (itself) and everything below.
 const LAYERS: [&[&str]; 10] = [
-    &["domain", "lua_files"],
+    &["domain", "lua_files", "clock", "crash_points"],
     &["wire"],
     &["prompts"],
     &["config"],

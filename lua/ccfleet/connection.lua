@@ -23,7 +23,7 @@ local Connection = {}
 Connection.__index = Connection
 
 --- @tparam table options `url`, `client_id`, `boot_id`, `platform`, `log`, and the callbacks `on_open()`,
--- `on_text(text)`, `on_lost(reason, code)`.
+-- `on_text(text)`, `on_lost(reason, code)`; `longest_wait` in seconds may be nil.
 function Connection.new(options)
     local separator = options.url:find("?", 1, true) and "&" or "?"
     local base = options.url .. separator .. "client_id=" .. text.percent_encode(options.client_id)
@@ -32,7 +32,7 @@ function Connection.new(options)
         _options = options,
         _platform = options.platform,
         _log = options.log,
-        _backoff = Backoff.new(options.platform.random),
+        _backoff = Backoff.new(options.platform.random, options.longest_wait),
         _attempt = 0,
         _state = "idle",
         _outbox = {},

@@ -71,6 +71,7 @@ local function check_options(options)
     field(options, "log", "string", "nil")
     field(options, "log_bytes", "number", "nil")
     field(options, "log_files", "number", "nil")
+    field(options, "reconnect_seconds", "number", "nil")
     field(options, "on_log", "function", "nil")
     field(options, "platform", "table", "nil")
     field(options, "library_version", "string", "nil")
@@ -92,6 +93,7 @@ end
 --  - `entry_log` (string, optional): a file that gets a line before each handler is entered;
 --  - `log` (string, optional): a file to log to; `log_bytes` (32768) is how big it gets before it is turned over,
 --    `log_files` (2) how many old ones stay;
+--  - `reconnect_seconds` (number, optional, 60): the longest wait between two attempts to connect;
 --  - `on_log` (function, optional): gets each log line as `function(level, line)`;
 --  - `library_version` (string, optional): what the server is told; the installer's version with its build;
 --  - `platform` (table, optional): stands in for the computer's own functions; for tests.

@@ -89,6 +89,7 @@ function membership.service(options, shell, parts)
         log = options.log,
         log_bytes = settings.get("ccfleet.log_bytes"),
         log_files = settings.get("ccfleet.log_files"),
+        reconnect_seconds = settings.get("ccfleet.reconnect_seconds"),
         library_version = service.installed_version(),
         on_log = options.on_log,
     })

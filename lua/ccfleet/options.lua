@@ -15,6 +15,9 @@ options.SETTINGS = {
     ["ccfleet.log"] = { type = "string", description = "File for the log." },
     ["ccfleet.log_bytes"] = { type = "number", default = 32768, description = "How big the log gets before it is turned." },
     ["ccfleet.log_files"] = { type = "number", default = 2, description = "How many old logs are kept." },
+    ["ccfleet.reconnect_seconds"] = {
+        type = "number", default = 60, description = "Longest wait between two attempts to connect.",
+    },
     ["ccfleet.entry_log"] = { type = "string", description = "File that gets a line before each tool is entered." },
     ["ccfleet.auto_update"] = { type = "boolean", default = true, description = "Whether the host updates itself." },
     ["ccfleet.tools_dir"] = { type = "string", default = "/tools", description = "Folder of your own tools." },

@@ -41,6 +41,7 @@ function Session.new(parts)
         url = parts.options.url,
         client_id = parts.options.client_id,
         boot_id = parts.boot_id,
+        longest_wait = parts.options.reconnect_seconds,
         platform = parts.platform,
         log = parts.log,
         on_open = function() self:_greet() end,

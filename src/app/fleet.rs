@@ -3,7 +3,7 @@
 use super::{AppError, Leaves};
 use crate::actors::computer::LateDesk;
 use crate::actors::computer::lane::LaneLimits;
-use crate::actors::connection::asks::TasksOf;
+use crate::actors::connection::asks::{TasksOf, callers};
 use crate::actors::connection::{
     ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
 };
@@ -67,6 +67,7 @@ impl Fleet {
             tasks: Arc::clone(&desk),
             find_task: Some(find_task(&leaves.reader)),
             list_tasks: Some(list_tasks(&leaves.reader)),
+            caller: Some(callers(&router)),
             shards,
             stops: Some(StopDesk {
                 stop: registry.clone().recipient(),

@@ -12,7 +12,7 @@ use crate::actors::planner::Planner;
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
-    AnswerQuestion, CancelTask, OpenQuestions, Restore, Shutdown, StartTask, WakeTask,
+    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, Restore, Shutdown, StartTask, WakeTask,
 };
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
@@ -26,7 +26,6 @@ use actix::{Actor, Addr, Recipient};
 use actix_web::web::ServiceConfig;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What asks nobody, and the settings.
 pub struct Leaves {
@@ -41,6 +40,7 @@ pub struct Leaves {
 pub struct Upper {
     pub start_task: Recipient<StartTask>,
     pub cancel_task: Recipient<CancelTask>,
+    pub fork_task: Recipient<ForkTask>,
     pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
@@ -79,6 +79,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
     Ok(Upper {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
+        fork_task: supervisor.clone().recipient(),
         wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
@@ -125,23 +126,16 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
         quarantine: leaves.journal.clone().recipient(),
         kinds: Arc::new(kinds),
         unique: || ulid::Ulid::generate().to_string(),
-        task_deps: Box::new(move |supervisor| TaskDeps {
+        task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: journal.recipient(),
             planner,
             executor,
             cancel_model_calls,
             router,
             supervisor,
+            family,
             settings,
-            clock: now_ms,
+            clock: crate::clock::now_ms,
         }),
     }))
-}
-
-/// Milliseconds since the Unix epoch; a clock before it reads as 0.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }

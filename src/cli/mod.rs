@@ -20,6 +20,7 @@ mod server;
 mod signals;
 pub mod sim;
 pub mod task;
+pub mod torture;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ enum Command {
     Serve(serve::Args),
     Sim(sim::SimArgs),
     Task(task::Args),
+    Torture(torture::Args),
 }
 
 /// How a command ended.
@@ -109,6 +111,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => in_system(serve::run(args)),
         Command::Journal(args) => journal::run(args),
         Command::Task(args) => task::run(args),
+        Command::Torture(args) => in_system(torture::run(args)),
         Command::Sim(args) => match sim::run(args) {
             Ok(exit) => return exit,
             Err(error) => Err(Failure::new(Exit::Usage, error)),

@@ -59,6 +59,7 @@ pub struct Args {
 /// # Errors
 /// The server did not start.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
+    crate::crash_points::arm().map_err(|text| Failure::new(Exit::Usage, text))?;
     let settings = load(&args).map_err(|error| Failure::new(Exit::Usage, error))?;
     telemetry::init(&settings.log.filter).map_err(|text| Failure::new(Exit::Usage, text))?;
     let mut signals = Signals::new().map_err(|error| Failure::new(Exit::Failed, error))?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::signals::Signals;
+use crate::crash_points;
 use crate::sim::{
     CcVersion, Chaos, ComputerConfig, Fault, HttpRules, Kind, RuleError, SimError, SimFleet, Tally,
     host_computer,
@@ -82,6 +83,9 @@ pub struct SimArgs {
     /// Run only the ccfleet host, without a shell behind it: less memory, no prompt
     #[arg(long)]
     pub light: bool,
+    /// Longest wait before a lost connection is tried again, in seconds [default: as their own settings say, 60]
+    #[arg(long, value_name = "S", value_parser = wait_seconds)]
+    pub reconnect: Option<f64>,
     /// Let things go wrong: connections, reboots, pauses, disks (see below)
     #[arg(long)]
     pub chaos: bool,
@@ -104,6 +108,14 @@ fn faults_per_minute(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "give a number of faults a minute above 0, at most 60000".into())
 }
 
+fn wait_seconds(text: &str) -> Result<f64, String> {
+    let seconds = text
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| (0.05..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "give seconds from 0.05 to 3600".into())
+}
+
 /// Why `ccfleet sim` did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SimCommandError {
@@ -121,6 +133,9 @@ pub enum SimCommandError {
     /// A group without a name, or with a separator in it.
     #[error("--groups: {0:?} is no name of a group; give them as a,b")]
     Group(String),
+    /// The environment names a crash point that there is not.
+    #[error("{0}")]
+    CrashPoint(String),
     /// What is to be allowed is no address.
     #[error("--allow: {0}")]
     Allow(#[from] RuleError),
@@ -137,6 +152,7 @@ pub enum SimCommandError {
 /// # Errors
 /// Arguments that make no sense, disks that cannot be used.
 pub fn run(args: SimArgs) -> Result<ExitCode, SimCommandError> {
+    crash_points::arm().map_err(SimCommandError::CrashPoint)?;
     let url = server_url(&args.server)?;
     let configs = configs(&args, &url)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -237,6 +253,11 @@ fn configs(args: &SimArgs, url: &str) -> Result<Vec<ComputerConfig>, SimCommandE
         config.http_rules = rules.clone();
         if args.light {
             config.program = Some(vec!["/ccfleet/host.lua".into()]);
+        }
+        if let Some(seconds) = args.reconnect {
+            config
+                .settings
+                .push(("ccfleet.reconnect_seconds".into(), seconds.into()));
         }
         if !args.groups.is_empty() {
             config
@@ -396,6 +417,7 @@ mod tests {
             &["--chaos-seed", "5"],
             &["--allow", "x"],
             &["--kind", "toaster"],
+            &["--reconnect", "0"],
         ] {
             assert!(try_parse(words).is_err(), "{words:?}");
         }

@@ -67,6 +67,7 @@ struct KindFile {
     instructions: String,
     executor_mode: Option<ExecutorMode>,
     executor_draft: Option<bool>,
+    start_tasks: Option<bool>,
     #[serde(default)]
     budgets: BudgetKeys,
     #[serde(default)]
@@ -285,6 +286,7 @@ fn resolve(
             max_shown: kind.tools.max_shown.unwrap_or(settings.tools.max_shown),
             first,
         },
+        start_tasks: kind.start_tasks.unwrap_or(settings.tasks.start_tasks),
         wakes,
         models: kind.models,
         templates: kind.templates,

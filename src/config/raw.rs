@@ -170,6 +170,8 @@ pub(super) struct RawCalls {
 pub(super) struct RawTasks {
     pub default_kind: String,
     pub max_live: u32,
+    pub start_tasks: bool,
+    pub max_depth: u32,
     pub max_sleeping: u32,
     pub question_timeout_s: u64,
     pub prompts_dir: Option<String>,

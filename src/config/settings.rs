@@ -191,6 +191,10 @@ pub struct CallSettings {
 pub struct TaskSettings {
     pub default_kind: String,
     pub max_live: usize,
+    /// Whether tasks may start others as a tool, unless their kind says otherwise.
+    pub start_tasks: bool,
+    /// How many tasks may stand above one.
+    pub max_depth: u32,
     /// Tasks that sleep, for which no actor lives.
     pub max_sleeping: usize,
     /// From when a question was first shown.

@@ -73,6 +73,8 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         tasks: TaskSettings {
             default_kind: check.filled("tasks.default_kind", &raw.tasks.default_kind)?,
             max_live: check.at_least_one("tasks.max_live", raw.tasks.max_live)? as usize,
+            start_tasks: raw.tasks.start_tasks,
+            max_depth: raw.tasks.max_depth,
             max_sleeping: raw.tasks.max_sleeping as usize,
             question_timeout: seconds(raw.tasks.question_timeout_s),
             prompts_dir: raw.tasks.prompts_dir.map(Into::into),

@@ -161,3 +161,22 @@ pub struct ChatFailure {
     /// Whether the same request may succeed later.
     pub retryable: bool,
 }
+
+impl ChatFailure {
+    /// The server is away or has no room: whoever waits long enough is answered.
+    pub fn is_away(&self) -> bool {
+        const AWAY: [&str; 5] = [
+            "model_unreachable",
+            "model_circuit_open",
+            "model_busy",
+            "gateway_full",
+            "gateway_gone",
+        ];
+        AWAY.contains(&self.code.as_str())
+    }
+
+    /// The server is there but not the model, or it wants another key: somebody has to mend that.
+    pub fn needs_somebody(&self) -> bool {
+        ["model_missing", "model_auth"].contains(&self.code.as_str())
+    }
+}

@@ -4,6 +4,7 @@
 use super::call::Target;
 use super::chat::{Message, OutputFormat, Role, ToolDef};
 use super::directive::{StrictRequest, TaskResult, TranslatedBy};
+use super::family::Child;
 use super::ids::{BlobHash, CallId, QuestionId};
 use super::tool::FleetView;
 use super::track::Track;
@@ -235,6 +236,9 @@ pub struct PlannedCall {
     /// The request of this call alone, where one decision makes several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<StrictRequest>,
+    /// The task that is started instead of a tool on a computer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Child>,
 }
 
 /// A question to a person.

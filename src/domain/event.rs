@@ -5,6 +5,7 @@ use super::chat::{ChatAnswer, ChatFailure, Role};
 use super::decision::{Decision, InputsRef, WaitReason};
 use super::directive::{Reading, StrictRequest, TaskResult};
 use super::episodes::{EpisodeEnded, Sleep};
+use super::fork::Forked;
 use super::ids::{BlobHash, CallId, ClientId, Generation, QuestionId, TaskId};
 use super::profile::Budgets;
 use super::read::Read;
@@ -35,6 +36,8 @@ pub struct StoredEvent {
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum TaskEvent {
     TaskCreated(Box<TaskCreated>),
+    /// The task goes on from a step of another one. Comes right behind its creation.
+    Forked(Box<Forked>),
     /// The task was started from its journal again.
     GenerationStarted {
         generation: Generation,
@@ -171,9 +174,19 @@ pub struct TaskCreated {
     pub call: Option<DirectCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    /// How many tasks stand above it: 0 for one that people made.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    /// Whether it may start tasks as a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_start_tasks: bool,
     /// What wakes it; a task that has none ends with its first end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes: Option<Wakes>,
+}
+
+fn is_zero(depth: &u32) -> bool {
+    *depth == 0
 }
 
 /// The call of a one-call task.
@@ -210,6 +223,7 @@ impl TaskEvent {
     /// Every name that [`TaskEvent::name`] gives; a journal with another one is from a newer version.
     pub const NAMES: &[&str] = &[
         "task_created",
+        "forked",
         "generation_started",
         "decided",
         "model_answered",
@@ -250,6 +264,7 @@ impl TaskEvent {
     pub fn name(&self) -> &'static str {
         match self {
             TaskEvent::TaskCreated(_) => "task_created",
+            TaskEvent::Forked(_) => "forked",
             TaskEvent::GenerationStarted { .. } => "generation_started",
             TaskEvent::Decided { .. } => "decided",
             TaskEvent::ModelAnswered { .. } => "model_answered",

@@ -132,7 +132,17 @@ prefixed_id!(
     "qst_"
 );
 
+/// Characters of a child's id behind its prefix: as many as a ULID has.
+const CHILD_CHARS: usize = 26;
+
 impl TaskId {
+    /// The task that a call starts. It follows from the call's id, so that there is one however often it is asked for.
+    pub fn of_call(call: &CallId) -> Self {
+        let hash = blake3::hash(call.as_str().as_bytes()).to_hex();
+        let body: String = hash.chars().take(CHILD_CHARS).collect();
+        TaskId(format!("{}{}", Self::PREFIX, body.to_ascii_uppercase()).into())
+    }
+
     /// What makes it unlike all others: the id without its prefix.
     pub fn unique(&self) -> &str {
         &self.0[Self::PREFIX.len()..]
@@ -244,6 +254,18 @@ mod tests {
         assert_eq!(CallId::parse(call.as_str()), Ok(call.clone()));
         let question = QuestionId::derive(&task(), Generation(12), 99_999);
         assert_eq!(QuestionId::parse(question.as_str()), Ok(question));
+    }
+
+    #[test]
+    fn a_call_starts_one_task_whose_own_calls_name_it() {
+        let call = CallId::derive(&task(), Generation(1), 7, 0);
+        let child = TaskId::of_call(&call);
+        assert_eq!(TaskId::of_call(&call), child);
+        assert_eq!(TaskId::parse(child.as_str()), Ok(child.clone()));
+        let other = CallId::derive(&task(), Generation(1), 7, 1);
+        assert_ne!(TaskId::of_call(&other), child);
+        let of_child = CallId::derive(&child, Generation(1), 3, 0);
+        assert_eq!(of_child.task(), Some(child));
     }
 
     #[test]

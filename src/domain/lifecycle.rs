@@ -146,6 +146,7 @@ mod tests {
             args: json!({}),
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
+            child: None,
             intended: Some(intended),
             end: CallEnd::Open,
         }

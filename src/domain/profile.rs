@@ -41,6 +41,9 @@ pub struct Profile {
     pub goals: GoalRules,
     #[serde(default)]
     pub tools: ToolRules,
+    /// Whether tasks of this kind may start others as a tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start_tasks: bool,
     #[serde(default)]
     pub wakes: WakeRules,
     /// What differs for this kind from the settings of a role's model.

@@ -5,6 +5,7 @@ use super::chat::ChatAnswer;
 use super::decision::{AskedCall, Guard, Question};
 use super::directive::{Action, Reading, StrictRequest, ThenItem, TranslatedBy};
 use super::event::CallIntended;
+use super::family::Child;
 use super::ids::CallId;
 use super::read::Read;
 use super::track::Track;
@@ -83,6 +84,9 @@ pub struct CallRecord {
     pub timeout_ms: Option<u64>,
     /// The request that it came from.
     pub request: StrictRequest,
+    /// The task that it started instead of a tool on a computer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Child>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<CallIntended>,
     pub end: CallEnd,

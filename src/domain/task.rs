@@ -6,6 +6,7 @@ use super::directive::TaskResult;
 use super::episodes::Episodes;
 use super::event::TaskCreated;
 use super::files::FileBook;
+use super::fork::ForkPoint;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
 use super::tokens::TokenRatio;
 use super::track::Track;
@@ -87,7 +88,12 @@ pub struct TaskState {
     pub steps: Vec<Step>,
     /// The last full prompt of each role, and all its raw answers in order.
     pub conversations: BTreeMap<Role, Conversation>,
+    /// Everything that was used up, also before a fork: steps are counted on. See [`TaskState::own_usage`].
     pub usage: Usage,
+    /// What ended children used up; budgets count it too.
+    pub children_usage: Usage,
+    /// Where the task goes on from another one.
+    pub forked: Option<ForkPoint>,
     /// The last time that the task was woken from its sleep.
     pub woken: Option<Woken>,
     pub episodes: Episodes,
@@ -95,6 +101,10 @@ pub struct TaskState {
     pub bounces: u32,
     /// Model failures in a row, the last of them, and how many of them have been waited out.
     pub model_failures: u32,
+    /// Those among them that are no mere absence of the server or the model.
+    pub model_faults: u32,
+    /// Whose model failed last.
+    pub failed_role: Option<Role>,
     pub last_failure: Option<ChatFailure>,
     pub failures_waited_out: u32,
     /// The planner's model refused native tools: they are told in the prompt from then on.
@@ -151,6 +161,8 @@ pub enum Open {
         seq: u64,
         reason: WaitReason,
         until_ms: Option<i64>,
+        /// When it was decided, by the clock of then: a clock that is moved back makes no wait longer.
+        since_ms: i64,
     },
 }
 
@@ -208,10 +220,14 @@ impl TaskState {
             steps: Vec::new(),
             conversations: BTreeMap::new(),
             usage: Usage::default(),
+            children_usage: Usage::default(),
+            forked: None,
             woken: None,
             episodes: Episodes::default(),
             bounces: 0,
             model_failures: 0,
+            model_faults: 0,
+            failed_role: None,
             last_failure: None,
             failures_waited_out: 0,
             no_native_tools: false,

@@ -26,6 +26,53 @@ pub struct Usage {
     pub tokens_cached: u64,
 }
 
+impl Usage {
+    /// Both together.
+    pub fn plus(&self, other: &Usage) -> Usage {
+        Usage {
+            steps: self.steps.saturating_add(other.steps),
+            calls: self.calls.saturating_add(other.calls),
+            model_calls: self.model_calls.saturating_add(other.model_calls),
+            executor_model_calls: self
+                .executor_model_calls
+                .saturating_add(other.executor_model_calls),
+            executor_calls_avoided: self
+                .executor_calls_avoided
+                .saturating_add(other.executor_calls_avoided),
+            questions: self.questions.saturating_add(other.questions),
+            tokens_in: self.tokens_in.saturating_add(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_add(other.tokens_out),
+            tokens_cached: self.tokens_cached.saturating_add(other.tokens_cached),
+        }
+    }
+
+    /// What was used up since `before`.
+    pub fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            steps: self.steps.saturating_sub(before.steps),
+            calls: self.calls.saturating_sub(before.calls),
+            model_calls: self.model_calls.saturating_sub(before.model_calls),
+            executor_model_calls: self
+                .executor_model_calls
+                .saturating_sub(before.executor_model_calls),
+            executor_calls_avoided: self
+                .executor_calls_avoided
+                .saturating_sub(before.executor_calls_avoided),
+            questions: self.questions.saturating_sub(before.questions),
+            tokens_in: self.tokens_in.saturating_sub(before.tokens_in),
+            tokens_out: self.tokens_out.saturating_sub(before.tokens_out),
+            tokens_cached: self.tokens_cached.saturating_sub(before.tokens_cached),
+        }
+    }
+}
+
+/// The step of another task that a task goes on from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    pub task_id: TaskId,
+    pub step: u32,
+}
+
 /// A task as lists show it (wire contract, `task`). Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskSummary {
@@ -64,6 +111,8 @@ pub struct TaskSummary {
     pub sealed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// The episode that runs or ran last; 0 in a task that ends where it ends.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub episode: u32,
@@ -90,6 +139,17 @@ impl TaskState {
         }
         if let Some(error) = &self.error {
             return Some(error.error.clone());
+        }
+        if let (Some(WaitReason::Model), Some(failure)) = (self.wait, &self.last_failure) {
+            return Some(format!(
+                "waits for the model ({}): {}. {}",
+                failure.code, failure.message, failure.hint
+            ));
+        }
+        if let Some(child) = self.open_child() {
+            let line = child.prompt.lines().next().unwrap_or_default();
+            let line: String = line.chars().take(200).collect();
+            return Some(format!("waits for task {}: {line}", child.task_id));
         }
         let Some(step) = self.steps.last() else {
             let past = self.episodes.past.last()?;
@@ -135,10 +195,14 @@ impl TaskState {
                 .unwrap_or_default(),
             metadata: created.map(|c| c.metadata.clone()).unwrap_or_default(),
             allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
-            usage: self.usage,
+            usage: self.own_usage(),
             open_calls: self.open_intents(),
             sealed: self.is_sealed(),
             parent: created.and_then(|c| c.parent.clone()),
+            forked_from: self.forked.as_ref().map(|point| ForkedFrom {
+                task_id: point.from.clone(),
+                step: point.at_step,
+            }),
             episode: self.episodes.number,
             asleep: self.asleep(),
             created_at_ms: self.created_at_ms,

@@ -5,6 +5,7 @@
 
 mod computers;
 mod extract;
+mod forks;
 mod guard;
 mod health;
 pub mod listen;
@@ -38,7 +39,7 @@ use crate::actors::journal::messages::{JournalError, ObserveJournal};
 use crate::actors::registry::messages::{OperatorResumes, StopCalls};
 use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
-    AnswerQuestion, CancelTask, OpenQuestions, StartTask, WakeTask,
+    AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -66,6 +67,7 @@ pub type Source<T> = Arc<dyn Fn() -> BoxFuture<'static, Option<T>> + Send + Sync
 pub struct Api {
     pub start_task: Recipient<StartTask>,
     pub cancel_task: Recipient<CancelTask>,
+    pub fork_task: Recipient<ForkTask>,
     pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
@@ -160,6 +162,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tasks/{id}/events").route(web::get().to(tasks::events)))
         .service(at("/tasks/{id}/steps").route(web::get().to(tasks::steps)))
         .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
+        .service(at("/tasks/{id}/fork").route(web::post().to(forks::fork)))
         .service(at("/tasks/{id}/wake").route(web::post().to(wakes::wake)))
         .service(at("/stop").route(web::post().to(stop::stop)))
         .service(at("/resume").route(web::post().to(stop::resume)))

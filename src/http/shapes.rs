@@ -1,7 +1,7 @@
 //! The JSON shapes of the API (wire contract, "HTTP").
 
 use crate::actors::computer::view::ComputerStatus;
-use crate::domain::event::{EVENT_VERSION, StoredEvent};
+use crate::domain::event::{EVENT_VERSION, StoredEvent, TaskEvent};
 use crate::domain::ids::ClientId;
 use crate::domain::task::TaskSummary;
 use crate::domain::toolbox::Toolbox;
@@ -25,8 +25,18 @@ pub(super) fn event(stored: &StoredEvent) -> Value {
         "at": time(stored.at_ms),
         "type": stored.event.name(),
         "version": EVENT_VERSION,
-        "data": stored.event.data().unwrap_or_default(),
+        "data": data(&stored.event),
     })
+}
+
+/// What an event holds. Of what a fork carries over only the number is told: it stands in the other task's journal.
+fn data(event: &TaskEvent) -> Value {
+    let mut data = event.data().unwrap_or_default();
+    if let (TaskEvent::Forked(forked), Some(fields)) = (event, data.as_object_mut()) {
+        fields.remove("carried");
+        fields.insert("carried_events".to_owned(), json!(forked.carried.len()));
+    }
+    data
 }
 
 /// One page of a list.

@@ -4,7 +4,9 @@ use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, LOCAL_OWNER, Problem, ask};
-use crate::actors::supervisor::messages::{BudgetOverrides, CancelTask, StartError, StartTask};
+use crate::actors::supervisor::messages::{
+    BudgetOverrides, CancelTask, StartError, StartTask, StartedTask,
+};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::TaskStatus;
 use crate::store::{Cursor, TaskQuery};
@@ -70,38 +72,58 @@ pub(super) async fn create(
         },
     )
     .await?;
+    Ok(is_there(&started))
+}
+
+/// 201 with a new task, 200 with one that was there already.
+pub(super) fn is_there(started: &StartedTask) -> HttpResponse {
     let mut response = if started.created {
         HttpResponse::Created()
     } else {
         HttpResponse::Ok()
     };
     let place = format!("/api/v1/tasks/{}", started.summary.task_id);
-    Ok(response
+    response
         .insert_header((LOCATION, place))
-        .json(shapes::task(&started.summary)))
+        .json(shapes::task(&started.summary))
+}
+
+/// Whether a request's key may be one.
+pub(super) fn check_key(key: Option<&str>) -> Result<(), Problem> {
+    if key.is_none_or(|key| (1..=MAX_KEY).contains(&key.len())) {
+        return Ok(());
+    }
+    let detail = format!("an idempotency key has 1 to {MAX_KEY} bytes");
+    Err(Problem::invalid("idempotency_key", detail))
 }
 
 /// Asks the supervisor, and maps its refusals.
-pub(super) async fn start(
-    api: &Api,
-    message: StartTask,
-) -> Result<crate::actors::supervisor::messages::StartedTask, Problem> {
-    if let Some(key) = &message.idempotency_key
-        && !(1..=MAX_KEY).contains(&key.len())
-    {
-        let detail = format!("an idempotency key has 1 to {MAX_KEY} bytes");
-        return Err(Problem::invalid("idempotency_key", detail));
+pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, Problem> {
+    check_key(message.idempotency_key.as_deref())?;
+    ask(&api.start_task, message)
+        .await?
+        .map_err(|error| refused(&error))
+}
+
+/// Why a task was not started, as people get it.
+pub(super) fn refused(error: &StartError) -> Problem {
+    let code = match error {
+        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
+        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
+        StartError::Stopping => ErrorCode::Stopping,
+        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
+        StartError::Journal(_) => ErrorCode::JournalUnavailable,
+        StartError::NoParent(_) => ErrorCode::NoSuchTask,
+        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
+        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
+    };
+    let problem = Problem::new(code, error.to_string());
+    match error {
+        StartError::NoParent(_) | StartError::ParentEnded(_) | StartError::TooDeep { .. } => {
+            problem.with("field", "parent")
+        }
+        _ => problem,
     }
-    ask(&api.start_task, message).await?.map_err(|error| {
-        let code = match &error {
-            StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
-            StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
-            StartError::Stopping => ErrorCode::Stopping,
-            StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
-            StartError::Journal(_) => ErrorCode::JournalUnavailable,
-        };
-        Problem::new(code, error.to_string())
-    })
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use crate::actors::journal::Journal;
 use crate::actors::journal::messages::{AppendEvents, CloseJournal};
 use crate::actors::registry::messages::{StopError, StopReport};
 use crate::actors::supervisor::messages::{
-    AnswerError, NoSuchTask, OpenQuestion, StartError, StartedTask, WakeError,
+    AnswerError, ForkError, NoSuchTask, OpenQuestion, StartError, StartedTask, WakeError,
 };
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
@@ -224,6 +224,27 @@ impl Handler<OperatorResumes> for Scripted {
     }
 }
 
+impl Handler<ForkTask> for Scripted {
+    type Result = Result<StartedTask, ForkError>;
+
+    fn handle(&mut self, fork: ForkTask, _: &mut Self::Context) -> Self::Result {
+        let Some(of) = self.tasks.get(&fork.task_id) else {
+            return Err(ForkError::NoSuchTask(fork.task_id));
+        };
+        match fork.at {
+            2 => Ok(StartedTask {
+                summary: of.summary(),
+                created: true,
+            }),
+            9 => Err(ForkError::TooDeep),
+            step => Err(ForkError::NoPlace {
+                step,
+                places: vec![1, 2, 3, 6],
+            }),
+        }
+    }
+}
+
 impl Handler<AnswerQuestion> for Scripted {
     type Result = Result<(), AnswerError>;
 
@@ -263,6 +284,7 @@ async fn bench() -> Bench {
     let api = Api {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
+        fork_task: supervisor.clone().recipient(),
         wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
@@ -390,6 +412,30 @@ async fn a_repeated_idempotency_key_answers_200_with_the_same_task() {
     let (second, same) = bench.post("/api/v1/tasks", body).await;
     assert_eq!((first, second), (201, 200));
     assert_eq!(made["task_id"], same["task_id"]);
+}
+
+#[actix::test]
+async fn a_fork_is_a_new_task_and_a_step_that_cannot_be_forked_names_those_that_can() {
+    let bench = bench().await;
+    bench.post("/api/v1/tasks", json!({"prompt": "dig"})).await;
+    let fork = |body| bench.post("/api/v1/tasks/tsk_T1/fork", body);
+    let (status, made) = fork(json!({"at": 2, "model": "m"})).await;
+    assert_eq!((status, &made["task_id"]), (201, &json!("tsk_T1")));
+    let (status, refused) = fork(json!({"at": 5})).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("no_fork_place")));
+    assert_eq!(refused["steps"], json!([1, 2, 3, 6]));
+    let words = refused["detail"].as_str().unwrap();
+    assert!(words.contains("those that can are 1-3, 6"), "{words}");
+    let (status, refused) = fork(json!({"at": 9})).await;
+    assert_eq!((status, &refused["code"]), (409, &json!("cannot_fork")));
+    let (status, refused) = fork(json!({"at": 2, "idempotency_key": ""})).await;
+    assert_eq!(
+        (status, &refused["field"]),
+        (400, &json!("idempotency_key"))
+    );
+    let nobody = bench.post("/api/v1/tasks/tsk_T9/fork", json!({"at": 1}));
+    let (status, refused) = nobody.await;
+    assert_eq!((status, &refused["code"]), (404, &json!("no_such_task")));
 }
 
 #[actix::test]

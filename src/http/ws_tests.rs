@@ -7,7 +7,7 @@ use crate::actors::computer::lane::LaneLimits;
 use crate::actors::computer::messages::{
     CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, PlaceCall, TaskNotice,
 };
-use crate::actors::connection::asks::TasksOf;
+use crate::actors::connection::asks::{TasksOf, callers};
 use crate::actors::connection::{ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk};
 use crate::actors::counts::FleetCounts;
 use crate::actors::registry::failed::BreakLane;
@@ -147,6 +147,7 @@ fn summary(unique: &str, status: TaskStatus) -> TaskSummary {
         open_calls: 0,
         sealed: status.is_final(),
         parent: None,
+        forked_from: None,
         episode: 0,
         asleep: None,
         created_at_ms: 0,
@@ -245,6 +246,7 @@ async fn bench_linked(
         counts: counts.clone(),
         find_task: Some(Arc::new(owner)),
         list_tasks: Some(Arc::new(lister)),
+        caller: Some(callers(&router)),
         stops: Some(StopDesk {
             stop: stopper.clone().recipient(),
             resume: stopper.recipient(),
@@ -650,6 +652,29 @@ async fn a_client_that_knows_only_document_001_creates_a_task_and_runs_its_calls
     bench.notice(done);
     let told = client.expect("task_completed").await;
     assert_eq!(told["result"]["success"], true);
+}
+
+#[actix::test]
+async fn a_task_that_is_asked_for_in_a_call_is_a_child_of_the_call_s_task() {
+    let mut bench = bench().await;
+    let mut client = bench.connect().await;
+    let create = |request_id: &str| {
+        json!({"type": "create_task", "request_id": request_id, "task_kind": "general_agent", "client_id": "cc-1",
+            "prompt": "look around", "allowed_commands": ["shell_exec"]})
+    };
+    client.say(create("r1")).await;
+    client.expect("task_created").await;
+    assert_eq!(bench.started.recv().await.unwrap().parent, None);
+    let (_, mut facts) = bench.call(1, "shell_exec", json!({"command": "dir"})).await;
+    let call = client.expect("command_call").await;
+    client.say(create("r2")).await;
+    client.expect("task_created").await;
+    let parent = bench.started.recv().await.unwrap().parent.unwrap();
+    assert_eq!(call["task_id"], json!(parent));
+    client
+        .say(json!({"type": "command_result", "task_id": call["task_id"], "call_id": call["call_id"], "ok": true}))
+        .await;
+    settled(&mut facts).await;
 }
 
 #[actix::test]

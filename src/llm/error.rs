@@ -210,14 +210,16 @@ impl LlmError {
             | LlmError::Busy { .. }
             | LlmError::Crashed { .. }
             | LlmError::TimedOut { .. }
-            | LlmError::CutOff { .. } => true,
+            | LlmError::CutOff { .. }
+            // A proxy's page of errors, a line that was garbled: the next answer may be a whole one. A server of another
+            // dialect goes on like this, and the limits of tries and failures end that.
+            | LlmError::BadAnswer { .. } => true,
             LlmError::ModelMissing { .. }
             | LlmError::PromptTooLong { .. }
             | LlmError::Refused { .. }
             | LlmError::ToolsUnsupported { .. }
             | LlmError::Auth { .. }
             | LlmError::Cancelled
-            | LlmError::BadAnswer { .. }
             | LlmError::ScriptExhausted { .. }
             | LlmError::ScriptInvalid { .. } => false,
         }

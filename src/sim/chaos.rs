@@ -126,9 +126,13 @@ impl SimFleet {
 
 /// SplitMix64: small, even, and the same everywhere.
 #[derive(Clone, Debug)]
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -138,7 +142,7 @@ impl Random {
     }
 
     /// From 0 to `limit - 1`.
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 

@@ -37,6 +37,7 @@ mod tests;
 
 use std::path::PathBuf;
 
+pub(crate) use chaos::Random;
 pub use chaos::{Chaos, ChaosPlan, Tally};
 pub use computer::Computer;
 pub use config::{ComputerConfig, Kind, TurtleSetup, host_computer};

@@ -47,6 +47,8 @@ pub fn created(prompt: &str) -> TaskEvent {
         },
         call: None,
         parent: None,
+        depth: 0,
+        may_start_tasks: false,
         wakes: None,
     }))
 }
@@ -88,6 +90,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
         args: json!({}),
         timeout_ms: None,
         request: None,
+        child: None,
     });
     TaskEvent::Decided {
         decision: Box::new(Decision::Call {

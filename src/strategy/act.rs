@@ -1,6 +1,7 @@
 //! Carrying out what a model wants, the same for all strategies: every guard stands here, between the request and the
 //! world.
 
+use super::family;
 use super::fleet::ToolLookup;
 use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
@@ -13,6 +14,7 @@ use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::{Recalled, Step, TestRun};
 use crate::domain::work::Advance;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 impl Turn<'_> {
     /// Carries a request out, or sends it back.
@@ -165,10 +167,18 @@ impl Turn<'_> {
             )));
         };
         let instead = |decision: Decision| Ok(Err(Box::new(decision)));
-        let (target, tool) = place_of(tool.clone(), on.clone());
+        let (mut target, tool) = place_of(tool.clone(), on.clone());
+        let mut parameters = Cow::Borrowed(parameters);
+        if family::starts_task(self.state, &tool)
+            && let Target::Computer(on) = &target
+        {
+            // It runs nowhere itself: the computer is meant for the task.
+            parameters = Cow::Owned(family::with_computer(&parameters, on));
+            target = Target::Any;
+        }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
-        let args = match check_call(self.state, self.profile, &tools, &tool, parameters) {
-            Ok(mended) => mended.unwrap_or_else(|| parameters.clone()),
+        let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {
+            Ok(mended) => mended.unwrap_or_else(|| parameters.into_owned()),
             Err(Refusal::Arguments(problems)) => return Err(problems),
             Err(Refusal::CannotTell) => return instead(self.wait_for_computer()),
             Err(refusal) => {
@@ -177,8 +187,14 @@ impl Turn<'_> {
             }
         };
         let position = self.state.last_seq + 1;
+        let call_id = self.state.call_id(position, before.len());
+        let child = match family::starts_task(self.state, &tool) {
+            true => Some(family::child(self, &call_id, &args)?),
+            false => None,
+        };
         Ok(Ok(PlannedCall {
-            call_id: self.state.call_id(position, before.len()),
+            call_id,
+            child,
             target,
             tool,
             args,

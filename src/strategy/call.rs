@@ -70,6 +70,7 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
             args,
             timeout_ms: call.timeout_ms,
             request: None,
+            child: None,
         }],
     }
 }

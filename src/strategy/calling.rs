@@ -9,6 +9,7 @@ use super::turn::Turn;
 use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
+use crate::domain::family::START_TASK_TOOL;
 use crate::domain::ids::ClientId;
 use crate::domain::read::TurnRead;
 use crate::domain::task::Step;
@@ -53,7 +54,8 @@ fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
         Some(schema) => without_large_bounds(schema),
         None => json!({"type": "object", "properties": {}}),
     };
-    if !others.is_empty() && !has_own_on(tool) {
+    // A task that is started is told its computer otherwise.
+    if !others.is_empty() && !has_own_on(tool) && tool.name != START_TASK_TOOL {
         if parameters.get("properties").is_none_or(|p| !p.is_object()) {
             parameters["properties"] = json!({});
         }

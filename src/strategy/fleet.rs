@@ -1,5 +1,6 @@
 //! Looking tools up in the fleet as a decision sees it.
 
+use super::family;
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::lifecycle::was_activated_by;
@@ -191,6 +192,9 @@ impl<'a> ToolLookup<'a> {
     }
 
     pub fn find(&self, name: &str) -> Found<'a> {
+        if let Some(pseudo) = self.pseudo().filter(|owner| owner.tool.name == name) {
+            return Found::Tools(vec![pseudo]);
+        }
         if let Place::On(on) = self.place
             && !self.fleet.has(on)
         {
@@ -218,6 +222,16 @@ impl<'a> ToolLookup<'a> {
         }
     }
 
+    /// The tool that no computer has; it is called without an address.
+    fn pseudo(&self) -> Option<Owner<'a>> {
+        let is_own = match self.place {
+            Place::Own => true,
+            Place::On(id) => self.state.home() == Some(id),
+            Place::Group(_) => false,
+        };
+        family::tool(self.state).filter(|_| is_own)
+    }
+
     /// Whether those who would know have shown no tools: one that is connected may still be about to.
     pub fn cannot_tell(&self) -> bool {
         let silent =
@@ -241,7 +255,8 @@ impl<'a> ToolLookup<'a> {
 
     /// The active tools that the task may use, by name, each once.
     pub fn usable(&self, profile: &Profile) -> Vec<&'a Tool> {
-        let mut owners: Vec<Owner<'a>> = Vec::new();
+        // First, so that it stands for a computer's tool of the same name.
+        let mut owners: Vec<Owner<'a>> = self.pseudo().into_iter().collect();
         for computer in &self.fleet.computers {
             let tools = computer.tools.iter().filter(|tool| {
                 tool.state == ToolState::Active && self.reaches(computer, &tool.name)

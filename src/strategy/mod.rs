@@ -10,6 +10,7 @@ pub mod content_calls;
 pub mod direct;
 pub mod directive;
 pub mod episodes;
+pub mod family;
 pub mod fleet;
 pub mod goals;
 pub mod grammar;
@@ -170,5 +171,9 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
 pub(crate) mod drive;
 #[cfg(test)]
 mod end_tests;
+#[cfg(test)]
+mod family_tests;
+#[cfg(test)]
+mod fork_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -19,6 +19,8 @@ pub struct Replayed {
     pub decisions: usize,
     /// Answers of models that were read again.
     pub readings: usize,
+    /// Events that a fork carried over from another task. They are folded; the other task's own replay decides them again.
+    pub carried: usize,
 }
 
 /// Why a journal does not replay.
@@ -105,6 +107,10 @@ pub fn replay(
             | TaskEvent::AnswerRead { .. } => {
                 done.readings += 1;
                 reading.take().map(|again| ("read", json!(again)))
+            }
+            TaskEvent::Forked(forked) => {
+                done.carried = forked.carried.len();
+                None
             }
             _ => None,
         };

@@ -4,7 +4,7 @@
 use crate::domain::call::Outcome;
 use crate::domain::chat::{Message, Role};
 use crate::domain::directive::TranslatedBy;
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState};
 use crate::strategy::directive::executor::ExecutorInput;
@@ -62,14 +62,7 @@ pub fn step_log(events: &[StoredEvent]) -> Vec<StepLog> {
         return Vec::new();
     };
     let mut state = TaskState::new(first.task_id.clone());
-    let mut inputs: Vec<(u32, String)> = Vec::new();
-    for event in events {
-        let before = state.usage.steps;
-        state.apply(event);
-        if state.usage.steps > before && !state.prompt(Role::Planner).is_empty() {
-            inputs.push((state.usage.steps, prompt_text(state.prompt(Role::Planner))));
-        }
-    }
+    let inputs = planner_inputs(&mut state, events);
     let input = |number: u32| {
         inputs
             .iter()
@@ -82,6 +75,25 @@ pub fn step_log(events: &[StoredEvent]) -> Vec<StepLog> {
         .iter()
         .map(|step| of_step(step, input(step.number)))
         .collect()
+}
+
+/// The planner's prompt of each step, also of those that were carried over from another task.
+fn planner_inputs(state: &mut TaskState, events: &[StoredEvent]) -> Vec<(u32, String)> {
+    let mut inputs: Vec<(u32, String)> = Vec::new();
+    for event in events {
+        if let TaskEvent::Forked(forked) = &event.event {
+            let mut former = TaskState::new(forked.from.clone());
+            inputs.extend(planner_inputs(&mut former, &forked.carried));
+            state.apply(event);
+            continue;
+        }
+        let before = state.usage.steps;
+        state.apply(event);
+        if state.usage.steps > before && !state.prompt(Role::Planner).is_empty() {
+            inputs.push((state.usage.steps, prompt_text(state.prompt(Role::Planner))));
+        }
+    }
+    inputs
 }
 
 /// A prompt as one text.

@@ -70,6 +70,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         goals: Default::default(),
         memory: MEMORY,
         tools: ToolRules::default(),
+        start_tasks: false,
         models: BTreeMap::new(),
         templates: vec![],
         wakes: Default::default(),
@@ -215,6 +216,8 @@ impl Bench {
             budgets: bench.profile.budgets,
             call: None,
             parent: None,
+            depth: 0,
+            may_start_tasks: false,
             wakes: None,
         };
         bench.push(TaskEvent::TaskCreated(Box::new(created)));
@@ -254,6 +257,7 @@ impl Bench {
             args,
             timeout_ms: None,
             request: None,
+            child: None,
         };
         self.push(TaskEvent::Decided {
             decision: Box::new(Decision::Call {
@@ -677,49 +681,97 @@ fn an_expectation_that_nothing_can_be_matched_with_is_told_as_unchecked() {
     }
 }
 
-#[test]
-fn an_unreachable_model_is_waited_for_and_a_missing_one_ends_the_task() {
-    let failure = |code: &str, retryable| ChatFailure {
-        code: code.into(),
-        message: "no".into(),
-        hint: "ollama serve".into(),
-        retryable,
-    };
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
-    for round in 0..6 {
-        assert!(
-            matches!(bench.advance(), Decision::Consult(_)),
-            "round {round}"
-        );
-        let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
-            panic!()
-        };
-        bench.push(TaskEvent::ModelFailed {
-            consult: seq,
-            role,
-            failure: failure("model_unreachable", true),
-        });
-        assert!(matches!(
-            bench.advance(),
-            Decision::Wait {
-                reason: WaitReason::Model,
-                ..
-            }
-        ));
-        bench.push(TaskEvent::WaitEnded {
-            reason: WaitReason::Model,
-        });
-    }
-    assert_eq!(bench.state.usage.steps, 1, "waiting costs no steps");
-    bench.advance();
+/// The open consult fails.
+fn fail_consult(bench: &mut Bench, code: &str, retryable: bool) {
     let Open::Consult { seq, role, .. } = *bench.state.open_on(Track::MAIN) else {
-        panic!()
+        panic!("no consult is open: {:?}", bench.state.open)
     };
     bench.push(TaskEvent::ModelFailed {
         consult: seq,
         role,
-        failure: failure("model_missing", false),
+        failure: ChatFailure {
+            code: code.into(),
+            message: "no".into(),
+            hint: "ollama serve".into(),
+            retryable,
+        },
     });
+}
+
+/// The open consult fails, which is waited out.
+fn fails_and_is_waited_out(bench: &mut Bench, code: &str, retryable: bool) -> i64 {
+    fail_consult(bench, code, retryable);
+    let Decision::Wait {
+        reason: WaitReason::Model,
+        until_ms: Some(until),
+    } = bench.advance()
+    else {
+        panic!("{code} is not waited out")
+    };
+    let waited = until - bench.now_ms;
+    bench.push(TaskEvent::WaitEnded {
+        reason: WaitReason::Model,
+    });
+    assert!(matches!(bench.advance(), Decision::Consult(_)), "{code}");
+    waited
+}
+
+#[test]
+fn a_model_server_that_is_away_is_waited_for_however_it_is_told() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    let away = ["model_unreachable", "model_circuit_open", "model_busy"];
+    let others = ["gateway_full", "gateway_gone"];
+    let mut waits = Vec::new();
+    for code in away.iter().chain(&others).cycle().take(20) {
+        waits.push(fails_and_is_waited_out(&mut bench, code, true));
+    }
+    assert_eq!(waits[..3], [2_000, 4_000, 8_000]);
+    assert_eq!(*waits.last().unwrap(), 300_000);
+    assert_eq!(bench.state.usage.steps, 1, "waiting costs no steps");
+    // What comes of it when it starts again counts by itself, not with the absence before it.
+    fails_and_is_waited_out(&mut bench, "model_crashed", true);
+    fails_and_is_waited_out(&mut bench, "model_crashed", true);
+    fail_consult(&mut bench, "model_crashed", true);
+    assert!(matches!(bench.advance(), Decision::Fail { code, .. } if code == "model_crashed"));
+}
+
+#[test]
+fn a_model_that_was_taken_away_is_waited_for_and_one_that_never_answered_ends_the_task() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    fail_consult(&mut bench, "model_missing", false);
+    let never = bench.advance();
+    assert!(
+        matches!(&never, Decision::Fail { code, error, .. } if code == "model_missing" && error.contains("ollama serve")),
+        "{never:?}"
+    );
+
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer("I would rather chat.");
+    bench.advance();
+    for _ in 0..10 {
+        fails_and_is_waited_out(&mut bench, "model_missing", false);
+        fails_and_is_waited_out(&mut bench, "model_auth", false);
+    }
+    fail_consult(&mut bench, "model_missing", false);
+    bench.advance();
+    let summary = bench.state.summary();
+    assert_eq!(summary.wait_reason, Some(WaitReason::Model));
+    assert_eq!(
+        summary.message.as_deref(),
+        Some("waits for the model (model_missing): no. ollama serve")
+    );
+    assert_eq!(bench.state.usage.steps, 2, "waiting costs no steps");
+    // The executor never answered in this task.
+    bench.push(TaskEvent::WaitEnded {
+        reason: WaitReason::Model,
+    });
+    bench.advance();
+    bench.answer("DIRECTIVE: RUN");
+    bench.advance();
+    fail_consult(&mut bench, "model_missing", false);
     assert!(matches!(bench.advance(), Decision::Fail { code, .. } if code == "model_missing"));
 }
 

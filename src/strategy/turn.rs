@@ -64,9 +64,13 @@ impl<'a> Turn<'a> {
         let limit = self.budgets().model_failures;
         // The next prompt is another one, which may be taken.
         let adapts = [PROMPT_TOO_LONG, TOOLS_UNSUPPORTED].contains(&failure.code.as_str());
-        // A server that is away or busy may come back tomorrow: only the wall-time budget ends that wait.
-        let patient = matches!(failure.code.as_str(), "model_unreachable" | "model_busy");
-        if (!failure.retryable && !adapts) || (failures >= limit && !patient) {
+        // A model that answered before was taken away or renamed. One that never did is a wrong setting, and told at once.
+        let was_there = |role: Role| self.state.has_answered(role);
+        let gone = failure.needs_somebody() && self.state.failed_role.is_some_and(was_there);
+        // What is away may come back tomorrow: only the wall-time budget ends that wait.
+        let patient = failure.is_away() || gone;
+        let hopeless = !failure.retryable && !adapts && !gone;
+        if hopeless || (self.state.model_faults >= limit && !patient) {
             return Some(self.fail(
                 &failure.code,
                 format!("{} ({})", failure.message, failure.hint),
@@ -159,7 +163,7 @@ impl<'a> Turn<'a> {
     pub fn questions_left(&self) -> String {
         let interactive = self.state.created.as_ref().is_some_and(|c| c.interactive);
         let left = self.budgets().questions;
-        let left = left.saturating_sub(self.state.usage.questions);
+        let left = left.saturating_sub(self.state.spent().questions);
         match interactive {
             true => "no limit".to_owned(),
             false => left.to_string(),

@@ -74,6 +74,13 @@ pub struct TaskBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<schema::TaskId>"))]
     pub parent: Option<TaskId>,
+    /// The task that it goes on from, if it was forked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<schema::TaskId>"))]
+    pub forked_from: Option<TaskId>,
+    /// The last step of that task that it carries over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_at_step: Option<u32>,
     /// Which episode runs or ran last, in a task that sleeps and is woken again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub episode: Option<u32>,
@@ -116,6 +123,8 @@ impl From<&TaskSummary> for TaskBody {
             open_calls: task.open_calls,
             sealed: task.sealed,
             parent: task.parent.clone(),
+            forked_from: task.forked_from.as_ref().map(|from| from.task_id.clone()),
+            forked_at_step: task.forked_from.as_ref().map(|from| from.step),
             episode: (task.episode > 0).then_some(task.episode),
             wakes_at: task.asleep.as_ref().and_then(|s| s.wake_at_ms).map(time),
             created_at: time(task.created_at_ms),

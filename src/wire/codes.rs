@@ -73,6 +73,10 @@ codes! {
     Stopping "stopping" 503 true "the server is stopping; try again when it is back";
     JournalUnavailable "journal_unavailable" 503 true "the journal cannot be written; look at the server's disk and log";
     NoSuchTask "no_such_task" 404 false "check the task_id; a computer sees only its own tasks";
+    ParentEnded "parent_ended" 409 false "the task that it would belong to has ended; leave `parent` out, or start that task again";
+    TaskTooDeep "task_too_deep" 422 false "too many tasks stand above it; do the work in the task itself, or raise tasks.max_depth";
+    NoForkPlace "no_fork_place" 409 false "fork at a step that has ended with no call, question or model call open; the answer names them";
+    CannotFork "cannot_fork" 409 false "this task cannot be forked; make a new one and say in its prompt what is done already";
     BadSchedule "bad_schedule" 422 false "`schedule` has `every_s` (seconds) or `cron` (minute hour day month weekday, in UTC), and may have `until` (RFC 3339)";
     TaskEnded "task_ended" 409 false "the task is over; create it again";
     NotWakeable "not_wakeable" 409 false "the task never sleeps; create tasks that live on with `schedule` or `wakes`";

@@ -172,6 +172,10 @@ fn summary(status: TaskStatus, text: String, number: f64) -> TaskSummary {
         open_calls: 0,
         sealed: true,
         parent: Some(task(2)),
+        forked_from: Some(crate::domain::task_summary::ForkedFrom {
+            task_id: task(3),
+            step: 3,
+        }),
         episode: 2,
         asleep: Some(Asleep {
             from_ms: 0,

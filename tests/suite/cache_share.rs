@@ -176,6 +176,8 @@ impl Story {
             budgets: story.profile.budgets,
             call: None,
             parent: None,
+        depth: 0,
+        may_start_tasks: false,
             wakes: None,
         })));
         story

@@ -27,7 +27,6 @@ use link::{Attach, ChangeTools, Detach, FromConnection};
 use messages::ToolsTold;
 use shell::Shell;
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 use view::ComputerCell;
 
 const MAILBOX: usize = 256;
@@ -211,11 +210,7 @@ impl Handler<ChangeTools> for Computer {
     }
 }
 
-/// Milliseconds since the Unix epoch, for people.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |t| i64::try_from(t.as_millis()).unwrap_or(i64::MAX))
-}
+pub(crate) use crate::clock::now_ms;
 
 #[cfg(test)]
 mod actor_tests;

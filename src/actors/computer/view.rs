@@ -2,7 +2,7 @@
 
 use super::lane::Lane;
 use crate::actors::registry::messages::Registration;
-use crate::domain::ids::{CallId, ClientId};
+use crate::domain::ids::{CallId, ClientId, TaskId};
 use crate::domain::lifecycle::{ToolRecord, state_of};
 use crate::domain::tool::ComputerView;
 use crate::domain::toolbox::Toolbox;
@@ -55,6 +55,7 @@ struct Live {
     since_ms: i64,
     queue: usize,
     current_call: Option<CallId>,
+    caller: Option<TaskId>,
     second_copy_ms: Option<i64>,
 }
 
@@ -267,6 +268,10 @@ impl ComputerCell {
         if live.current_call.as_ref() != current {
             live.current_call = current.cloned();
         }
+        let caller = lane.caller();
+        if live.caller.as_ref() != caller {
+            live.caller = caller.cloned();
+        }
     }
 
     /// When it was last heard of, before it comes back: milliseconds since the Unix epoch.
@@ -277,6 +282,11 @@ impl ComputerCell {
     /// A second live computer of this name was refused at this time.
     pub(in crate::actors) fn note_second_copy(&self, at_ms: i64) {
         self.live().second_copy_ms = Some(at_ms);
+    }
+
+    /// The task that has a call under way here.
+    pub fn caller(&self) -> Option<TaskId> {
+        self.live().caller.clone()
     }
 
     pub fn is_online(&self) -> bool {

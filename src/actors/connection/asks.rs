@@ -1,8 +1,9 @@
 //! What a computer asks for beside tasks: large messages in chunks, lists of tasks, events, stop and resume.
 
-use super::Connection;
 use super::tasks::ANSWER_WITHIN;
+use super::{CallerLookup, Connection};
 use crate::actors::registry::messages::{ResumeCalls, StopCalls, StopError};
+use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::WorldEvent;
 use crate::domain::ids::TaskId;
 use crate::wire::chunks::{ChunkError, Joined, MAX_OPEN_SETS, MAX_OPEN_SETS_OF_STRANGERS};
@@ -10,6 +11,7 @@ use crate::wire::codes::ErrorCode;
 use crate::wire::frames::incoming::{self, ChunkPiece, Scope, StopResume, TaskQuery};
 use crate::wire::frames::outgoing::{ErrorMessage, ServerMessage, TaskList};
 use actix::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A stop acts before it is written down, so it is quick.
@@ -25,6 +27,12 @@ pub struct TasksOf {
     pub client_id: crate::domain::ids::ClientId,
     /// Only this one.
     pub task_id: Option<TaskId>,
+}
+
+/// The task whose call runs on a computer now.
+pub fn callers(router: &Router) -> CallerLookup {
+    let router = router.clone();
+    Arc::new(move |client_id| router.lane(client_id)?.view.caller())
 }
 
 impl Connection {

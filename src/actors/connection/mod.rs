@@ -127,6 +127,9 @@ pub struct StopDesk {
 /// Tells to which computer a task belongs; none if there is no such task or it belongs to none.
 pub type TaskLookup = Arc<dyn Fn(TaskId) -> BoxFuture<'static, Option<ClientId>> + Send + Sync>;
 
+/// Tells which task has a call under way on a computer; none if no call is.
+pub type CallerLookup = Arc<dyn Fn(&ClientId) -> Option<TaskId> + Send + Sync>;
+
 /// Gives a computer's tasks as its people are shown them, newest first; the error is for people.
 pub type TaskLister =
     Arc<dyn Fn(TasksOf) -> BoxFuture<'static, Result<Vec<TaskBody>, String>> + Send + Sync>;
@@ -140,6 +143,7 @@ pub struct ConnectionDeps {
     pub tasks: Arc<OnceLock<TaskDesk>>,
     pub find_task: Option<TaskLookup>,
     pub list_tasks: Option<TaskLister>,
+    pub caller: Option<CallerLookup>,
     /// None where nobody can stop calls.
     pub stops: Option<StopDesk>,
     /// What all connections together may keep of messages that are not complete.
@@ -163,6 +167,7 @@ impl ConnectionDeps {
             tasks: Arc::default(),
             find_task: None,
             list_tasks: None,
+            caller: None,
             stops: None,
             chunk_budget: Arc::default(),
             counts: Arc::default(),

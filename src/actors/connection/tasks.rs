@@ -92,6 +92,8 @@ impl Connection {
             metadata: create.metadata.unwrap_or_default(),
             interactive: create.interactive,
             idempotency_key: Some(key),
+            // Lua that a model wrote runs beside the computer's own: what is asked for in a call is that call's.
+            parent: self.deps.caller.as_ref().and_then(|of| of(client)),
             ..StartTask::default()
         };
         self.with(ctx, Outlet::create_begins);
@@ -227,5 +229,8 @@ fn code_of(error: &StartError) -> ErrorCode {
         StartError::Stopping => ErrorCode::Stopping,
         StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
         StartError::Journal(_) => ErrorCode::JournalUnavailable,
+        StartError::NoParent(_) => ErrorCode::NoSuchTask,
+        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
+        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
     }
 }

@@ -338,6 +338,25 @@ async fn a_server_that_stops_in_mid_answer_runs_into_the_deadline_between_chunks
 }
 
 #[actix::test]
+async fn an_answer_may_take_ten_minutes_counted_from_when_its_slot_was_granted() {
+    // The default deadlines, but for the total one: it would end what waits in the queue as well, if it began there.
+    let mut world = world(&[("total_timeout_ms", "660000")]);
+    let calls = ["a", "b"].map(|task| world.send(task, "m"));
+    let started = Instant::now();
+    for call in calls {
+        let held = world.arrived().await;
+        for _ in 0..10 {
+            // Between two pieces less than the two minutes that a silence may last.
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            held.sink.emit(Delta::Progress);
+        }
+        held.answer(Ok(said("slow")));
+        assert_eq!(code(call.await), "slow");
+    }
+    assert_eq!(started.elapsed().as_secs(), 1200);
+}
+
+#[actix::test]
 async fn deltas_reach_the_listener() {
     let mut world = world(&[]);
     let (sender, mut deltas) = mpsc::unbounded_channel();

@@ -31,6 +31,7 @@ impl Supervisor {
                     Ok(Written::Ended) => Ok(false),
                     Ok(Written::Cancelled { summary }) => {
                         supervisor.never_wakes(&task_id);
+                        supervisor.end_children_of(&task_id, ctx);
                         let open_calls = summary.open_calls > 0;
                         supervisor.tell_computer(summary);
                         if given_up && open_calls {

@@ -85,6 +85,74 @@ pub enum StartError {
     TooManySleep { sleeping: usize, max: usize },
     #[error("the task could not be written down: {0}")]
     Journal(String),
+    #[error("there is no task {0} that could be its parent")]
+    NoParent(TaskId),
+    #[error("its parent {0} has ended")]
+    ParentEnded(TaskId),
+    #[error("{depth} tasks would stand above it, at most {max} may (tasks.max_depth)")]
+    TooDeep { depth: u32, max: u32 },
+}
+
+/// Go on from a step of a task as a new one; the task itself stays as it is.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StartedTask, ForkError>")]
+pub struct ForkTask {
+    pub task_id: TaskId,
+    /// The last step that is carried over.
+    pub at: u32,
+    /// Another model for the planner, on the same server.
+    pub model: Option<String>,
+    pub owner: String,
+    /// As in [`StartTask`].
+    pub idempotency_key: Option<String>,
+}
+
+/// Why a task was not forked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ForkError {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error("no task {0}")]
+    NoSuchTask(TaskId),
+    #[error("step {step} cannot be forked: {}", places_in_words(places))]
+    NoPlace { step: u32, places: Vec<u32> },
+    #[error("{0} is one call, made directly: there is nothing to go on with")]
+    DirectCall(TaskId),
+    #[error("the task runs {strategy} in version {pinned}, which this ccfleet does not have")]
+    OtherVersion { strategy: String, pinned: u32 },
+    #[error(
+        "the task is a fork of forks already, {} deep",
+        crate::domain::fork::MOST_FORKS
+    )]
+    TooDeep,
+    #[error("what would be carried over has {bytes} bytes, at most {most} are taken")]
+    TooLarge { bytes: usize, most: usize },
+    #[error("the kind that the task was begun with cannot be used: {0}")]
+    Profile(String),
+    #[error("a model has a name of 1 to 200 bytes")]
+    BadModel,
+}
+
+/// Steps as ranges, as people read them.
+fn places_in_words(places: &[u32]) -> String {
+    if places.is_empty() {
+        return "no step of this task has ended with nothing open behind it".to_owned();
+    }
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &place in places {
+        match ranges.last_mut() {
+            Some((_, to)) if *to + 1 == place => *to = place,
+            _ => ranges.push((place, place)),
+        }
+    }
+    let words = ranges.iter().map(|(from, to)| match from == to {
+        true => from.to_string(),
+        false => format!("{from}-{to}"),
+    });
+    format!(
+        "those that can are {}",
+        words.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Cancel a task. True if it was live.

@@ -2,6 +2,8 @@
 //! them. actix's own supervisor does not restart after a panic, so this one does.
 
 mod cancel;
+mod family;
+mod fork;
 mod late;
 pub mod messages;
 mod revive;
@@ -13,7 +15,9 @@ use super::journal::messages::{
     AppendEvents, ArchiveEpisodes, LoadTask, Quarantine, SleepingTasks, UnfinishedTasks,
 };
 use super::registry::messages::FleetChanged;
-use super::task::messages::{Answer, Cancel, GetQuestion, Halt, LookAgain, TaskStopped};
+use super::task::messages::{
+    Answer, Cancel, FamilyNews, GetQuestion, Halt, LookAgain, TaskStopped,
+};
 use super::task::{Task, TaskDeps};
 use crate::config::Settings;
 use crate::config::kinds::Kinds;
@@ -21,6 +25,7 @@ use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use actix::prelude::*;
+use family::{Family, Place};
 use futures_util::future::join_all;
 use messages::{
     AnswerError, AnswerQuestion, CancelTask, NoSuchTask, OpenQuestion, OpenQuestions, Shutdown,
@@ -57,14 +62,15 @@ pub struct SupervisorDeps {
     pub kinds: Arc<Kinds>,
     /// Letters and digits that were never given before, for new task ids.
     pub unique: fn() -> String,
-    /// Builds what a task needs, given where it reports its end.
-    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>) -> TaskDeps>,
+    /// Builds what a task needs, given where it reports its end and tells of its children.
+    pub task_deps: Box<dyn FnOnce(Recipient<TaskStopped>, Recipient<FamilyNews>) -> TaskDeps>,
 }
 
 struct Live {
     addr: Addr<Task>,
     generation: Generation,
     past: Past,
+    place: Place,
     /// Globs of names of events that it waits for.
     events: Vec<String>,
 }
@@ -98,6 +104,7 @@ pub struct Supervisor {
     late: usize,
     /// Tasks whose actor ended early and that are about to be started again.
     resting: HashSet<TaskId>,
+    family: Family,
     stopping: bool,
 }
 
@@ -106,7 +113,8 @@ impl Supervisor {
     pub fn start(deps: SupervisorDeps) -> Addr<Supervisor> {
         Supervisor::create(|ctx| {
             ctx.set_mailbox_capacity(MAILBOX);
-            let task_deps = (deps.task_deps)(ctx.address().recipient());
+            let me = ctx.address();
+            let task_deps = (deps.task_deps)(me.clone().recipient(), me.recipient());
             Supervisor {
                 load: deps.load,
                 unfinished: deps.unfinished,
@@ -122,6 +130,7 @@ impl Supervisor {
                 look_again: None,
                 late: 0,
                 resting: HashSet::new(),
+                family: Family::default(),
                 stopping: false,
             }
         })
@@ -145,6 +154,7 @@ impl Supervisor {
     ) {
         let task_id = state.task_id.clone();
         let started_at_seq = state.last_seq;
+        let place = self.family.take_in(&state);
         let events = state.wakes().map(|wakes| wakes.events.clone());
         let deps = self.deps.clone();
         let home = state.home();
@@ -164,6 +174,7 @@ impl Supervisor {
                     restarts,
                     started_at_seq,
                 },
+                place,
                 events: events.unwrap_or_default(),
             },
         );
@@ -196,6 +207,9 @@ impl Handler<TaskStopped> for Supervisor {
         let Some(ended) = self.live.remove(&told.task_id) else {
             return;
         };
+        if told.finished && told.asleep.is_none() {
+            self.has_ended(&told.task_id, ended.place, ctx);
+        }
         if self.stopping {
             return;
         }
@@ -225,6 +239,7 @@ impl Supervisor {
     fn restart_later(&mut self, task_id: TaskId, ended: Past, ctx: &mut Context<Self>) {
         if ended.restarts > MOST_RESTARTS {
             let reason = "its actor fails at every start; it is tried again when the server starts";
+            self.is_given_up(&task_id, reason);
             return self.quarantine(task_id, reason.to_owned());
         }
         self.resting.insert(task_id.clone());

@@ -3,6 +3,7 @@
 use super::Supervisor;
 use super::messages::{Restore, RestoreError};
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask, SleepingTasks};
+use crate::crash_points::{self, Point};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
@@ -12,6 +13,7 @@ use crate::strategy::episodes::{self, NotWoken};
 use actix::prelude::*;
 use futures_util::StreamExt;
 use futures_util::stream;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Journals that are read at once at a start; well below what the journal queues.
@@ -97,6 +99,7 @@ impl Supervisor {
             }
             let append = append(&mut state, generation, events, clock());
             journal.send(append).await.map_err(gone)??;
+            crash_points::pass(Point::GenerationCommitted);
             Ok(Revived {
                 state,
                 profile: Arc::new(profile),
@@ -171,6 +174,8 @@ impl Handler<Restore> for Supervisor {
             all.into_actor(supervisor)
                 .map(|(listed, revived), supervisor, ctx| {
                     listed?;
+                    let unfinished: HashSet<TaskId> =
+                        revived.iter().map(|(id, _)| id.clone()).collect();
                     let mut count = 0;
                     for (task_id, revived) in revived {
                         match revived {
@@ -187,6 +192,7 @@ impl Handler<Restore> for Supervisor {
                             supervisor.sleepers.insert(task_id, asleep);
                         }
                     }
+                    supervisor.end_orphans(&unfinished, ctx);
                     supervisor.look(ctx);
                     Ok(count)
                 })

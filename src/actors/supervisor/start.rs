@@ -2,6 +2,7 @@
 
 use super::{StartError, StartTask, StartedTask, Supervisor};
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
+use crate::actors::task::messages::ChildWanted;
 use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, Generation, TaskId};
 use crate::domain::profile::Profile;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 const MAX_PROMPT_BYTES: usize = 64 * 1024;
 
 /// The kind of a one-call task.
-const CALL_KIND: &str = "call";
+pub(super) const CALL_KIND: &str = "call";
 
 impl Handler<StartTask> for Supervisor {
     type Result = ResponseActFuture<Self, Result<StartedTask, StartError>>;
@@ -24,7 +25,23 @@ impl Handler<StartTask> for Supervisor {
         if let Err(refused) = self.may_start(&request) {
             return Box::pin(async { Err(refused) }.into_actor(self));
         }
-        let mut born = match self.birth(request) {
+        let Some(parent) = request.parent.clone() else {
+            return self.start_at(request, 0);
+        };
+        let depth = self.depth_below(parent).into_actor(self);
+        Box::pin(depth.then(|depth, supervisor, _ctx| match depth {
+            Ok(depth) => supervisor.start_at(request, depth),
+            Err(refused) => Box::pin(async { Err(refused) }.into_actor(supervisor)),
+        }))
+    }
+}
+
+type Started = ResponseActFuture<Supervisor, Result<StartedTask, StartError>>;
+
+impl Supervisor {
+    /// Starts a task below so many others.
+    fn start_at(&mut self, request: StartTask, depth: u32) -> Started {
+        let mut born = match self.birth(request, depth, None) {
             Ok(born) => born,
             Err(refused) => return Box::pin(async { Err(refused) }.into_actor(self)),
         };
@@ -71,9 +88,9 @@ enum Refused {
 }
 
 /// A task that is about to be journalled.
-struct Born {
-    append: AppendEvents,
-    profile: Arc<Profile>,
+pub(super) struct Born {
+    pub append: AppendEvents,
+    pub profile: Arc<Profile>,
 }
 
 impl Supervisor {
@@ -98,23 +115,34 @@ impl Supervisor {
         }
     }
 
-    fn too_many(&self) -> Option<StartError> {
+    pub(super) fn too_many(&self) -> Option<StartError> {
         let (live, max) = (self.live.len(), self.settings().tasks.max_live);
         (live >= max).then_some(StartError::TooMany { live, max })
     }
 
-    fn birth(&self, request: StartTask) -> Result<Born, StartError> {
+    /// A task that is about to be born; `known` is its id, where that follows from something else.
+    pub(super) fn birth(
+        &self,
+        request: StartTask,
+        depth: u32,
+        known: Option<&ChildWanted>,
+    ) -> Result<Born, StartError> {
         let asked = if request.call.is_some() {
             Some(CALL_KIND)
         } else {
             request.kind.as_deref()
         };
-        let (profile, known) = self.kinds.resolve(asked);
+        let (profile, is_known) = self.kinds.resolve(asked);
         let text =
             serde_json::to_string(profile).map_err(|e| StartError::Journal(e.to_string()))?;
         let hash = BlobHash::of(&text);
-        let task_id = TaskId::from_unique(&(self.unique)())
-            .map_err(|e| StartError::Journal(e.to_string()))?;
+        let task_id = match known {
+            Some(wanted) => wanted.child.task_id.clone(),
+            None => TaskId::from_unique(&(self.unique)())
+                .map_err(|e| StartError::Journal(e.to_string()))?,
+        };
+        let budgets = request.budgets.over(profile.budgets);
+        let budgets = known.map_or(budgets, |wanted| wanted.child.allowance.within(budgets));
         let created = TaskCreated {
             prompt: request.prompt,
             kind: profile.kind.clone(),
@@ -128,14 +156,16 @@ impl Supervisor {
             allowed_commands: request.allowed_commands,
             metadata: request.metadata,
             interactive: request.interactive,
-            budgets: request.budgets.over(profile.budgets),
-            // One call is made once.
-            wakes: match request.call {
-                Some(_) => None,
-                None => wakes_of(request.wakes, &profile.wakes),
+            budgets,
+            // One call is made once, and a child ends with its parent.
+            wakes: match request.call.is_some() || request.parent.is_some() {
+                true => None,
+                false => wakes_of(request.wakes, &profile.wakes),
             },
             call: request.call,
             parent: request.parent,
+            depth,
+            may_start_tasks: profile.start_tasks && depth < self.settings().tasks.max_depth,
         };
         let at_ms = (self.deps.clock)();
         let wakes = created.wakes.as_ref();
@@ -145,7 +175,7 @@ impl Supervisor {
             return Err(StartError::TooManySleep { sleeping, max });
         }
         let mut events = vec![TaskEvent::TaskCreated(Box::new(created))];
-        if !known {
+        if !is_known {
             let asked = asked.unwrap_or_default();
             events.push(TaskEvent::Noted {
                 code: "unknown_kind".to_owned(),
@@ -175,7 +205,7 @@ impl Supervisor {
     }
 
     /// The birth is durable.
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         born: Born,
         events: &[StoredEvent],
@@ -190,12 +220,17 @@ impl Supervisor {
                 created: true,
             };
         }
+        let parent = state.created.as_ref().and_then(|c| c.parent.clone());
+        let child = state.task_id.clone();
         match state.asleep() {
             Some(asleep) => {
                 self.sleepers.insert(state.task_id, asleep);
                 self.look(ctx);
             }
             None => self.run(state, born.profile, born.append.generation, 0),
+        }
+        if let Some(parent) = parent {
+            self.end_if_orphaned(child, parent, ctx);
         }
         StartedTask {
             summary: born.append.summary,
@@ -216,7 +251,7 @@ fn wakes_of(asked: Wakes, kind: &WakeRules) -> Option<Wakes> {
     (wakes != Wakes::default()).then_some(wakes)
 }
 
-fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {
+pub(super) fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {
     let mut state = TaskState::new(task_id.clone());
     for (at, event) in events.iter().enumerate() {
         state.apply(&StoredEvent {
@@ -231,7 +266,7 @@ fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {
 }
 
 /// The task that an idempotency key named already.
-async fn as_it_stands(
+pub(super) async fn as_it_stands(
     load: Recipient<LoadTask>,
     task_id: TaskId,
 ) -> Result<StartedTask, StartError> {

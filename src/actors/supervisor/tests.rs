@@ -1,5 +1,7 @@
 //! Tasks with a real journal and models that the test answers for: gates, no sleeps.
 
+mod family;
+
 use super::messages::*;
 use super::*;
 use crate::actors::computer::messages::LateSettled;
@@ -104,13 +106,14 @@ fn bench_of(
         quarantine: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
-        task_deps: Box::new(move |supervisor| TaskDeps {
+        task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: append,
             planner: models.clone().recipient(),
             executor: models.recipient(),
             cancel_model_calls: gateway.recipient(),
             router: Router::default(),
             supervisor,
+            family,
             settings,
             clock,
         }),

@@ -8,6 +8,7 @@ use crate::actors::computer::messages::{
 };
 use crate::actors::consult::Consulted;
 use crate::actors::supervisor::messages::{AnswerError, OpenQuestion};
+use crate::crash_points::{self, Point};
 use crate::domain::call::args_hash;
 use crate::domain::decision::WaitReason;
 use crate::domain::event::{CallIntended, TaskEvent};
@@ -40,7 +41,12 @@ impl Handler<Consulted> for Task {
                 failure,
             }],
         };
-        self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+        crash_points::pass(Point::BeforeAnswerCommit);
+        let then: Then = Box::new(|task, ctx| {
+            crash_points::pass(Point::AfterAnswerCommit);
+            task.advance(ctx);
+        });
+        self.append(ctx, events, Vec::new(), then);
     }
 }
 
@@ -74,6 +80,7 @@ impl Handler<CallFact> for Task {
                 timeout_ms,
                 boot_id,
             } => {
+                crash_points::pass(Point::AfterReserve);
                 let intended = CallIntended {
                     call_id: call.call_id,
                     client_id,
@@ -113,20 +120,25 @@ impl Task {
         let mut events = vec![TaskEvent::CallIntended(intended)];
         events.extend(self.waits_on());
         let then: Then = Box::new(move |task, _ctx| {
+            crash_points::pass(Point::BeforeDispatch);
             if let Some(lane) = task.lanes.get(&call_id) {
                 lane.dispatch.do_send(Dispatch { call_id });
             }
+            crash_points::pass(Point::AfterDispatch);
         });
+        crash_points::pass(Point::BeforeIntentCommit);
         self.append(ctx, events, Vec::new(), then);
     }
 
     /// The outcome is durable: the lane may go on, and the computer may forget.
     pub(super) fn stored(&mut self, call_id: &CallId) {
+        crash_points::pass(Point::BeforeResultStored);
         if let Some(lane) = self.lanes.get(call_id) {
             lane.stored.do_send(OutcomeStored {
                 call_id: call_id.clone(),
             });
         }
+        crash_points::pass(Point::AfterResultStored);
     }
 
     fn give_back(&mut self, call_id: &CallId) {

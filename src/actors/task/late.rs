@@ -4,6 +4,7 @@ use super::perform::may_settle;
 use super::{Task, Then, commit};
 use crate::actors::computer::messages::LateSettled;
 use crate::actors::supervisor::messages::LateResult;
+use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::ClientId;
@@ -55,7 +56,10 @@ impl Task {
     /// Tells the lanes of calls whose outcome is unknown, so that a late answer finds its way here.
     pub(super) fn remember_unknown_calls(&mut self, ctx: &mut Context<Self>) {
         let unknown = |call: &&CallRecord| !call.is_open() && may_settle(call);
-        let calls: Vec<CallRecord> = self.state.all_calls().filter(unknown).cloned().collect();
+        // What was carried over from another task is that task's to settle.
+        let own = |call: &&CallRecord| self.state.is_own(call);
+        let calls = self.state.all_calls().filter(unknown).filter(own);
+        let calls: Vec<CallRecord> = calls.cloned().collect();
         for call in calls {
             let known = call.intended.as_ref().map(|intended| &intended.client_id);
             if known.is_some_and(|id: &ClientId| self.deps.router.lane(id).is_some()) {
@@ -79,6 +83,7 @@ impl Task {
             task.stored(&settled);
             task.advance(ctx);
         });
+        crash_points::pass(Point::BeforeResultCommit);
         self.append(ctx, events, Vec::new(), then);
     }
 }

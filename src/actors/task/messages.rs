@@ -2,9 +2,11 @@
 //! [`crate::actors::computer::messages::CallFact`].
 
 use crate::actors::supervisor::messages::{AnswerError, OpenQuestion, WakeError};
-use crate::domain::ids::{Generation, QuestionId, TaskId};
+use crate::domain::call::CallReport;
+use crate::domain::family::Child;
+use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
 use crate::domain::wakes::{Asleep, Wake};
-use actix::Message;
+use actix::{Message, Recipient};
 
 /// Cancel. False if the task has ended already.
 #[derive(Debug, Clone, Message)]
@@ -56,4 +58,38 @@ pub struct TaskStopped {
     pub finished: bool,
     /// It sleeps, and this wakes it.
     pub asleep: Option<Box<Asleep>>,
+}
+
+/// What a task tells of its children. A fact for the supervisor; their number is bounded by the task's open calls.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub enum FamilyNews {
+    /// A call starts this child: start it if it is not there yet, and tell how it ends.
+    Wanted(Box<ChildWanted>),
+    /// The task has ended, and so shall its children.
+    Over(TaskId),
+}
+
+/// A child, and who waits for its end.
+#[derive(Debug, Clone)]
+pub struct ChildWanted {
+    pub parent: TaskId,
+    pub generation: Generation,
+    pub call_id: CallId,
+    pub child: Child,
+    /// The parent's owner, whose the child is too.
+    pub owner: String,
+    /// What the parent may call; its child may not call more.
+    pub allowed_commands: Option<Vec<String>>,
+    pub reply_to: Recipient<ChildEnded>,
+}
+
+/// How a child ended, or why it was not started.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct ChildEnded {
+    /// Of the parent that asked.
+    pub generation: Generation,
+    pub call_id: CallId,
+    pub report: CallReport,
 }

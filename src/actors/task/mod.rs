@@ -1,6 +1,7 @@
 //! One task: a shell around the pure deciders. It journals what it is about to do, waits for the commit, does
 //! it, journals what came of it, folds, and decides again. After a crash the same code goes on from the journal.
 
+mod children;
 mod facts;
 pub(in crate::actors) mod late;
 pub mod messages;
@@ -16,6 +17,7 @@ use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
 use crate::config::Settings;
+use crate::crash_points::{self, Point};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
@@ -25,7 +27,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::{self, episodes};
 use actix::prelude::*;
-use messages::TaskStopped;
+use messages::{FamilyNews, TaskStopped};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +42,7 @@ pub struct TaskDeps {
     pub cancel_model_calls: Recipient<CancelModelCalls>,
     pub router: Router,
     pub supervisor: Recipient<TaskStopped>,
+    pub family: Recipient<FamilyNews>,
     pub settings: Arc<Settings>,
     /// Milliseconds since the Unix epoch.
     pub clock: fn() -> i64,
@@ -63,6 +66,8 @@ pub struct Task {
     timers: Vec<SpawnHandle>,
     /// What open calls wait for.
     waits: Waits,
+    /// The supervisor knows that the task has ended.
+    told_over: bool,
     finished: bool,
 }
 
@@ -85,6 +90,7 @@ impl Task {
             lanes: HashMap::new(),
             timers: Vec::new(),
             waits: Waits::default(),
+            told_over: false,
             finished: false,
         }
     }
@@ -213,8 +219,17 @@ impl Task {
             track,
         };
         let mut events = vec![decided];
-        events.extend(self.closing(&events, &decision, now_ms));
-        let then: Then = Box::new(move |task, ctx| task.perform(track, &decision, ctx));
+        let closing = self.closing(&events, &decision, now_ms);
+        let (before, after) = match closing.is_empty() {
+            false => (Point::BeforeEndCommit, Point::AfterEndCommit),
+            true => (Point::BeforeDecidedCommit, Point::AfterDecidedCommit),
+        };
+        events.extend(closing);
+        let then: Then = Box::new(move |task, ctx| {
+            crash_points::pass(after);
+            task.perform(track, &decision, ctx);
+        });
+        crash_points::pass(before);
         self.append(ctx, events, vec![(hash, fleet)], then);
     }
 
@@ -259,6 +274,7 @@ impl Task {
     /// The task is over, or sleeps: stop what still runs, and end once every call has its outcome.
     fn wind_down(&mut self, ctx: &mut Context<Self>) {
         self.drop_timers(ctx);
+        self.end_children();
         let task_id = self.state.task_id.clone();
         self.deps
             .cancel_model_calls
@@ -333,7 +349,7 @@ impl Task {
 type Blobs = Vec<(BlobHash, String)>;
 
 /// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
-async fn commit(
+pub(in crate::actors) async fn commit(
     journal: Recipient<AppendEvents>,
     append: AppendEvents,
 ) -> Result<Vec<StoredEvent>, JournalError> {

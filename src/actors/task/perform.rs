@@ -60,9 +60,12 @@ impl Task {
                 ..
             } => self.ask(&question, delivered, ctx),
             Open::Wait {
-                reason, until_ms, ..
+                reason,
+                until_ms,
+                since_ms,
+                ..
             } => {
-                self.wait_until(reason, until_ms, ctx);
+                self.wait_until(reason, until_ms, since_ms, ctx);
                 None
             }
         };
@@ -73,9 +76,13 @@ impl Task {
         let step = self.state.current_step_on(track);
         let calls = step.into_iter().flat_map(|step| &step.calls);
         let open: Vec<CallRecord> = calls.filter(|call| call.is_open()).cloned().collect();
-        let taken = open.iter().map(|call| match &call.intended {
-            Some(_) => self.adopt(call, ctx),
-            None => self.place(call, ctx),
+        let taken = open.iter().map(|call| match (&call.child, &call.intended) {
+            (Some(child), _) => {
+                self.want_child(call, child, ctx);
+                None
+            }
+            (None, Some(_)) => self.adopt(call, ctx),
+            (None, None) => self.place(call, ctx),
         });
         taken.flatten().collect()
     }
@@ -255,9 +262,17 @@ impl Task {
         });
     }
 
-    fn wait_until(&mut self, reason: WaitReason, until_ms: Option<i64>, ctx: &mut Context<Self>) {
+    /// Waits no longer than was decided, also where the clock was moved back since.
+    fn wait_until(
+        &mut self,
+        reason: WaitReason,
+        until_ms: Option<i64>,
+        since_ms: i64,
+        ctx: &mut Context<Self>,
+    ) {
         let Some(until_ms) = until_ms else { return };
-        let rest = until_ms.saturating_sub((self.deps.clock)()).max(0) as u64;
+        let rest = until_ms.saturating_sub((self.deps.clock)());
+        let rest = rest.min(until_ms.saturating_sub(since_ms)).max(0) as u64;
         self.later(ctx, Duration::from_millis(rest), move |task, ctx| {
             task.end_wait(reason, ctx)
         });

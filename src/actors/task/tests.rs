@@ -1,5 +1,7 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
+mod outage;
+
 use super::messages::{Answer, Cancel, LookAgain};
 use super::*;
 use crate::actors::backlog::Weighed;
@@ -103,6 +105,7 @@ impl Handler<ConsultModel> for Others {
 heard! {
     CancelModelCalls => "cancel models",
     TaskStopped => "stopped",
+    FamilyNews => "family",
 }
 
 /// One computer that is away.
@@ -243,7 +246,8 @@ impl Running {
             executor: others.clone().recipient(),
             cancel_model_calls: others.clone().recipient(),
             router,
-            supervisor: others.recipient(),
+            supervisor: others.clone().recipient(),
+            family: others.recipient(),
             settings: Arc::new(settings),
             clock: || 1_000,
         };
@@ -396,4 +400,28 @@ async fn each_call_of_a_task_waits_for_its_own_computer() {
     let mut running = Running::from(&bench, Duration::from_millis(1));
     running.until("call_not_placed").await;
     running.until("call_not_placed").await;
+}
+
+#[actix::test]
+async fn a_clock_that_was_moved_back_makes_no_wait_longer() {
+    tokio::time::pause();
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    // Hours ahead of the clock that the task goes on with.
+    bench.now_ms += 5 * 3_600_000;
+    bench.advance();
+    bench.push(TaskEvent::ModelFailed {
+        consult: bench.state.last_seq,
+        role: Role::Planner,
+        failure: crate::domain::chat::ChatFailure {
+            code: "model_busy".into(),
+            message: String::new(),
+            hint: String::new(),
+            retryable: true,
+        },
+    });
+    assert!(matches!(bench.advance(), Decision::Wait { .. }));
+    let begun = tokio::time::Instant::now();
+    let mut running = Running::from(&bench, Duration::from_secs(24 * 3600));
+    running.until("wait_ended").await;
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }

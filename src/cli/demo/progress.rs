@@ -161,6 +161,7 @@ impl Watch {
             TaskEvent::CallNotPlaced { no_route, .. } => self.say("call", &no_route.message),
             TaskEvent::WaitStarted { reason } => self.say("waiting", &format!("{reason:?}")),
             TaskEvent::Noted { message, .. } => self.say("note", message),
+            TaskEvent::Forked(forked) => self.say("note", &forked.words),
             TaskEvent::QuestionAnswered { answer, by, .. } => {
                 self.say("answer", &format!("{by}: {answer}"))
             }

@@ -1,6 +1,8 @@
 //! `ccfleet task`: what the journal says of tasks. It reads the data folder, also while a server runs on it.
 
 mod episodes;
+mod export;
+mod fork;
 mod journal;
 mod pages;
 mod replay;
@@ -8,9 +10,11 @@ mod step;
 mod wake;
 
 use super::data::DataArg;
+use super::server::ServerArg;
 use super::{Exit, Failure};
 use journal::Journal;
 use serde_json::json;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,8 +29,13 @@ Examples:
   ccfleet task wake TASK                   runs it once more, if it sleeps; asks the server
   ccfleet task replay TASK                 decides everything anew and compares
   ccfleet task replay --all --data DIR
+  ccfleet task fork TASK --at 7            go on behind step 7 as a new task; the server has to run
+  ccfleet task fork TASK --at 7 --model qwen3:8b
+  ccfleet task export TASK --scenario todo.toml
+                                           what its models said, as a scenario that the scripted model plays
 
-TASK is a task's id, or a part of it that only one task has. The journal is read in the data folder of this machine.
+TASK is a task's id, or a part of it that only one task has. The journal is read in the data folder of this machine;
+`fork` alone asks the server.
 
 Exit codes: 0 done, 1 it went wrong (no such task; a replay that differs), 2 wrong use, 4 the journal cannot be read.";
 
@@ -65,6 +74,25 @@ enum What {
     },
     /// How a task stands
     State { task: String },
+    /// Go on from a step of a task as a new task; the task itself stays as it is. Asks the running server
+    Fork {
+        task: String,
+        /// The last step that is carried over
+        #[arg(long, value_name = "STEP")]
+        at: u32,
+        /// Another model for the planner, on the same model server
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        #[command(flatten)]
+        server: ServerArg,
+    },
+    /// Write what a task's models said as a scenario, which provider "scripted" plays
+    Export {
+        task: String,
+        /// The file; one that is there is not replaced
+        #[arg(long, value_name = "FILE")]
+        scenario: PathBuf,
+    },
     /// Every event of a task
     History { task: String },
     /// What the guards refused
@@ -88,6 +116,16 @@ enum What {
 /// # Errors
 /// No journal, no such task, or a replay that differs.
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if let What::Fork {
+        task,
+        at,
+        model,
+        server,
+    } = &args.what
+    {
+        let asked = fork::run(server, task, *at, model.as_deref(), args.json);
+        return super::in_system(asked);
+    }
     if let What::Wake(asked) = &args.what {
         return super::in_system(wake::run(asked, args.json));
     }
@@ -102,6 +140,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         What::Replay { task, .. } => {
             let task = journal.task(task.as_deref().unwrap_or_default())?;
             return replay::one(&journal, &task, args.json);
+        }
+        // Done above: it needs no journal.
+        What::Fork { .. } => (Vec::new(), serde_json::Value::Null),
+        What::Export { task, scenario } => {
+            return export::run(&journal.task(task)?, scenario, args.json);
         }
         What::Show {
             task,

@@ -3,6 +3,7 @@
 use super::episodes::episodes;
 use super::journal::Task;
 use crate::cli::fleet::table;
+use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::step::{CallRecord, Step};
@@ -62,6 +63,15 @@ fn head(task: &Task) -> Vec<String> {
             created.owner
         ));
         lines.push(format!("asked: {}", one_line(&created.prompt, 400)));
+    }
+    if let Some(point) = &state.forked {
+        let model = task.profile.as_ref();
+        let model = model.and_then(|p| p.models.get(&Role::Planner)?.model.as_deref());
+        let model = model.map_or(String::new(), |model| format!(", planner's model {model}"));
+        lines.push(format!(
+            "forked from {} behind step {}{model}",
+            point.from, point.at_step
+        ));
     }
     lines.push(format!(
         "created {}, changed {}",
@@ -155,7 +165,7 @@ fn ending(state: &TaskState) -> Vec<String> {
 pub(super) fn state(task: &Task) -> Vec<String> {
     let state = &task.state;
     let mut lines = head(task);
-    let usage = &state.usage;
+    let usage = &state.own_usage();
     let most = |of: fn(&crate::domain::profile::Budgets) -> u32| {
         state.created.as_ref().map_or(0, |c| of(&c.budgets))
     };
@@ -289,6 +299,13 @@ pub(super) fn history(events: &[StoredEvent]) -> Vec<String> {
 fn event_words(event: &TaskEvent) -> String {
     let name = event.name();
     match event {
+        TaskEvent::Forked(forked) => format!(
+            "forked: goes on from {} behind step {} (its event {}); {} events carried over",
+            forked.from,
+            forked.at_step,
+            forked.at_seq,
+            forked.carried.len()
+        ),
         TaskEvent::Decided { decision, .. } => match &**decision {
             Decision::Consult(consult) => format!("decided: ask the {}", consult.role.as_str()),
             Decision::Call { calls, .. } => {

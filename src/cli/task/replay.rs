@@ -2,6 +2,7 @@
 
 use super::journal::{Journal, Task};
 use crate::cli::{Exit, Failure};
+use crate::domain::fork;
 use crate::strategy::replay::{Replayed, replay};
 use serde_json::{Value, json};
 
@@ -21,10 +22,16 @@ pub(super) fn one(journal: &Journal, task: &Task, as_json: bool) -> Result<Exit,
         }
         (Ok(done), false) => {
             say!(
-                "{id}: the same. {} decisions and {} readings of answers were made again, over {} events",
+                "{id}: the same. {} decisions and {} readings of answers were made again, over {} events{}",
                 done.decisions,
                 done.readings,
-                done.events
+                done.events,
+                match done.carried {
+                    0 => String::new(),
+                    many => format!(
+                        "; {many} events were carried over and are as the other task's journal has them"
+                    ),
+                }
             );
             Ok(Exit::Done)
         }
@@ -80,8 +87,41 @@ fn again(journal: &Journal, task: &Task) -> Outcome {
         let words = "the kind that it was begun with is not kept or cannot be read";
         return Err(("replay_no_profile", words.to_owned()));
     };
+    carried_is_the_same(journal, task)?;
     replay(&task.events, profile, |hash| journal.blob(hash))
         .map_err(|error| (error.code(), format!("{error} ({})", error.code())))
+}
+
+/// What a fork carried over is not decided again; it has to be what the other task's journal says.
+fn carried_is_the_same(journal: &Journal, task: &Task) -> Result<(), (&'static str, String)> {
+    let code = "replay_carried";
+    let Some(forked) = fork::of(&task.events) else {
+        return Ok(());
+    };
+    let former = journal.load(&forked.from).map_err(|e| (code, e.text))?;
+    let Some(former) = former else {
+        let words = format!(
+            "what was carried over cannot be compared: there is no task {} in this journal ({code})",
+            forked.from
+        );
+        return Err((code, words));
+    };
+    let mut there = former.events.iter().filter(|e| e.seq <= forked.at_seq);
+    let differs = forked
+        .carried
+        .iter()
+        .find(|carried| there.next() != Some(carried));
+    match (differs, there.next()) {
+        (None, None) => Ok(()),
+        (differs, more) => {
+            let seq = differs.or(more).map_or(0, |stored| stored.seq);
+            let words = format!(
+                "event {seq} of {}: what was carried over is not what its journal says ({code})",
+                forked.from
+            );
+            Err((code, words))
+        }
+    }
 }
 
 fn told(task: &Task, outcome: &Outcome) -> Value {
@@ -89,7 +129,7 @@ fn told(task: &Task, outcome: &Outcome) -> Value {
     match outcome {
         Ok(done) => {
             json!({"task_id": id, "same": true, "events": done.events, "decisions": done.decisions,
-            "readings": done.readings})
+            "readings": done.readings, "carried": done.carried})
         }
         Err((code, words)) => json!({"task_id": id, "same": false, "code": code, "error": words}),
     }

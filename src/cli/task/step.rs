@@ -5,6 +5,7 @@ use super::pages::call_line;
 use crate::domain::chat::{Message, Role};
 use crate::domain::decision::{Contract, Decision};
 use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::fork;
 use crate::domain::step::Step;
 use crate::domain::task::TaskState;
 use crate::strategy::step_log::prompt_text;
@@ -44,6 +45,18 @@ pub(super) struct StepPage {
 
 /// A step of a task; none if it has no such step.
 pub(super) fn of(task: &Task, number: u32) -> Option<StepPage> {
+    if let Some(forked) = fork::of(&task.events).filter(|forked| number <= forked.at_step) {
+        // The other task's events, with its own positions.
+        let mut state = TaskState::new(forked.from.clone());
+        state.apply_all(&forked.carried);
+        let former = Task {
+            events: forked.carried.clone(),
+            whole: state.clone(),
+            state,
+            profile: None,
+        };
+        return of(&former, number);
+    }
     let step = task.whole.steps.iter().find(|step| step.number == number)?;
     let mut page = StepPage {
         step: number,

@@ -59,6 +59,7 @@ impl TaskState {
                     seq,
                     reason: *reason,
                     until_ms: *until_ms,
+                    since_ms: stored.at_ms,
                 };
                 self.open.insert(track, wait);
                 self.wait = Some(*reason);
@@ -211,6 +212,7 @@ impl TaskState {
             args: call.args.clone(),
             timeout_ms: call.timeout_ms,
             request: call.request.as_ref().unwrap_or(request).clone(),
+            child: call.child.clone(),
             intended: None,
             end: CallEnd::Open,
         }));

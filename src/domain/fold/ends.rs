@@ -19,6 +19,7 @@ impl TaskState {
                 let effects = effects_of(call, report);
                 let called = call.clone();
                 self.end_call(call_id, CallEnd::Finished(report.clone()));
+                self.child_ended(&called, report);
                 self.record_effects(&called, effects);
             }
             CallEnd::Finished(former)

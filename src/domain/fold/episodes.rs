@@ -74,6 +74,7 @@ impl TaskState {
         self.episodes.sleep = Some(*sleep);
         let wait = Open::Wait {
             seq,
+            since_ms: self.updated_at_ms,
             reason,
             until_ms: sleep.wake_at_ms,
         };

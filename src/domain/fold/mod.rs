@@ -40,6 +40,7 @@ impl TaskState {
                     self.episodes.number = u32::from(created.wakes.is_some());
                 }
             }
+            TaskEvent::Forked(forked) => self.take_over(forked),
             TaskEvent::GenerationStarted {
                 generation, salt, ..
             } => {
@@ -72,7 +73,11 @@ impl TaskState {
             } => {
                 if self.close_consult(*consult, *role).is_some() {
                     self.model_failures = self.model_failures.saturating_add(1);
+                    if !failure.is_away() && !failure.needs_somebody() {
+                        self.model_faults = self.model_faults.saturating_add(1);
+                    }
                     self.last_failure = Some(failure.clone());
+                    self.failed_role = Some(*role);
                     if failure.code == PROMPT_TOO_LONG {
                         self.prompt_did_not_fit();
                     }
@@ -186,6 +191,7 @@ impl TaskState {
 
     fn model_answered(&mut self, track: Track, consult: u64, role: Role, answer: &ChatAnswer) {
         self.model_failures = 0;
+        self.model_faults = 0;
         self.failures_waited_out = 0;
         self.last_failure = None;
         self.usage.tokens_in = self
@@ -260,7 +266,9 @@ impl TaskState {
     /// A call that never left gets another id: in a time that this journal has forgotten it may have left after all.
     fn rename_unsent_calls(&mut self, salt: &str) {
         let calls = self.steps.iter_mut().flat_map(|step| &mut step.calls);
-        for call in calls.filter(|call| call.is_open() && call.intended.is_none()) {
+        // One that starts a task never leaves, and its task has its name already.
+        let unsent = |call: &&mut CallRecord| call.intended.is_none() && call.child.is_none();
+        for call in calls.filter(|call| call.is_open()).filter(unsent) {
             call.call_id = call.call_id.salted(salt);
         }
     }
@@ -304,7 +312,7 @@ impl TaskState {
             .retain(|_, open| !matches!(open, Open::Wait { reason, .. } if *reason == ended));
     }
 
-    pub(super) fn note(&mut self, code: &str, message: String) {
+    pub(in crate::domain) fn note(&mut self, code: &str, message: String) {
         let after_step = self.usage.steps;
         self.notes.push(Note {
             after_step,

@@ -3,6 +3,7 @@
 //! It keeps no state. Which answer is next follows from the answers that the task has journalled
 //! ([`Scenario::answer`]), so a server that was killed goes on where it stood.
 
+pub mod export;
 mod scenario;
 
 use std::path::Path;
@@ -14,11 +15,11 @@ use futures_util::future::BoxFuture;
 use rust_embed::RustEmbed;
 use tokio::time::Instant;
 
-pub use scenario::{Scenario, ScenarioError, ScriptedAnswer, When};
+pub use scenario::{Scenario, ScenarioError, ScriptedAnswer, Told, When};
 
 use super::error::LlmError;
 use super::provider::{ChatRequest, Delta, DeltaSink, ModelInfo, Provider};
-use crate::domain::chat::{ChatAnswer, StopReason, Usage};
+use crate::domain::chat::{ChatAnswer, Usage};
 
 /// The built-in scenarios, `NAME.toml`.
 #[derive(RustEmbed)]
@@ -78,15 +79,24 @@ impl Scripted {
         if !answer.text.is_empty() {
             sink.emit(Delta::Content(answer.text.clone()));
         }
-        Ok(ChatAnswer {
-            content: answer.text,
-            thinking: answer.thinking,
-            tool_calls: answer.tool_calls,
-            stop: StopReason::Stop,
-            model: "scripted".into(),
-            usage: Usage::default(),
-            duration_ms: started.elapsed().as_millis() as u64,
-        })
+        Ok(said(answer, started.elapsed().as_millis() as u64))
+    }
+}
+
+/// A scripted answer as a model server gives it.
+fn said(answer: ScriptedAnswer, duration_ms: u64) -> ChatAnswer {
+    ChatAnswer {
+        content: answer.text,
+        thinking: answer.thinking,
+        tool_calls: answer.tool_calls,
+        stop: answer.told.stop,
+        model: "scripted".into(),
+        usage: Usage {
+            tokens_in: answer.told.tokens_in,
+            tokens_out: answer.told.tokens_out,
+            tokens_cached: answer.told.tokens_cached,
+        },
+        duration_ms,
     }
 }
 

@@ -8,6 +8,8 @@
 //! thinking = "optional"
 //! delay_ms = 50                    # optional
 //! tool_calls = [{ name = "fs_list", arguments = { path = "/" } }]  # optional
+//! tool_calls_json = '[…]'          # the same as JSON, for what TOML cannot hold
+//! told = { stop = "length", tokens_in = 10, tokens_out = 5 }       # optional: what the model server would tell
 //!
 //! [[planner]]                      # one answer with alternatives: the first whose guard holds
 //! [[planner.alternative]]
@@ -25,9 +27,9 @@
 //! repeat = true                    # or `text` and the other fields of an answer
 //! ```
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::domain::chat::{Role, ToolCall};
+use crate::domain::chat::{Role, StopReason, ToolCall};
 use crate::domain::model_call::{LastResult, ScriptPosition};
 use crate::llm::error::LlmError;
 
@@ -62,6 +64,31 @@ pub struct ScriptedAnswer {
     pub tool_calls: Vec<ToolCall>,
     /// Milliseconds before it says it.
     pub delay_ms: u64,
+    pub told: Told,
+}
+
+/// What a model server tells beside an answer. A recorded one is told again, for decisions look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Told {
+    pub stop: StopReason,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_in: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_out: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_cached: Option<u64>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Told {
+            stop: StopReason::Stop,
+            tokens_in: None,
+            tokens_out: None,
+            tokens_cached: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -238,7 +265,9 @@ struct RawStep {
     text: Option<String>,
     thinking: Option<String>,
     tool_calls: Option<Vec<ToolCall>>,
+    tool_calls_json: Option<String>,
     delay_ms: Option<u64>,
+    told: Option<Told>,
     #[serde(default)]
     alternative: Vec<RawAlternative>,
 }
@@ -251,7 +280,9 @@ struct RawAlternative {
     text: Option<String>,
     thinking: Option<String>,
     tool_calls: Option<Vec<ToolCall>>,
+    tool_calls_json: Option<String>,
     delay_ms: Option<u64>,
+    told: Option<Told>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -279,7 +310,9 @@ impl RawStep {
             text: self.text,
             thinking: self.thinking,
             tool_calls: self.tool_calls,
+            tool_calls_json: self.tool_calls_json,
             delay_ms: self.delay_ms,
+            told: self.told,
         };
         if self.alternative.is_empty() {
             return Ok(vec![own.checked(place)?]);
@@ -302,11 +335,18 @@ impl RawAlternative {
             && self.text.is_none()
             && self.thinking.is_none()
             && self.tool_calls.is_none()
+            && self.tool_calls_json.is_none()
+            && self.told.is_none()
             && self.delay_ms.is_none()
     }
 
     fn checked(self, place: &str) -> Result<Guarded, ScenarioError> {
-        if self.text.is_none() && self.tool_calls.is_none() {
+        let told_as_json = self.tool_calls_json.as_deref();
+        let told_as_json = told_as_json.map(serde_json::from_str).transpose();
+        let told_as_json = told_as_json
+            .map_err(|error| ScenarioError(format!("{place}: tool_calls_json: {error}")))?;
+        let tool_calls = self.tool_calls.or(told_as_json);
+        if self.text.is_none() && tool_calls.is_none() {
             return Err(ScenarioError(format!(
                 "{place}: needs `text` or `tool_calls`"
             )));
@@ -316,8 +356,9 @@ impl RawAlternative {
             answer: ScriptedAnswer {
                 text: self.text.unwrap_or_default(),
                 thinking: self.thinking.unwrap_or_default(),
-                tool_calls: self.tool_calls.unwrap_or_default(),
+                tool_calls: tool_calls.unwrap_or_default(),
                 delay_ms: self.delay_ms.unwrap_or_default(),
+                told: self.told.unwrap_or_default(),
             },
         })
     }
@@ -335,7 +376,9 @@ impl RawInterlude {
             text: self.text,
             thinking: self.thinking,
             tool_calls: self.tool_calls,
+            tool_calls_json: None,
             delay_ms: self.delay_ms,
+            told: None,
         };
         let answer = match (self.repeat, body.is_empty()) {
             (true, true) => None,

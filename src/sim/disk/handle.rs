@@ -4,6 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use super::{Disk, OpenSlot};
+use crate::crash_points::{self, Point};
 
 /// How a file was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,10 @@ impl FileHandle {
         let before = file.metadata()?.len();
         let after = before.max(at + bytes.len() as u64);
         disk.charge(before, after)?;
-        file.write_all(bytes)
+        crash_points::pass(Point::BeforeFileWrite);
+        file.write_all(bytes)?;
+        crash_points::pass(Point::AfterFileWrite);
+        Ok(())
     }
 
     /// Moves the position; `None` if it would lie before the start.

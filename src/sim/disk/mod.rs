@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use crate::crash_points::{self, Point};
 pub(crate) use handle::{FileHandle, OpenMode};
 use host::{MIN_COST, cost_below, cost_of, millis, os_name};
 pub(crate) use path::CcPath;
@@ -350,6 +351,7 @@ impl Disk {
             .truncate(truncate)
             .open(self.host(path)?)
             .map_err(|_| FsError::At(path.clone(), "Access denied"))?;
+        crash_points::pass(Point::FileOpened);
         Ok(FileHandle::file(
             file,
             self.clone(),

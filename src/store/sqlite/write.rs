@@ -6,6 +6,7 @@ use super::super::{
 };
 use super::archive::archive;
 use super::{At, checksum, count, stored};
+use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, TaskId};
@@ -65,7 +66,9 @@ impl Writer {
                 }
             });
         }
+        crash_points::pass(Point::InTransaction);
         transaction.commit()?;
+        crash_points::pass(Point::CommittedUntold);
         for event in answers.iter().flatten().flatten() {
             self.kinds.insert(event.event.name());
         }

@@ -51,9 +51,9 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
         &turn.profile.prompts,
         "direct/tail",
         json!({
-            "step": turn.state.usage.steps.saturating_add(1),
+            "step": turn.state.own_usage().steps.saturating_add(1),
             "steps": budgets.steps,
-            "calls_left": budgets.calls.saturating_sub(turn.state.usage.calls),
+            "calls_left": budgets.calls.saturating_sub(turn.state.spent().calls),
             "pins": Pins::of(turn.state, turn.profile),
         }),
     )

@@ -100,9 +100,9 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
         &turn.profile.prompts,
         "directive/tail",
         json!({
-            "step": state.usage.steps.saturating_add(1),
+            "step": state.own_usage().steps.saturating_add(1),
             "steps": budgets.steps,
-            "calls_left": budgets.calls.saturating_sub(state.usage.calls),
+            "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "pins": Pins::of(state, turn.profile),
         }),

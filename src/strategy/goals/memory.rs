@@ -284,7 +284,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "blocked": current.map(|(_, subtask)| blocked(turn, subtask)).unwrap_or_default(),
             "round": rounds.saturating_add(1),
             "rounds": turn.profile.goals.rounds,
-            "calls_left": budgets.calls.saturating_sub(state.usage.calls),
+            "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "answers": told::answers(state.steps.iter()),
         }),

@@ -38,12 +38,16 @@ pub fn exceeded(state: &TaskState, budgets: &Budgets, takes: Takes) -> Option<Us
             (1, budgets.questions, keys.0, wake.questions, keys.1)
         }
     };
-    let now = used(&state.usage);
+    let now = used(&state.spent());
     if now.saturating_add(more) > whole {
         let limit = u64::from(whole);
         return Some(UsedUp { key, limit });
     }
-    let since = now.saturating_sub(state.woken.as_ref().map_or(0, |woken| used(&woken.usage)));
+    let all = used(&state.usage);
+    let since = match &state.woken {
+        Some(woken) => all.saturating_sub(used(&woken.usage)),
+        None => now,
+    };
     (per_wake > 0 && since.saturating_add(more) > per_wake).then_some(UsedUp {
         key: wake_key,
         limit: u64::from(per_wake),
@@ -59,9 +63,9 @@ pub fn over_budget(state: &TaskState, budgets: &Budgets, now_ms: i64) -> Option<
     let tokens = |usage: &Usage| usage.tokens_in.saturating_add(usage.tokens_out);
     let woken = state.woken.as_ref();
     let woken_at = woken.map(|woken| woken.at_ms).or(state.started_at_ms);
-    let at_wake = woken.map_or(0, |woken| tokens(&woken.usage));
     let wake = budgets.per_wake;
-    let spent = tokens(&state.usage);
+    let spent = tokens(&state.spent());
+    let since_wake = woken.map_or(spent, |woken| tokens(&state.usage.since(&woken.usage)));
     // A limit of 0 is none, but for the time of the whole task.
     let limits = [
         (
@@ -75,11 +79,7 @@ pub fn over_budget(state: &TaskState, budgets: &Budgets, now_ms: i64) -> Option<
             since(woken_at),
             limit(wake.wall_time_s),
         ),
-        (
-            "per_wake.tokens",
-            spent.saturating_sub(at_wake),
-            limit(wake.tokens),
-        ),
+        ("per_wake.tokens", since_wake, limit(wake.tokens)),
     ];
     let over = limits.into_iter().find_map(|(key, spent, limit)| {
         let limit = limit.filter(|limit| spent >= *limit)?;
@@ -131,7 +131,7 @@ pub fn last_words(state: &TaskState, details: Value) -> Value {
                 json!({"guard": blocked.guard, "evidence": blocked.evidence}),
             );
         }
-        fields.insert("usage".into(), json!(state.usage));
+        fields.insert("usage".into(), json!(state.own_usage()));
     }
     details
 }

@@ -3,6 +3,7 @@
 use super::signature::{Signature, key_of, outcome_of};
 use crate::domain::call::{Outcome, did_something};
 use crate::domain::decision::Guard;
+use crate::domain::fork::FORKED;
 use crate::domain::guard_rules::{LoopRules, any_matches};
 use crate::domain::shared::content_hash;
 use crate::domain::task::{CallEnd, CallRecord, Note, TaskState};
@@ -55,7 +56,7 @@ pub enum Bearing {
 }
 
 /// Notes that tell of something that happened outside of the task's own doing.
-const NEWS: &[&str] = &["late_outcome"];
+const NEWS: &[&str] = &["late_outcome", FORKED];
 
 /// The history of a task, as far back as the horizon.
 pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {

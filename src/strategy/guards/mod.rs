@@ -29,6 +29,7 @@ pub(crate) mod tests {
             args,
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
+            child: None,
             intended: None,
             end: CallEnd::Open,
         }

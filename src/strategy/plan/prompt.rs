@@ -74,7 +74,7 @@ impl Course<'_> {
             .as_ref()
             .is_some_and(|f| f.code == PROMPT_TOO_LONG)
         {
-            room >>= self.state.model_failures.min(8);
+            room >>= self.state.model_faults.min(8);
         }
         let max = match rules.compression {
             crate::domain::work::plan_rules::Compression::None => room,

@@ -78,6 +78,8 @@ impl Rig {
             budgets: rig.profile.budgets,
             call: None,
             parent: None,
+            depth: 0,
+            may_start_tasks: false,
             wakes: None,
         })));
         rig

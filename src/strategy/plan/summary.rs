@@ -329,6 +329,7 @@ pub mod tests {
             args,
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
+            child: None,
             intended: None,
             end: CallEnd::Finished(CallReport {
                 outcome,

@@ -284,6 +284,7 @@ mod tests {
             args: lookup.args.clone(),
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
+            child: None,
             intended: None,
             end: CallEnd::Finished(CallReport {
                 outcome: Outcome::Done,

@@ -326,6 +326,13 @@ impl<R: Reply> Lane<R> {
         Some((id, &call.task_id, &call.tool))
     }
 
+    /// The task that has a call under way: the one that may change something, else one that only looks.
+    pub fn caller(&self) -> Option<&TaskId> {
+        let first = || self.calls.iter().min_by_key(|(id, _)| *id);
+        let changing = self.current_call().map(|(_, task_id, _)| task_id);
+        changing.or_else(|| first().map(|(_, call)| &call.task_id))
+    }
+
     pub fn high_seq(&self) -> u64 {
         self.high_seq
     }

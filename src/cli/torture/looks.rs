@@ -1,0 +1,68 @@
+//! Looks at the journal from outside, with eyes of their own: the file is opened, read and closed again each time, so that
+//! a server that starts finds it as a killed one leaves it.
+
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// A call whose intent is durable and whose outcome is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    pub call_id: String,
+    pub client_id: String,
+}
+
+/// How far the work has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mileage {
+    /// Tasks that have ended.
+    pub ended: usize,
+    /// Grows with every effect that is intended, and with every one whose result is stored.
+    pub effects: i64,
+    /// Calls in flight.
+    pub open: usize,
+}
+
+fn open(folder: &Path) -> rusqlite::Result<Connection> {
+    let path = folder.join(crate::store::sqlite::FILE_NAME);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    Ok(connection)
+}
+
+/// Every call in flight.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn open_calls(folder: &Path) -> rusqlite::Result<Vec<OpenCall>> {
+    let connection = open(folder)?;
+    let mut statement =
+        connection.prepare("SELECT call_id, client_id FROM calls WHERE open = 1")?;
+    let calls = statement.query_map([], |row| {
+        Ok(OpenCall {
+            call_id: row.get(0)?,
+            client_id: row.get(1)?,
+        })
+    })?;
+    calls.collect()
+}
+
+/// # Errors
+/// The journal cannot be read.
+pub fn mileage(folder: &Path) -> rusqlite::Result<Mileage> {
+    let connection = open(folder)?;
+    connection.query_row(
+        "SELECT (SELECT count(*) FROM tasks) - (SELECT count(*) FROM tasks WHERE final = 0),
+                (SELECT coalesce(sum(high_seq + stored_seq), 0) FROM lanes),
+                (SELECT count(*) FROM calls WHERE open = 1)",
+        [],
+        |row| {
+            Ok(Mileage {
+                ended: row.get::<_, u32>(0)? as usize,
+                effects: row.get(1)?,
+                open: row.get::<_, u32>(2)? as usize,
+            })
+        },
+    )
+}

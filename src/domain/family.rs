@@ -1,0 +1,136 @@
+//! Tasks that other tasks start (design section 8, "Trust"): a child is cancelled with its parent, and no deeper than
+//! `tasks.max_depth`.
+
+use super::call::{CallReport, Outcome};
+use super::ids::{ClientId, TaskId};
+use super::profile::Budgets;
+use super::task::{CallRecord, TaskState, TaskStatus};
+use super::task_summary::Usage;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The name under which a model starts another task; no computer owns it.
+pub const START_TASK_TOOL: &str = "start_task";
+
+/// Details of a child's end that are longer stand in its own journal alone, in bytes of JSON.
+const MOST_DETAILS: usize = 16 * 1024;
+
+/// A task that a call starts. Its id follows from the call's, so however often the call is taken up there is one child.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Child {
+    pub task_id: TaskId,
+    pub prompt: String,
+    /// None = the configured default kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Its own computer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub computer: Option<ClientId>,
+    pub allowance: Allowance,
+}
+
+/// The most that a child may use up: what its parent has left when it starts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowance {
+    pub steps: u32,
+    pub calls: u32,
+    pub questions: u32,
+    pub wall_time_s: u64,
+    /// None = no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+impl Allowance {
+    /// The budgets of a kind, within what the parent has left.
+    pub fn within(&self, kind: Budgets) -> Budgets {
+        let tokens = match (kind.tokens, self.tokens) {
+            (tokens, None) => tokens,
+            // 0 is no limit, so a child for which nothing is left gets the least there is.
+            (0, Some(left)) => left.max(1),
+            (tokens, Some(left)) => tokens.min(left.max(1)),
+        };
+        Budgets {
+            steps: kind.steps.min(self.steps),
+            calls: kind.calls.min(self.calls),
+            questions: kind.questions.min(self.questions),
+            wall_time_s: kind.wall_time_s.min(self.wall_time_s),
+            tokens,
+            ..kind
+        }
+    }
+}
+
+impl TaskState {
+    /// Whether the task may start others: its kind does, and it is not too deep itself.
+    pub fn may_start_tasks(&self) -> bool {
+        self.created.as_ref().is_some_and(|c| c.may_start_tasks)
+    }
+
+    /// The child that the task waits for, if there is one.
+    pub fn open_child(&self) -> Option<&Child> {
+        let mut open = self.calls().rev().filter(|call| call.is_open());
+        open.find_map(|call| call.child.as_ref())
+    }
+
+    /// What budgets count: what the task used up itself, and what its children did.
+    pub fn spent(&self) -> Usage {
+        self.own_usage().plus(&self.children_usage)
+    }
+
+    /// Takes what an ended child used up into the books.
+    pub(in crate::domain) fn child_ended(&mut self, call: &CallRecord, report: &CallReport) {
+        let usage = report.result.as_ref().and_then(|r| r.get("usage"));
+        let usage = usage.and_then(|usage| serde_json::from_value::<Usage>(usage.clone()).ok());
+        if let (Some(_), Some(usage)) = (&call.child, usage) {
+            self.children_usage = self.children_usage.plus(&usage);
+        }
+    }
+}
+
+/// How a child ended, as the result of the call that started it; none while it goes on.
+pub fn report_of(child: &TaskState) -> Option<CallReport> {
+    let mut result = json!({
+        "task_id": child.task_id,
+        "status": child.status,
+        "success": false,
+        // With what the child's own children used up: it counts for the whole family.
+        "usage": child.spent(),
+    });
+    let (outcome, code, error) = match (child.status, &child.result, &child.error) {
+        (TaskStatus::Completed, Some(end), _) => {
+            result["success"] = json!(end.success);
+            result["message"] = json!(end.message);
+            if !end.details.is_null() && end.details.to_string().len() <= MOST_DETAILS {
+                result["details"] = end.details.clone();
+            }
+            (Outcome::Done, None, None)
+        }
+        (TaskStatus::Failed, _, Some(end)) => {
+            let words = format!("the task failed ({}): {}", end.code, end.error);
+            (Outcome::Failed, Some(end.code.clone()), Some(words))
+        }
+        (TaskStatus::Cancelled, _, Some(end)) => {
+            let words = format!("the task was cancelled: {}", end.error);
+            (Outcome::Failed, Some(end.code.clone()), Some(words))
+        }
+        (status, ..) if status.is_final() => {
+            let words = "the task ended without saying how".to_owned();
+            (Outcome::Failed, None, Some(words))
+        }
+        _ => return None,
+    };
+    Some(CallReport {
+        outcome,
+        result: Some(result),
+        error,
+        code,
+        duration_ms: u64::try_from(child.updated_at_ms - child.created_at_ms).ok(),
+        truncated: false,
+    })
+}
+
+/// The report of a child that was not started.
+pub fn not_started(code: &str, why: &str) -> CallReport {
+    CallReport::without_answer(Outcome::NotStarted, code, why.to_owned())
+}
