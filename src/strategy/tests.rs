@@ -769,7 +769,7 @@ fn a_model_that_was_taken_away_is_waited_for_and_one_that_never_answered_ends_th
         reason: WaitReason::Model,
     });
     bench.advance();
-    bench.answer("DIRECTIVE: RUN");
+    bench.answer("DIRECTIVE: RUN\nPATH: /a.lua list");
     bench.advance();
     fail_consult(&mut bench, "model_missing", false);
     assert!(matches!(bench.advance(), Decision::Fail { code, .. } if code == "model_missing"));

@@ -184,7 +184,7 @@ mod tests {
                     "PLAN:\n- [ ] write\nDIRECTIVE: WRITE_FILE\nPATH: /a.lua\nLANGUAGE: lua\nCONTENT:\n```lua\nprint(\"x\")\n```",
                 ),
                 // A directive that the rules cannot read goes to the executor.
-                planner("DIRECTIVE: RUN"),
+                planner("DIRECTIVE: RUN\nPATH: /a.lua list"),
                 (
                     Role::Executor,
                     answer(r#"{"kind": "unclear", "missing": ["which program"]}"#),
