@@ -3,6 +3,7 @@
 
 use super::chat::Role;
 use super::directive::TaskResult;
+use super::fork::ForkPoint;
 use super::ids::ClientId;
 use super::step::CallRecord;
 use super::task_summary::Usage;
@@ -46,6 +47,12 @@ pub enum EpisodeEnd {
 pub struct Carried {
     /// Of the whole task.
     pub usage: Usage,
+    /// What ended children used up; budgets count it too.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub children_usage: Usage,
+    /// Behind a fork budgets begin anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<ForkPoint>,
     /// How long the task has been awake in all, in milliseconds.
     pub awake_ms: i64,
     /// Episodes that failed in a row.
@@ -66,6 +73,10 @@ pub struct Carried {
     pub no_native_tools: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_ceiling: Option<usize>,
+}
+
+fn is_nothing(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 /// What an episode came to, as later ones are told it.
