@@ -9,8 +9,16 @@ use crate::strategy::replay::replay;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What differs between two runs that did the same: the time, and what is drawn for each start.
-const OF_THE_MOMENT: [&str; 5] = ["at_ms", "now_ms", "until_ms", "duration_ms", "boot_id"];
+/// What differs between two runs that did the same: the time, what is drawn for each start, and how many effects their
+/// computer saw before (`seq` of a call; that of an event is its place in the course).
+const OF_THE_MOMENT: [&str; 6] = [
+    "at_ms",
+    "now_ms",
+    "until_ms",
+    "duration_ms",
+    "boot_id",
+    "seq",
+];
 
 /// A journal without what is of the moment: each event's name and the hash of the rest.
 pub type Course = Vec<(&'static str, BlobHash)>;
@@ -22,9 +30,17 @@ pub fn of(events: &[StoredEvent]) -> Course {
         forget(&mut told);
         // The ids of its calls and questions begin with the task's.
         let text = told.to_string().replace(stored.task_id.unique(), "TASK");
-        (stored.event.name(), BlobHash::of(&text))
+        (stored.event.name(), BlobHash::of(&without_times(&text)))
     };
     events.iter().map(hashed).collect()
+}
+
+/// A text without the numbers of its "12 ms".
+fn without_times(text: &str) -> String {
+    let mut parts: Vec<&str> = text.split(" ms").collect();
+    let last = parts.pop().unwrap_or_default();
+    let bare = parts.iter().map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
+    bare.chain([last]).collect::<Vec<_>>().join(" ms")
 }
 
 fn forget(value: &mut Value) {
