@@ -46,6 +46,9 @@ pub enum EpisodeEnd {
 pub struct Carried {
     /// Of the whole task.
     pub usage: Usage,
+    /// Of its children.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub children_usage: Usage,
     /// How long the task has been awake in all, in milliseconds.
     pub awake_ms: i64,
     /// Episodes that failed in a row.
@@ -66,6 +69,10 @@ pub struct Carried {
     pub no_native_tools: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_ceiling: Option<usize>,
+}
+
+fn is_nothing(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 /// What an episode came to, as later ones are told it.

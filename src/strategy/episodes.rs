@@ -203,6 +203,7 @@ fn ended(
         end,
         carried: Carried {
             usage: state.usage,
+            children_usage: state.children_usage,
             awake_ms,
             failures,
             past,

@@ -49,6 +49,7 @@ impl TaskState {
             updated_at_ms: self.updated_at_ms,
             conversations: ratios.map(|(role, r)| (role, conversation(r))).collect(),
             usage: carried.usage,
+            children_usage: carried.children_usage,
             sticky: carried.sticky,
             no_native_tools: carried.no_native_tools,
             prompt_ceiling: carried.prompt_ceiling,
