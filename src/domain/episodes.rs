@@ -3,6 +3,7 @@
 
 use super::chat::Role;
 use super::directive::TaskResult;
+use super::fork::ForkPoint;
 use super::ids::ClientId;
 use super::step::CallRecord;
 use super::task_summary::Usage;
@@ -46,9 +47,12 @@ pub enum EpisodeEnd {
 pub struct Carried {
     /// Of the whole task.
     pub usage: Usage,
-    /// Of its children.
+    /// What ended children used up; budgets count it too.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub children_usage: Usage,
+    /// Behind a fork budgets begin anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<ForkPoint>,
     /// How long the task has been awake in all, in milliseconds.
     pub awake_ms: i64,
     /// Episodes that failed in a row.

@@ -36,7 +36,7 @@ pub struct Forked {
 }
 
 /// The fork in a task's state.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForkPoint {
     pub from: TaskId,
     pub at_step: u32,

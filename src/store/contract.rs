@@ -388,8 +388,9 @@ fn a_task_without_older_episodes_and_one_that_is_not_there_stay_as_they_are() {
 
 fn ended(author: &Author, episode: u32) -> TaskEvent {
     let carried = Carried {
-        children_usage: Default::default(),
         usage: author.state().usage,
+        children_usage: Default::default(),
+        forked: None,
         awake_ms: 5,
         failures: 0,
         past: vec![],

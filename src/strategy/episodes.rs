@@ -9,6 +9,7 @@ use crate::domain::episodes::{
 };
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::fold::{DRIFT, run_label};
+use crate::domain::fork::ForkPoint;
 use crate::domain::ids::TaskId;
 use crate::domain::profile::Profile;
 use crate::domain::step::CallRecord;
@@ -204,6 +205,11 @@ fn ended(
         carried: Carried {
             usage: state.usage,
             children_usage: state.children_usage,
+            // No answer of before is in the next episode's conversation.
+            forked: state.forked.clone().map(|point| ForkPoint {
+                foreign_answers: 0,
+                ..point
+            }),
             awake_ms,
             failures,
             past,

@@ -433,6 +433,15 @@ fn a_call_that_runs_when_the_time_of_a_wake_is_over_is_waited_for_in_its_sleep()
     assert!(bench.state.is_asleep());
 }
 
+#[test]
+fn what_children_used_up_counts_over_the_end_of_an_episode() {
+    let mut bench = task(hourly());
+    bench.state.children_usage.calls = 7;
+    whole_episode(&mut bench);
+    assert_eq!(bench.state.children_usage.calls, 7);
+    assert_eq!(bench.state.spent().calls, bench.state.usage.calls + 7);
+}
+
 #[derive(Debug, Clone)]
 enum Happens {
     Done,

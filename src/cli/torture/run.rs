@@ -281,6 +281,8 @@ impl Run {
                 server.fill_disk(false);
             });
         }
+        // Before they are looked at: who is seen to be back has calls of its own from then on.
+        self.explain_deaths()?;
         self.look_at_computers().await?;
         if self.server.as_mut().is_none_or(Process::is_dead) {
             return Ok(true);
@@ -326,6 +328,7 @@ impl Run {
         self.server_at.send_replace(None);
         self.feed.server.set(None);
         let open = looks::open_calls(&self.stage.data()).map_err(unreadable)?;
+        self.explain_deaths()?;
         let place = match life.death {
             Death::At(point, _) if by_itself => format!("server {}", point.name()),
             _ if by_itself => "server by itself".to_owned(),

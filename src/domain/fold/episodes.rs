@@ -50,6 +50,7 @@ impl TaskState {
             conversations: ratios.map(|(role, r)| (role, conversation(r))).collect(),
             usage: carried.usage,
             children_usage: carried.children_usage,
+            forked: carried.forked,
             sticky: carried.sticky,
             no_native_tools: carried.no_native_tools,
             prompt_ceiling: carried.prompt_ceiling,

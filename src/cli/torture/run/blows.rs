@@ -3,7 +3,7 @@
 use super::{Run, unreadable};
 use crate::cli::Failure;
 use crate::cli::torture::computers::{Computer, next_boot};
-use crate::cli::torture::looks;
+use crate::cli::torture::looks::{self, OpenCall};
 use crate::cli::torture::plan::Trouble;
 use crate::cli::torture::stage;
 use std::sync::atomic::Ordering;
@@ -20,11 +20,10 @@ impl Run {
                 let at = computer.armed();
                 let place = at.map_or("by itself", |(point, _)| point.name());
                 let open = self.computer_is_dead(number)?;
+                self.stage.note(&stage::name(number));
                 self.count_kill(&format!("computer {place}"), open);
             }
             if self.computers.get(number).is_some_and(Computer::is_due) {
-                // What was intended until the server saw that the computer is gone died with it too.
-                self.computer_is_dead(number)?;
                 let armed = next_boot(&mut self.plan, self.is_over);
                 if let Some(computer) = self.computers.get_mut(number) {
                     computer.revive(&self.stage, armed)?;
@@ -36,16 +35,8 @@ impl Run {
 
     /// Notes which calls its death explains; answers how many.
     fn computer_is_dead(&mut self, number: usize) -> Result<usize, Failure> {
-        if !self
-            .stage
-            .data()
-            .join(crate::store::sqlite::FILE_NAME)
-            .exists()
-        {
-            return Ok(0);
-        }
         let name = stage::name(number);
-        let open = looks::open_calls(&self.stage.data()).map_err(unreadable)?;
+        let open = self.open_calls()?;
         let own: Vec<String> = open
             .into_iter()
             .filter(|call| call.client_id == name)
@@ -56,10 +47,30 @@ impl Run {
         Ok(count)
     }
 
+    /// What is open for a computer until its next start is connected was meant for the one that died: also what a busy
+    /// server commits a good while later.
+    pub(super) fn explain_deaths(&mut self) -> Result<(), Failure> {
+        let away = self.computers.iter().enumerate();
+        let away = away.filter(|(_, computer)| !computer.is_up());
+        let away: Vec<String> = away.map(|(number, _)| stage::name(number)).collect();
+        if away.is_empty() {
+            return Ok(());
+        }
+        let open = self.open_calls()?.into_iter();
+        let explained = open.filter(|call| away.contains(&call.client_id));
+        self.explained.extend(explained.map(|call| call.call_id));
+        Ok(())
+    }
+
+    fn open_calls(&self) -> Result<Vec<OpenCall>, Failure> {
+        looks::open_calls(&self.stage.data()).map_err(unreadable)
+    }
+
     pub(super) async fn kill_computer(&mut self, number: usize) -> Result<(), Failure> {
         let killed = self.computers.get_mut(number).is_some_and(Computer::kill);
         if killed {
             let open = self.computer_is_dead(number)?;
+            self.stage.note(&stage::name(number));
             self.count_kill("computer at any moment", open);
         }
         Ok(())
