@@ -282,6 +282,8 @@ fn created() -> TaskEvent {
         },
         call: None,
         parent: None,
+        depth: 0,
+        may_start_tasks: false,
         wakes: None,
     }))
 }

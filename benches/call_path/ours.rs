@@ -211,6 +211,7 @@ fn summary(n: usize, client_id: &ClientId) -> TaskSummary {
         open_calls: 0,
         sealed: false,
         parent: None,
+        forked_from: None,
         episode: 0,
         asleep: None,
         created_at_ms: 0,

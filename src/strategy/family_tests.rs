@@ -2,16 +2,18 @@
 
 use super::replay::replay;
 use super::tests::{Bench, answer, profile, run, shown};
-use super::{drive, read_answer};
+use super::{drive, episodes, read_answer};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Consult, Decision, ToolsDelta};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::TaskEvent;
 use crate::domain::family::{Allowance, Child, START_TASK_TOOL, report_of};
 use crate::domain::ids::TaskId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{TaskState, TaskStatus};
 use crate::domain::task_summary::Usage;
+use crate::domain::wakes::Wakes;
 use serde_json::{Value, json};
 
 /// A task that may start others, or not.
@@ -276,4 +278,36 @@ fn every_end_of_a_child_is_a_result_and_a_child_that_goes_on_has_none() {
         result.get("details").is_none(),
         "the child's journal has them"
     );
+}
+
+#[test]
+fn what_children_used_counts_over_the_episodes_of_a_task() {
+    let mut bench = task(profile(ExecutorMode::Auto), true);
+    if let Some(created) = &mut bench.state.created {
+        created.wakes = Some(Wakes {
+            on_demand: true,
+            ..Wakes::default()
+        });
+    }
+    bench.profile.demand_proof = false;
+    bench.advance();
+    bench.answer(&asks_for(json!({"prompt": "Count the files"})));
+    bench.advance();
+    ended(
+        &mut bench,
+        well(Usage {
+            steps: 3,
+            ..Usage::default()
+        }),
+    );
+    let finish = Decision::Finish {
+        request: StrictRequest::Unclear { missing: vec![] },
+        translated_by: TranslatedBy::Rules,
+        result: Default::default(),
+    };
+    for event in episodes::close(&bench.state, &bench.profile, &finish, bench.now_ms) {
+        bench.push(event);
+    }
+    assert!(bench.state.is_asleep());
+    assert_eq!(bench.state.spent().steps, 4);
 }

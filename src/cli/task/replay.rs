@@ -2,6 +2,7 @@
 
 use super::journal::{Journal, Task};
 use crate::cli::{Exit, Failure};
+use crate::domain::event::StoredEvent;
 use crate::domain::fork;
 use crate::strategy::replay::{Replayed, replay};
 use serde_json::{Value, json};
@@ -106,7 +107,10 @@ fn carried_is_the_same(journal: &Journal, task: &Task) -> Result<(), (&'static s
         );
         return Err((code, words));
     };
-    let mut there = former.events.iter().filter(|e| e.seq <= forked.at_seq);
+    // Of a task that lives on, its creation and the episode that was forked are carried over.
+    let from = forked.carried.get(1).map_or(1, |second| second.seq);
+    let is_carried = |e: &&StoredEvent| e.seq == 1 || (from..=forked.at_seq).contains(&e.seq);
+    let mut there = former.events.iter().filter(is_carried);
     let differs = forked
         .carried
         .iter()
