@@ -39,7 +39,9 @@ pub fn of(events: &[StoredEvent]) -> Course {
 fn without_times(text: &str) -> String {
     let mut parts: Vec<&str> = text.split(" ms").collect();
     let last = parts.pop().unwrap_or_default();
-    let bare = parts.iter().map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let bare = parts
+        .iter()
+        .map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
     bare.chain([last]).collect::<Vec<_>>().join(" ms")
 }
 

@@ -270,13 +270,11 @@ async fn follow(
 }
 
 fn answer(job: &Job, slot: &Slot, event: &TaskEvent) {
-    let TaskEvent::Decided { decision, .. } = event else {
-        return;
-    };
-    if let Decision::Ask { question, .. } = &**decision {
+    // Not before: an answer that overtakes its question makes two runs of a seed differ.
+    if let TaskEvent::QuestionDelivered { question_id } = event {
         let answer = job.task.answer.as_deref();
         let answer = AnswerQuestion {
-            question_id: question.question_id.clone(),
+            question_id: question_id.clone(),
             answer: answer
                 .unwrap_or("Nobody knows. Decide it yourself.")
                 .to_owned(),
