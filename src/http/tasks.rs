@@ -9,6 +9,7 @@ use crate::actors::supervisor::messages::{
 };
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::TaskStatus;
+use crate::domain::wakes::Wakes;
 use crate::store::{Cursor, TaskQuery};
 use crate::strategy::step_log::{StepLog, step_log};
 use crate::wire::codes::ErrorCode;
@@ -53,6 +54,8 @@ pub(super) async fn create(
     api: web::ThinData<Api>,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
+    let wakes = wakes::wakes(body.schedule, body.wakes)?;
+    let wakes = of_no_child(wakes, body.parent.is_some())?;
     let started = start(
         &api,
         StartTask {
@@ -67,12 +70,21 @@ pub(super) async fn create(
             budgets: body.budgets.unwrap_or_default(),
             call: None,
             parent: body.parent,
-            wakes: wakes::wakes(body.schedule, body.wakes)?,
+            wakes,
             idempotency_key: body.idempotency_key,
         },
     )
     .await?;
     Ok(is_there(&started))
+}
+
+/// A child ends with its parent, which may wait for it: it cannot live on.
+fn of_no_child(wakes: Wakes, has_parent: bool) -> Result<Wakes, Problem> {
+    if has_parent && wakes != Wakes::default() {
+        let detail = "a task with a `parent` ends with its first end; leave `schedule` and `wakes` out, or `parent`";
+        return Err(Problem::new(ErrorCode::BadSchedule, detail).with("field", "parent"));
+    }
+    Ok(wakes)
 }
 
 /// 201 with a new task, 200 with one that was there already.

@@ -588,6 +588,11 @@ async fn every_refused_request_is_a_problem_that_names_code_field_and_mend() {
             tasks,
             r#"{"prompt": "dig", "wakes": {"events": [""]}}"#,
         ),
+        (
+            "POST",
+            tasks,
+            r#"{"prompt": "dig", "parent": "tsk_01HZX4W1V7Y6T5S4R3Q2P1N0M9", "schedule": {"every_s": 60}}"#,
+        ),
         ("POST", tasks, r#"{"prompt": "dig", "idempotency_key": ""}"#),
         ("POST", tasks, r#"{"prompt": "  "}"#),
         ("POST", tasks, r#"{"prompt": "one too many"}"#),
