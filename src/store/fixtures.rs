@@ -187,15 +187,7 @@ impl Author {
             let (_, hash, fleet) = Inputs::default().journalled();
             blobs.push((hash, fleet));
         }
-        for (seq, event) in (expected_seq + 1..).zip(&events) {
-            self.state.apply(&StoredEvent {
-                task_id: self.state.task_id.clone(),
-                seq,
-                at_ms: self.now_ms,
-                generation: self.generation,
-                event: event.clone(),
-            });
-        }
+        self.state.apply_next(self.generation, self.now_ms, &events);
         Append {
             task_id: self.state.task_id.clone(),
             generation: self.generation,

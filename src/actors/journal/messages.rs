@@ -4,7 +4,7 @@ use crate::domain::episodes::ArchiveRule;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
-use crate::domain::task::TaskSummary;
+use crate::domain::task::{TaskState, TaskSummary};
 use crate::domain::wakes::Asleep;
 use crate::store::{ComputerRecord, KnownComputer, SystemChange};
 use actix::Message;
@@ -31,6 +31,30 @@ pub struct AppendEvents {
     pub idempotency_key: Option<String>,
     /// What the events tell of tools ([`crate::domain::lifecycle::records_of`]); durable together with them.
     pub tools: Vec<ToolRecord>,
+}
+
+impl AppendEvents {
+    /// What is appended behind a task's last event; `state` is folded on.
+    pub fn behind(
+        state: &mut TaskState,
+        generation: Generation,
+        at_ms: i64,
+        events: Vec<TaskEvent>,
+    ) -> Self {
+        let expected_seq = state.last_seq;
+        state.apply_next(generation, at_ms, &events);
+        AppendEvents {
+            task_id: state.task_id.clone(),
+            generation,
+            expected_seq,
+            at_ms,
+            events,
+            blobs: Vec::new(),
+            summary: state.summary(),
+            idempotency_key: None,
+            tools: Vec::new(),
+        }
+    }
 }
 
 /// Read as much of a task's journal as it takes to go on: all of it, or of a task that lives on its creation and what

@@ -4,7 +4,7 @@ use super::messages::{CancelTask, NoSuchTask};
 use super::{Past, Supervisor};
 use crate::actors::computer::messages::TaskNotice;
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
-use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::event::TaskEvent;
 use crate::domain::task::{TaskState, TaskSummary};
 use actix::prelude::*;
 
@@ -86,7 +86,13 @@ async fn write_down(
     if state.status.is_final() {
         return Ok(Written::Ended);
     }
-    let stored = journal.send(append(&mut state, &cancel, clock())).await;
+    let cancelled = TaskEvent::TaskCancelled {
+        reason: cancel.reason.clone(),
+        by: cancel.by.clone(),
+    };
+    let generation = state.generation;
+    let append = AppendEvents::behind(&mut state, generation, clock(), vec![cancelled]);
+    let stored = journal.send(append).await;
     match stored {
         Ok(Ok(_)) => Ok(Written::Cancelled {
             summary: Box::new(state.summary()),
@@ -95,31 +101,5 @@ async fn write_down(
             Ok(Written::Elsewhere(cancel))
         }
         _ => Ok(Written::Ended),
-    }
-}
-
-fn append(state: &mut TaskState, cancel: &CancelTask, at_ms: i64) -> AppendEvents {
-    let (generation, expected_seq) = (state.generation, state.last_seq);
-    let event = TaskEvent::TaskCancelled {
-        reason: cancel.reason.clone(),
-        by: cancel.by.clone(),
-    };
-    state.apply(&StoredEvent {
-        task_id: state.task_id.clone(),
-        seq: expected_seq + 1,
-        at_ms,
-        generation,
-        event: event.clone(),
-    });
-    AppendEvents {
-        task_id: state.task_id.clone(),
-        generation,
-        expected_seq,
-        at_ms,
-        events: vec![event],
-        blobs: Vec::new(),
-        summary: state.summary(),
-        idempotency_key: None,
-        tools: Vec::new(),
     }
 }

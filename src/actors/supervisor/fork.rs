@@ -2,13 +2,14 @@
 
 use super::Supervisor;
 use super::messages::{ForkError, ForkTask, StartError, StartedTask};
-use super::start::{Born, CALL_KIND, folded};
+use super::start::{Born, CALL_KIND};
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask, LoadedTask};
 use crate::domain::chat::Role;
 use crate::domain::event::{TaskCreated, TaskEvent};
 use crate::domain::fork::{self, Forked, MOST_FORKS};
 use crate::domain::ids::{BlobHash, Generation, TaskId};
 use crate::domain::profile::Profile;
+use crate::domain::task::TaskState;
 use crate::prompts::render;
 use crate::strategy;
 use actix::prelude::*;
@@ -156,16 +157,11 @@ impl Supervisor {
         ];
         let task_id = TaskId::from_unique(&(self.unique)())
             .map_err(|e| ForkError::Start(StartError::Journal(e.to_string())))?;
+        let mut unborn = TaskState::new(task_id);
         let append = AppendEvents {
-            generation: Generation(1),
-            expected_seq: 0,
-            at_ms: now,
-            summary: folded(&task_id, &events, now).summary(),
-            task_id,
-            events,
             blobs: vec![(hash, text)],
             idempotency_key: request.idempotency_key,
-            tools: Vec::new(),
+            ..AppendEvents::behind(&mut unborn, Generation(1), now, events)
         };
         let profile = Arc::new(profile);
         Ok(Born { append, profile })

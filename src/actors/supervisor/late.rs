@@ -6,7 +6,6 @@ use crate::actors::computer::messages::{LateSettled, ToolsTold};
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
 use crate::actors::registry::router::Router;
 use crate::actors::task::late::{Late, judge_late, resolution};
-use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::lifecycle::records_of;
 use crate::domain::task::TaskState;
@@ -95,26 +94,11 @@ async fn write_down(
 
 /// The resolution, under the generation that wrote last: nobody else writes for an ended task.
 fn append(state: &mut TaskState, late: &LateResult, at_ms: i64) -> AppendEvents {
-    let (generation, expected_seq) = (state.generation, state.last_seq);
     let call = state.call(&late.call_id);
     let tools = call.map_or_else(Vec::new, |call| records_of(call, &late.report));
-    let event = resolution(late);
-    state.apply(&StoredEvent {
-        task_id: state.task_id.clone(),
-        seq: expected_seq + 1,
-        at_ms,
-        generation,
-        event: event.clone(),
-    });
+    let generation = state.generation;
     AppendEvents {
-        task_id: state.task_id.clone(),
-        generation,
-        expected_seq,
-        at_ms,
-        events: vec![event],
-        blobs: Vec::new(),
-        summary: state.summary(),
-        idempotency_key: None,
         tools,
+        ..AppendEvents::behind(state, generation, at_ms, vec![resolution(late)])
     }
 }

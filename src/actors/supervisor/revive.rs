@@ -4,7 +4,7 @@ use super::Supervisor;
 use super::messages::{Restore, RestoreError};
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask, SleepingTasks};
 use crate::crash_points::{self, Point};
-use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
@@ -97,7 +97,7 @@ impl Supervisor {
             if !wakes.is_empty() {
                 events.extend(episodes::woken(&state, &wakes)?);
             }
-            let append = append(&mut state, generation, events, clock());
+            let append = AppendEvents::behind(&mut state, generation, clock(), events);
             journal.send(append).await.map_err(gone)??;
             crash_points::pass(Point::GenerationCommitted);
             Ok(Revived {
@@ -106,36 +106,6 @@ impl Supervisor {
                 generation,
             })
         }
-    }
-}
-
-/// Folds the events, and tells how they are appended.
-fn append(
-    state: &mut TaskState,
-    generation: Generation,
-    events: Vec<TaskEvent>,
-    at_ms: i64,
-) -> AppendEvents {
-    let expected_seq = state.last_seq;
-    for (seq, event) in (expected_seq + 1..).zip(&events) {
-        state.apply(&StoredEvent {
-            task_id: state.task_id.clone(),
-            seq,
-            at_ms,
-            generation,
-            event: event.clone(),
-        });
-    }
-    AppendEvents {
-        task_id: state.task_id.clone(),
-        generation,
-        expected_seq,
-        at_ms,
-        events,
-        blobs: Vec::new(),
-        summary: state.summary(),
-        idempotency_key: None,
-        tools: Vec::new(),
     }
 }
 

@@ -186,17 +186,11 @@ impl Supervisor {
             });
         }
         events.extend(sleep);
-        let state = folded(&task_id, &events, at_ms);
+        let mut unborn = TaskState::new(task_id);
         let append = AppendEvents {
-            task_id,
-            generation: Generation(1),
-            expected_seq: 0,
-            at_ms,
-            events,
             blobs: vec![(hash, text)],
-            summary: state.summary(),
             idempotency_key: request.idempotency_key,
-            tools: Vec::new(),
+            ..AppendEvents::behind(&mut unborn, Generation(1), at_ms, events)
         };
         Ok(Born {
             append,
@@ -249,20 +243,6 @@ fn wakes_of(asked: Wakes, kind: &WakeRules) -> Option<Wakes> {
     }
     wakes.on_demand |= kind.on_demand;
     (wakes != Wakes::default()).then_some(wakes)
-}
-
-pub(super) fn folded(task_id: &TaskId, events: &[TaskEvent], at_ms: i64) -> TaskState {
-    let mut state = TaskState::new(task_id.clone());
-    for (at, event) in events.iter().enumerate() {
-        state.apply(&StoredEvent {
-            task_id: task_id.clone(),
-            seq: at as u64 + 1,
-            at_ms,
-            generation: Generation(1),
-            event: event.clone(),
-        });
-    }
-    state
 }
 
 /// The task that an idempotency key named already.

@@ -134,15 +134,7 @@ impl Task {
     /// The state as it will be after these events.
     fn state_after(&self, events: &[TaskEvent], at_ms: i64) -> TaskState {
         let mut after = self.state.clone();
-        for (offset, event) in events.iter().enumerate() {
-            after.apply(&StoredEvent {
-                task_id: self.state.task_id.clone(),
-                seq: self.state.last_seq + 1 + offset as u64,
-                at_ms,
-                generation: self.generation,
-                event: event.clone(),
-            });
-        }
+        after.apply_next(self.generation, at_ms, events);
         after
     }
 

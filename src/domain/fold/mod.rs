@@ -13,7 +13,7 @@ use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
 use super::directive::{Reading, StrictRequest};
 use super::event::{CallIntended, StoredEvent, TaskEvent};
-use super::ids::CallId;
+use super::ids::{CallId, Generation};
 use super::read::Read;
 use super::task::{
     Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
@@ -166,6 +166,19 @@ impl TaskState {
             }
         }
         self.settle_status();
+    }
+
+    /// Folds events that are about to be journalled behind the last one.
+    pub fn apply_next(&mut self, generation: Generation, at_ms: i64, events: &[TaskEvent]) {
+        for event in events {
+            self.apply(&StoredEvent {
+                task_id: self.task_id.clone(),
+                seq: self.last_seq + 1,
+                at_ms,
+                generation,
+                event: event.clone(),
+            });
+        }
     }
 
     /// Folds many events.
