@@ -3,6 +3,7 @@
 use super::data::DataArg;
 use super::{Exit, Failure};
 use crate::store::StoreError;
+use crate::store::sqlite::prune::{Pruned, prune};
 use crate::store::sqlite::transfer;
 use serde_json::json;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -14,13 +15,14 @@ Examples:
   ccfleet journal backup /backups/journal.db      a copy as of this moment; the server may run on
   ccfleet journal export > journal.jsonl          everything as JSON lines
   ccfleet journal import --data /srv/new < journal.jsonl
+  ccfleet journal prune --days 90 --dry-run       what ended over 90 days ago; without --dry-run it is taken out
 
 To put a backup back: stop the server, put the file into the data folder as journal.db (without journal.db-wal and journal.db-shm
 beside it), start again. Computers that got further than the backup are held back until an operator resumes them.
 
 Exit codes: 0 done, 1 something is wrong with the journal, 2 wrong use, 4 the journal cannot be read or written.";
 
-/// Look the whole journal through, back it up, write it out as JSON lines and read it back
+/// Look the whole journal through, back it up, write it out as JSON lines and read it back, take old tasks out
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -30,10 +32,12 @@ pub struct Args {
     #[command(flatten)]
     data: DataArg,
 
-    /// Print JSON (`check`)
+    /// Print JSON (`check`, `prune`)
     #[arg(long, global = true)]
     json: bool,
 }
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
@@ -43,6 +47,16 @@ enum What {
     Export,
     /// Make a new journal out of JSON lines, from standard input
     Import,
+    /// Take tasks out that ended long ago, and what nothing refers to any more; no server may run on the journal
+    Prune {
+        /// Only tasks that ended more than so many days ago
+        #[arg(long, value_name = "DAYS")]
+        days: u32,
+
+        /// Only tell what would be taken out
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Copy the journal to a new file, also while a server runs
     Backup {
         #[arg(value_name = "FILE")]
@@ -115,6 +129,31 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 .map_err(|error| Failure::new(Exit::Data, error))?;
             let rows = transfer::import(folder.path(), &mut input.lock()).map_err(failed)?;
             say!("{rows} rows read into {}", folder.path().display());
+            Ok(Exit::Done)
+        }
+        What::Prune { days, dry_run } => {
+            // Held, so that no server begins on it meanwhile.
+            let folder = crate::app::DataFolder::lock(&folder)
+                .map_err(|error| Failure::new(Exit::Data, error))?;
+            let before = crate::clock::now_ms().saturating_sub(i64::from(days) * DAY_MS);
+            let out = prune(folder.path(), before, dry_run).map_err(failed)?;
+            let Pruned {
+                tasks,
+                events,
+                blobs,
+            } = out;
+            match (args.json, dry_run) {
+                (true, _) => say!(
+                    "{:#}",
+                    json!({"tasks": tasks, "events": events, "blobs": blobs, "dry_run": dry_run})
+                ),
+                (false, true) => say!(
+                    "{tasks} tasks with {events} events, and {blobs} blobs, would be taken out"
+                ),
+                (false, false) => {
+                    say!("{tasks} tasks with {events} events, and {blobs} blobs, are taken out")
+                }
+            }
             Ok(Exit::Done)
         }
         What::Backup { to } => {
