@@ -235,7 +235,9 @@ impl SlowRun {
         wait_for_computer(&api);
         let task = start_task(&api, "Run /slow.lua");
         wait_until("the handler", WITHIN, || {
-            disk.join("entries.log").exists().then_some(())
+            // The file is there before its first line is.
+            let entries = std::fs::read_to_string(disk.join("entries.log")).ok()?;
+            entries.ends_with('\n').then_some(())
         });
         assert!(
             !disk.join("ran.txt").exists(),
