@@ -69,6 +69,7 @@ impl Handler<FamilyNews> for Supervisor {
         match news {
             FamilyNews::Wanted(wanted) => self.want(*wanted, ctx),
             FamilyNews::Over(parent) => self.end_children_of(&parent, ctx),
+            FamilyNews::EpisodeOver(parent) => self.end_awaited_children_of(&parent, ctx),
         }
     }
 }
@@ -259,7 +260,17 @@ impl Supervisor {
         }
         for child in self.family.children.remove(parent).into_iter().flatten() {
             self.family.waiting.remove(&child);
-            end_child(child, parent, ctx);
+            end_child(child, format!("its parent {parent} has ended"), ctx);
+        }
+    }
+
+    /// What a child does for an episode that is over would reach nobody.
+    fn end_awaited_children_of(&mut self, parent: &TaskId, ctx: &mut Context<Self>) {
+        let waiting = &mut self.family.waiting;
+        let unwanted = waiting.extract_if(|_, waiting| waiting.call_id.task().as_ref() == Some(parent));
+        for (child, _) in unwanted {
+            let why = format!("the episode of its parent {parent} that waited for it has ended");
+            end_child(child, why, ctx);
         }
     }
 
@@ -272,7 +283,7 @@ impl Supervisor {
     ) {
         if let Some(live) = self.live.get(&parent) {
             if live.place.over {
-                end_child(child, &parent, ctx);
+                end_child(child, format!("its parent {parent} has ended"), ctx);
             }
             return;
         }
@@ -283,7 +294,7 @@ impl Supervisor {
         };
         ctx.spawn(over.into_actor(self).map(|(over, child, parent), _, ctx| {
             if over {
-                end_child(child, &parent, ctx);
+                end_child(child, format!("its parent {parent} has ended"), ctx);
             }
         }));
     }
@@ -307,11 +318,11 @@ fn ends_children(state: &TaskState) -> bool {
     state.status.is_final() && !direct
 }
 
-fn end_child(child: TaskId, parent: &TaskId, ctx: &mut Context<Supervisor>) {
+fn end_child(child: TaskId, reason: String, ctx: &mut Context<Supervisor>) {
     // Bounded by the number of its children.
     ctx.address().do_send(CancelTask {
         task_id: child,
-        reason: format!("its parent {parent} has ended"),
+        reason,
         by: "parent".to_owned(),
     });
 }

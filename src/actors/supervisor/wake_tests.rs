@@ -1,6 +1,7 @@
 //! Tasks that sleep and are woken. Time is paused: it passes only where a test lets it.
 
 use super::*;
+use crate::actors::task::messages::FamilyNews;
 use crate::domain::schedule::Schedule;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
@@ -403,4 +404,28 @@ async fn more_that_live_on_are_refused_while_too_many_sleep() {
         .await
         .unwrap();
     assert!(plain.is_ok());
+}
+
+#[actix::test]
+async fn a_child_ends_with_the_episode_that_waited_for_it() {
+    tokio::time::pause();
+    let mut bench = bench(steady);
+    let request = StartTask {
+        prompt: "Look around".into(),
+        kind: Some("general_agent".into()),
+        owner: "local".into(),
+        wakes: hourly(),
+        ..StartTask::default()
+    };
+    let parent = bench.supervisor.send(request).await.unwrap().unwrap();
+    let parent = parent.summary.task_id;
+    let asked = bench.next_consult().await;
+    let start = "DIRECTIVE: TOOL\nNAME: start_task\nARGS: {\"prompt\": \"Count the files\"}";
+    answer(&asked, asked.generation, start);
+    let child = bench.next_consult().await.task_id;
+    assert_ne!(child, parent);
+    // As the task tells it, whatever its episode died of.
+    let over = FamilyNews::EpisodeOver(parent);
+    bench.supervisor.send(over).await.unwrap();
+    bench.until_status(&child, TaskStatus::Cancelled).await;
 }

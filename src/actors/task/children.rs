@@ -36,6 +36,14 @@ impl Task {
             self.deps.family.do_send(FamilyNews::Over(task_id));
         }
     }
+
+    /// Tells that an episode has ended: nobody waits any more for the children that its open calls started.
+    pub(super) fn end_children_of_episode(&mut self) {
+        if self.state.wakes().is_some() && !self.state.status.is_final() {
+            let task_id = self.state.task_id.clone();
+            self.deps.family.do_send(FamilyNews::EpisodeOver(task_id));
+        }
+    }
 }
 
 impl Handler<ChildEnded> for Task {

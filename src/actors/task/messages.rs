@@ -68,6 +68,8 @@ pub enum FamilyNews {
     Wanted(Box<ChildWanted>),
     /// The task has ended, and so shall its children.
     Over(TaskId),
+    /// An episode of the task has ended, and so shall the children that it still waited for.
+    EpisodeOver(TaskId),
 }
 
 /// A child, and who waits for its end.

@@ -351,7 +351,11 @@ impl Task {
         self.later(
             ctx,
             Duration::from_secs(rest.saturating_add(1)),
-            Task::advance,
+            |task, ctx| {
+                task.advance(ctx);
+                // The clock may have been set back meanwhile: then it is not over yet.
+                task.watch_wall_time(ctx);
+            },
         );
     }
 

@@ -12,6 +12,7 @@ use actix::prelude::*;
 impl Task {
     /// The end of an episode is durable: the task is over, sleeps, or goes on at once because a wake was kept.
     pub(super) fn after_an_end(&mut self, ctx: &mut Context<Self>) {
+        self.end_children_of_episode();
         if self.state.status.is_final() || self.state.is_asleep() {
             return self.wind_down(ctx);
         }
