@@ -1,7 +1,7 @@
 //! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
 
+use super::bench::{Bench, answer, inputs, profile};
 use super::episodes::close;
-use super::tests::{Bench, answer, inputs, profile};
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};

@@ -1,7 +1,7 @@
 //! What ends a task, and what must not be taken for a whole answer.
 
+use super::bench::{Bench, answer, profile};
 use super::read_answer;
-use super::tests::{Bench, answer, profile};
 use crate::domain::chat::StopReason;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::event::TaskEvent;

@@ -11,9 +11,9 @@ use crate::domain::profile::ExecutorMode;
 use crate::domain::schedule::Schedule;
 use crate::domain::task::TaskStatus;
 use crate::domain::tool::EffectClass;
+use crate::strategy::bench::{Bench, directive, profile, run};
 use crate::strategy::drive::profile_of;
 use crate::strategy::replay::replay;
-use crate::strategy::tests::{Bench, directive, profile, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

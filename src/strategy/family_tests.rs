@@ -1,7 +1,7 @@
 //! `start_task`: how it is offered, what becomes of it, and what it counts.
 
+use super::bench::{Bench, answer, profile, run, shown};
 use super::replay::replay;
-use super::tests::{Bench, answer, profile, run, shown};
 use super::{drive, episodes, read_answer};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::Role;
@@ -154,7 +154,7 @@ fn a_child_has_what_its_parent_has_left_and_what_it_used_counts() {
         tokens: Some(970),
     };
     assert_eq!(child.allowance, left);
-    let kind = super::tests::profile(ExecutorMode::Auto).budgets;
+    let kind = super::bench::profile(ExecutorMode::Auto).budgets;
     let given = left.within(kind);
     assert_eq!((given.steps, given.calls, given.tokens), (6, 10, 970));
     ended(

@@ -7,8 +7,8 @@ use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::CallEnd;
 use crate::domain::tool::{EffectClass, ToolState};
+use crate::strategy::bench::{Bench, fleet, inputs, profile};
 use crate::strategy::decide;
-use crate::strategy::tests::{Bench, fleet, inputs, profile};
 use crate::strategy::validate::{Refusal, check_call};
 use serde_json::{Value, json};
 

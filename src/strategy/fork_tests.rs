@@ -1,7 +1,7 @@
 //! Forks: what is carried over, where a task can be forked, and that a forked journal replays.
 
+use super::bench::{Bench, directive, profile, run, shown};
 use super::replay::{ReplayError, replay};
-use super::tests::{Bench, directive, profile, run, shown};
 use super::{drive, step_log};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::Role;

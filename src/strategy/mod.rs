@@ -168,6 +168,8 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
 }
 
 #[cfg(test)]
+pub(crate) mod bench;
+#[cfg(test)]
 pub(crate) mod drive;
 #[cfg(test)]
 mod end_tests;
@@ -176,4 +178,4 @@ mod family_tests;
 #[cfg(test)]
 mod fork_tests;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -221,7 +221,7 @@ fn brief(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::domain::decision::Decision;
-    use crate::strategy::tests::Bench;
+    use crate::strategy::bench::Bench;
 
     #[test]
     fn a_journal_replays_to_the_same_decisions_and_readings() {

@@ -68,7 +68,7 @@ pub fn named(read: Option<&Read>) -> Vec<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::tests::answer;
+    use crate::strategy::bench::answer;
     use proptest::prelude::*;
 
     #[test]

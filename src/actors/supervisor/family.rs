@@ -267,7 +267,8 @@ impl Supervisor {
     /// What a child does for an episode that is over would reach nobody.
     fn end_awaited_children_of(&mut self, parent: &TaskId, ctx: &mut Context<Self>) {
         let waiting = &mut self.family.waiting;
-        let unwanted = waiting.extract_if(|_, waiting| waiting.call_id.task().as_ref() == Some(parent));
+        let unwanted =
+            waiting.extract_if(|_, waiting| waiting.call_id.task().as_ref() == Some(parent));
         for (child, _) in unwanted {
             let why = format!("the episode of its parent {parent} that waited for it has ended");
             end_child(child, why, ctx);

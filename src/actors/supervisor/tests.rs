@@ -185,7 +185,7 @@ impl Bench {
 fn answer(consult: &ConsultModel, generation: Generation, text: &str) {
     let answer = ChatAnswer {
         content: text.into(),
-        ..strategy::tests::answer("")
+        ..strategy::bench::answer("")
     };
     let read = read_answer(consult.consult, consult.contract, &answer);
     consult.reply_to.do_send(Consulted {

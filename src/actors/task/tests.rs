@@ -19,8 +19,8 @@ use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::tool::EffectClass;
 use crate::store::fixtures;
+use crate::strategy::bench::{Bench, answer, fleet, profile};
 use crate::strategy::read_answer;
-use crate::strategy::tests::{Bench, answer, fleet, profile};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 

@@ -425,7 +425,7 @@ pub(super) fn ledger_json(state: &TaskState) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::tests::Bench;
+    use crate::strategy::bench::Bench;
 
     fn task() -> Task {
         let mut bench = Bench::chatted_then_runs();

@@ -107,8 +107,8 @@ mod tests {
     use crate::domain::task::Open;
     use crate::domain::track::Track;
     use crate::llm::scripted::Scenario;
+    use crate::strategy::bench::answer;
     use crate::strategy::drive::{Drive, calls, profile_of};
-    use crate::strategy::tests::answer;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -9,9 +9,9 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::Open;
 use crate::domain::track::Track;
+use crate::strategy::bench::{Bench, inputs, profile, run};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::plan::place::bench::two_computers;
-use crate::strategy::tests::{Bench, inputs, profile, run};
 use serde_json::{Value, json};
 
 const UNCLEAR: &str = "DIRECTIVE: RUN\nPATH: /a.lua list";

@@ -246,3 +246,5 @@ impl Course<'_> {
 
 #[cfg(test)]
 mod draft_tests;
+#[cfg(test)]
+mod flow_tests;

@@ -145,10 +145,10 @@ mod tests {
     use crate::domain::tool::ComputerView;
     use crate::domain::track::Track;
     use crate::domain::work::{ObjectiveDraft, SubtaskDraft};
+    use crate::strategy::bench::{Bench, inputs};
     use crate::strategy::drive::profile_of;
     use crate::strategy::goals::{NAME, check, named_computers};
     use crate::strategy::plan::place::bench::two_computers;
-    use crate::strategy::tests::{Bench, inputs};
 
     const LIMITS: Limits = Limits {
         objectives: 3,

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn nothing_is_said_of_tools_that_nobody_has_shown_yet() {
         let mut drive = drive(json!([step("Mend it", "read_file")]));
-        let mut inputs = crate::strategy::tests::inputs(1_000);
+        let mut inputs = crate::strategy::bench::inputs(1_000);
         inputs.fleet.computers[0].tools = vec![].into();
         inputs.fleet.has_tools = false;
         let next = crate::strategy::decide(drive.state(), &drive.bench.profile, &inputs);

@@ -5,8 +5,8 @@ use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::ChatAnswer;
 use crate::domain::task::TaskStatus;
 use crate::domain::work::{MadeBy, SubtaskState};
+use crate::strategy::bench::answer;
 use crate::strategy::drive::{Drive, calls, carry_out, profile_of};
-use crate::strategy::tests::answer;
 use proptest::prelude::*;
 
 const HELLO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [

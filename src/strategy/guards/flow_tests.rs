@@ -7,8 +7,8 @@ use crate::domain::event::TaskEvent;
 use crate::domain::guard_rules::{Confine, PolicyRule, PolicyRules, RuleVerdict};
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{Blocked, TaskStatus};
+use crate::strategy::bench::{Bench, profile};
 use crate::strategy::directive::printer;
-use crate::strategy::tests::{Bench, profile};
 use serde_json::json;
 
 fn careful() -> Profile {

@@ -290,7 +290,7 @@ mod tests {
     use crate::domain::decision::WaitReason;
     use crate::domain::event::TaskEvent;
     use crate::domain::task::{Blocked, Step};
-    use crate::strategy::tests::{Bench, profile};
+    use crate::strategy::bench::{Bench, profile};
     use serde_json::json;
 
     fn bench_with_calls(count: usize) -> Bench {

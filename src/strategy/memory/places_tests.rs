@@ -6,7 +6,7 @@ use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::tool::EffectClass;
-use crate::strategy::tests::{Bench, profile};
+use crate::strategy::bench::{Bench, profile};
 use serde_json::{Value, json};
 
 /// A call on a computer, and how it ended.

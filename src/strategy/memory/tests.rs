@@ -14,7 +14,7 @@ use crate::domain::task::{Open, TaskStatus};
 use crate::domain::tokens::{Size, TokenRatio};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
-use crate::strategy::tests::{Bench, directive, profile, run, shown};
+use crate::strategy::bench::{Bench, directive, profile, run, shown};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

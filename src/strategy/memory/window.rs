@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const RULES: MemoryRules = crate::strategy::tests::MEMORY;
+    const RULES: MemoryRules = crate::strategy::bench::MEMORY;
 
     fn room(tokens: usize) -> Room {
         Room {

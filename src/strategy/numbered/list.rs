@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn of_a_list_that_was_cut_off_only_the_items_that_are_whole_stand() {
         let cut = |text: &str| {
-            let mut answer = crate::strategy::tests::answer(text);
+            let mut answer = crate::strategy::bench::answer(text);
             answer.stop = StopReason::Length;
             read_answer(&answer)
         };
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(nothing.items, [] as [&str; 0]);
         assert!(nothing.problems[0].contains("ends in its first item"));
         // Who ends a list without a line break means its last item.
-        let whole = crate::strategy::tests::answer("1. read /a.lua\n2. fix it");
+        let whole = crate::strategy::bench::answer("1. read /a.lua\n2. fix it");
         assert_eq!(read_answer(&whole).items.len(), 2);
     }
 

@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn a_move_or_a_plan_that_was_cut_off_is_none() {
         let cut = |text: &str| {
-            let mut answer = crate::strategy::tests::answer(text);
+            let mut answer = crate::strategy::bench::answer(text);
             answer.stop = StopReason::Length;
             read_answer(&answer)
         };

@@ -4,8 +4,8 @@ use super::*;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::task::TaskStatus;
 use crate::domain::work::ItemState;
+use crate::strategy::bench::answer;
 use crate::strategy::drive::{Drive, carry_out, profile_of};
-use crate::strategy::tests::answer;
 use proptest::prelude::*;
 
 const PLAN: &str = "1. read /a.lua with fs_read\n2. write /a.lua anew\n3. run /a.lua";

@@ -186,7 +186,7 @@ fn texts(value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::tests::answer;
+    use crate::strategy::bench::answer;
     use proptest::prelude::*;
 
     fn calls(text: &str) -> Vec<(String, Value)> {

@@ -279,7 +279,7 @@ pub fn review(answer: &ChatAnswer) -> ReviewRead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::tests::answer;
+    use crate::strategy::bench::answer;
     use proptest::prelude::*;
     use serde_json::json;
 

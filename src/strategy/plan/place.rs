@@ -113,7 +113,7 @@ pub mod bench {
     use super::*;
     use crate::domain::tool::ComputerView;
     use crate::domain::work::plan::TaskPlan;
-    use crate::strategy::tests::{Bench, fleet, profile};
+    use crate::strategy::bench::{Bench, fleet, profile};
     use serde_json::{Value, json};
 
     pub struct Setting {

@@ -14,7 +14,7 @@ use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::work::plan::{PlanWork, StepWork};
 use crate::domain::work::{Advance, Work};
 use crate::prompts::PromptLibrary;
-use crate::strategy::tests::{answer, profile};
+use crate::strategy::bench::{answer, profile};
 use crate::strategy::{decide, read_answer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
