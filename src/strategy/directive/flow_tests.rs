@@ -283,7 +283,30 @@ fn a_directive_that_is_only_a_keyword_goes_back_without_a_model_call() {
     let prompt = bench.state.prompt(Role::Planner);
     let told: String = prompt.iter().map(|m| m.content.as_str()).collect();
     assert!(
-        told.contains("SUMMARY is missing: add a line that begins with \"SUMMARY:\""),
+        told.contains(
+            "below the line \"DIRECTIVE: DONE\" add a line that begins with \"SUMMARY:\""
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_run_without_its_path_is_shown_whole_where_it_is_known_what_is_to_be_run() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer("DIRECTIVE: RUN");
+    bench.advance();
+    let told = |bench: &Bench| shown(bench.state.prompt(Role::Planner));
+    assert!(!told(&bench).contains("If you want to run"));
+    bench.answer(&run("/hello.lua"));
+    bench.advance();
+    bench.settle(report(Outcome::Done, false));
+    bench.advance();
+    bench.answer("I run it.\nDIRECTIVE: RUN");
+    bench.advance();
+    let told = told(&bench);
+    assert!(
+        told.contains("If you want to run /hello.lua:\nDIRECTIVE: RUN\nPATH: /hello.lua"),
         "{told}"
     );
 }

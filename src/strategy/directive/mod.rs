@@ -11,6 +11,7 @@ pub mod printer;
 pub mod translate;
 
 use super::memory::Next;
+use super::memory::pins::Pins;
 use super::turn::Turn;
 use crate::domain::call::Address;
 use crate::domain::chat::{OutputFormat, Role, StopReason};
@@ -27,7 +28,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -150,10 +151,25 @@ impl Course<'_> {
         } else {
             ""
         };
+        let example = self.example(step);
         self.turn.block(
             Guard::Unreadable,
-            format!("{}{cut}", self.turn.restate(problems)),
+            format!("{}{cut}{example}", self.turn.restate(problems)),
         )
+    }
+
+    /// A RUN without anything, where it is known what is still to be run: shown whole, because small models stop after the
+    /// keyword again and again. The planner decides; nothing is filled in for it.
+    fn example(&self, step: &Step) -> String {
+        let said = step.planner.as_ref();
+        let said = said.map_or("", |said| said.answer.content.trim_end());
+        let bare = said.lines().next_back().map(str::trim) == Some("DIRECTIVE: RUN");
+        let planned = Pins::of(self.turn.state, self.turn.profile).planned_tests;
+        let path = planned.iter().find_map(|test| test.strip_prefix("RUN "));
+        match path.filter(|path| bare && !path.contains(char::is_whitespace)) {
+            Some(path) => format!(" If you want to run {path}:\nDIRECTIVE: RUN\nPATH: {path}"),
+            None => String::new(),
+        }
     }
 
     /// The executor model translates; its answer is validated all the same.

@@ -212,8 +212,9 @@ impl Block<'_> {
             }
             Some(text) => Some(text),
             None => {
+                let first = format!("DIRECTIVE: {}", keyword_of(&self.fields[0].value));
                 self.problems.push(format!(
-                    "{name} is missing: add a line that begins with \"{name}:\""
+                    "{name} is missing: below the line \"{first}\" add a line that begins with \"{name}:\""
                 ));
                 None
             }
