@@ -4,6 +4,7 @@
 //! Nothing here knows actix, does I/O, reads a clock or draws randomness (kept by `tests/tidy.rs`).
 //! Times are milliseconds since the Unix epoch, given from outside.
 
+pub mod access;
 pub mod call;
 pub mod chat;
 pub mod decision;

@@ -1,8 +1,9 @@
 //! `POST /api/v1/tasks/{id}/fork`
 
+use super::caller::Caller;
 use super::extract::{Json, task_id};
 use super::tasks::{check_key, is_there, refused};
-use super::{Api, LOCAL_OWNER, Problem, ask};
+use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{ForkError, ForkTask};
 use crate::wire::codes::ErrorCode;
 use actix_web::{HttpResponse, web};
@@ -21,6 +22,7 @@ pub(super) struct ForkBody {
 /// 201 with the new task, or 200 with the one that the idempotency key names.
 pub(super) async fn fork(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<ForkBody>,
 ) -> Result<HttpResponse, Problem> {
@@ -29,7 +31,7 @@ pub(super) async fn fork(
         task_id: task_id(&id)?,
         at: body.at,
         model: body.model,
-        owner: LOCAL_OWNER.to_owned(),
+        owner: caller.owner,
         idempotency_key: body.idempotency_key,
     };
     let started = ask(&api.fork_task, message)

@@ -1,14 +1,15 @@
 //! Keeps web pages away. A page that a browser shows may send requests to this machine; there is no CORS
 //! here, so it cannot read answers, and these two checks keep it from changing anything.
 
-use super::{Api, Problem};
+use super::{Api, Problem, routes};
+use crate::domain::access::Principal;
 use crate::wire::codes::ErrorCode;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use actix_web::middleware::Next;
-use actix_web::{Error, web};
+use actix_web::{Error, HttpMessage, web};
 use std::net::IpAddr;
 
 /// Refuses a foreign `Origin` on routes that change something, and, on a server that listens on loopback
@@ -23,9 +24,31 @@ pub(super) async fn guard(
     if !request.path().starts_with("/api/") {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }
-    match check(request.method(), request.headers(), api.loopback) {
-        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+    let checked = check(request.method(), request.headers(), api.loopback);
+    let may = checked.and_then(|()| admit(&api, &request));
+    match may {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal);
+            Ok(next.call(request).await?.map_into_boxed_body())
+        }
         Err(problem) => Err(problem.into()),
+    }
+}
+
+/// Who asks, if they may: the route's row in [`routes::NEEDS`] decides, and a route without a row is for admins alone.
+fn admit(api: &Api, request: &ServiceRequest) -> Result<Principal, Problem> {
+    let principal = api.operator.principal(request.headers())?;
+    let pattern = request.match_pattern().unwrap_or_default();
+    let needed = routes::needed(request.method(), &pattern);
+    match principal.has(needed) {
+        true => Ok(principal),
+        false => Err(refuse(format!(
+            "{} {pattern} needs the role {}, and {} has {}",
+            request.method(),
+            needed.as_str(),
+            principal.owner,
+            principal.role.as_str()
+        ))),
     }
 }
 

@@ -3,6 +3,7 @@
 //! `docs/http.md` is the public form of this folder. Every error, also of an unknown address, is
 //! `application/problem+json` with a stable code and a hint.
 
+mod caller;
 mod computers;
 mod extract;
 mod forks;
@@ -13,6 +14,7 @@ mod lua;
 mod operator;
 mod problem;
 mod questions;
+mod routes;
 mod server;
 mod shapes;
 mod stop;
@@ -52,9 +54,6 @@ use std::time::{Duration, Instant};
 
 /// How long a handler waits for an actor's answer before it says that something is wrong.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
-
-/// Who a request without a token speaks for. Tokens bring other owners.
-const LOCAL_OWNER: &str = "local";
 
 /// The largest request body, in bytes.
 pub const MAX_BODY: usize = 1024 * 1024;

@@ -2,9 +2,9 @@
 //! policy asks about. A computer cannot read it, though it may well reach this address.
 
 use super::Problem;
+use crate::domain::access::Principal;
 use crate::wire::codes::ErrorCode;
-use actix_web::HttpRequest;
-use actix_web::http::header::AUTHORIZATION;
+use actix_web::http::header::{AUTHORIZATION, HeaderMap};
 
 /// The key's hash, which is compared in constant time.
 #[derive(Debug, Clone)]
@@ -17,18 +17,18 @@ impl OperatorKey {
         (key.len() >= 32).then(|| OperatorKey(blake3::hash(key.as_bytes())))
     }
 
-    /// Whether the request shows the key; false if it shows none.
+    /// Who asks, by what the request shows: the key, or nothing.
     ///
     /// # Errors
     /// It shows another one: whoever sends a key wants it to count.
-    pub(super) fn is_shown_by(&self, request: &HttpRequest) -> Result<bool, Problem> {
-        let Some(shown) = request.headers().get(AUTHORIZATION) else {
-            return Ok(false);
+    pub(super) fn principal(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
+        let Some(shown) = headers.get(AUTHORIZATION) else {
+            return Ok(Principal::local());
         };
         let shown = shown.to_str().ok();
         let shown = shown.and_then(|shown| shown.strip_prefix("Bearer "));
         if shown.is_some_and(|shown| blake3::hash(shown.trim().as_bytes()) == self.0) {
-            return Ok(true);
+            return Ok(Principal::holder_of_the_folder());
         }
         let problem = Problem::new(
             ErrorCode::NotAllowed,
@@ -53,7 +53,9 @@ mod tests {
                 Some(header) => request.insert_header((AUTHORIZATION, header)),
                 None => request,
             };
-            operator.is_shown_by(&request.to_http_request()).ok()
+            let request = request.to_http_request();
+            let shown = operator.principal(request.headers()).ok();
+            shown.map(|principal| principal.authenticated)
         };
         assert_eq!(shows(None), Some(false));
         assert_eq!(shows(Some(&format!("Bearer {key}"))), Some(true));

@@ -1,13 +1,14 @@
 //! `/api/v1/questions`
 
+use super::caller::Caller;
 use super::extract::{Json, question_id};
 use super::shapes::List;
-use super::{Api, LOCAL_OWNER, Problem, ask};
+use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, OpenQuestion, OpenQuestions,
 };
 use crate::wire::codes::ErrorCode;
-use actix_web::{HttpRequest, web};
+use actix_web::web;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -26,8 +27,8 @@ pub(super) struct AnswerBody {
 
 pub(super) async fn answer(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     id: web::Path<String>,
-    request: HttpRequest,
     Json(body): Json<AnswerBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let question_id = question_id(&id)?;
@@ -37,8 +38,8 @@ pub(super) async fn answer(
     let message = AnswerQuestion {
         question_id: question_id.clone(),
         answer: body.answer,
-        by: LOCAL_OWNER.to_owned(),
-        authenticated: api.operator.is_shown_by(&request)?,
+        by: caller.owner,
+        authenticated: caller.authenticated,
     };
     match ask(&api.answer_question, message).await? {
         Ok(()) => Ok(web::Json(

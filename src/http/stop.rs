@@ -1,7 +1,8 @@
 //! `/api/v1/stop` and `/api/v1/resume`
 
+use super::caller::Caller;
 use super::extract::Json;
-use super::{Api, LOCAL_OWNER, Problem, ask};
+use super::{Api, Problem, ask};
 use crate::actors::registry::messages::{OperatorResumes, StopCalls, StopError, StopReport};
 use crate::domain::ids::ClientId;
 use crate::wire::codes::ErrorCode;
@@ -19,22 +20,24 @@ pub(super) struct Scope {
 
 pub(super) async fn stop(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Json(scope): Json<Scope>,
 ) -> Result<web::Json<Value>, Problem> {
     let message = StopCalls {
         client_id: scope.client_id,
-        by: LOCAL_OWNER.to_owned(),
+        by: caller.owner,
     };
     answer(ask(&api.stop_calls, message).await?)
 }
 
 pub(super) async fn resume(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Json(scope): Json<Scope>,
 ) -> Result<web::Json<Value>, Problem> {
     let message = OperatorResumes {
         client_id: scope.client_id,
-        by: LOCAL_OWNER.to_owned(),
+        by: caller.owner,
     };
     answer(ask(&api.operator_resumes, message).await?)
 }

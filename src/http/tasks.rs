@@ -1,9 +1,10 @@
 //! `/api/v1/tasks`
 
+use super::caller::Caller;
 use super::extract::{Json, Query, limit, object, task_id};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
-use super::{Api, LOCAL_OWNER, Problem, ask};
+use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
     BudgetOverrides, CancelTask, StartError, StartTask, StartedTask,
 };
@@ -52,6 +53,7 @@ pub(super) struct CreateBody {
 /// 201 with the new task, or 200 with the one that the idempotency key names.
 pub(super) async fn create(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
@@ -62,7 +64,7 @@ pub(super) async fn create(
             prompt: body.prompt,
             kind: body.kind,
             client_id: body.client_id,
-            owner: LOCAL_OWNER.to_owned(),
+            owner: caller.owner,
             context: body.context,
             allowed_commands: body.allowed_commands,
             metadata: object("metadata", body.metadata)?,
@@ -222,6 +224,7 @@ pub(super) struct CancelBody {
 /// The task as it is after the cancel; one that had ended stays as it was.
 pub(super) async fn cancel(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<CancelBody>,
 ) -> Result<web::Json<Value>, Problem> {
@@ -231,7 +234,7 @@ pub(super) async fn cancel(
         reason: body
             .reason
             .unwrap_or_else(|| "cancelled by a person".into()),
-        by: LOCAL_OWNER.to_owned(),
+        by: caller.owner,
     };
     ask(&api.cancel_task, message)
         .await?

@@ -1,9 +1,10 @@
 //! `GET /api/v1/tools`: what the fleet can do. `POST /api/v1/tools/call`: one call now, as a task of kind `call`, and its
 //! outcome as the answer.
 
+use super::caller::Caller;
 use super::extract::{Json, object};
 use super::shapes::List;
-use super::{Api, ComputerBody, LOCAL_OWNER, Problem, ask, tasks};
+use super::{Api, ComputerBody, Problem, ask, tasks};
 use crate::actors::feed::messages::{Committed, Subscribe};
 use crate::actors::supervisor::messages::{CancelTask, StartTask};
 use crate::domain::call::{Address, CallReport, Outcome};
@@ -114,6 +115,7 @@ impl CallBody {
 
 pub(super) async fn call(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Json(body): Json<CallBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let body = body.check()?;
@@ -125,7 +127,7 @@ pub(super) async fn call(
         prompt: format!("Call {}", body.command),
         kind: Some("call".to_owned()),
         client_id: body.client_id,
-        owner: LOCAL_OWNER.to_owned(),
+        owner: caller.owner.clone(),
         call: Some(DirectCall {
             command: body.command,
             args: body.args,
@@ -143,7 +145,7 @@ pub(super) async fn call(
     };
     match waited {
         Ok(ended) => ended?,
-        Err(_) if started.created => give_up(&api, &task_id).await,
+        Err(_) if started.created => give_up(&api, &task_id, caller.owner).await,
         // Somebody else's request made the call; it is theirs to give up.
         Err(_) => {}
     }
@@ -178,11 +180,11 @@ async fn wait_for_end(
 }
 
 /// Nobody waits any longer, so the call must not happen later behind the caller's back.
-async fn give_up(api: &Api, task_id: &TaskId) {
+async fn give_up(api: &Api, task_id: &TaskId, by: String) {
     let message = CancelTask {
         task_id: task_id.clone(),
         reason: "the deadline of the request has passed".to_owned(),
-        by: LOCAL_OWNER.to_owned(),
+        by,
     };
     if let Err(problem) = ask(&api.cancel_task, message).await {
         tracing::warn!(%task_id, %problem, "a late call was not cancelled");

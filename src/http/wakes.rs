@@ -1,8 +1,9 @@
 //! What wakes tasks again: as a request says it at a task's creation, and `POST /api/v1/tasks/{id}/wake`.
 
+use super::caller::Caller;
 use super::extract::{Json, task_id};
 use super::shapes;
-use super::{Api, LOCAL_OWNER, Problem, ask};
+use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{WakeError, WakeTask};
 use crate::domain::schedule::Schedule;
 use crate::domain::wakes::{MAX_EVENT, MOST_DATA, MOST_EVENTS, WakeCause, Wakes};
@@ -77,6 +78,7 @@ pub(super) struct WakeBody {
 /// The task as it is once the wake is durable: it runs, or will once more after this episode.
 pub(super) async fn wake(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<WakeBody>,
 ) -> Result<web::Json<Value>, Problem> {
@@ -88,7 +90,7 @@ pub(super) async fn wake(
     let message = WakeTask {
         task_id: task_id.clone(),
         cause: WakeCause::Asked {
-            by: LOCAL_OWNER.to_owned(),
+            by: caller.owner,
             data: body.data,
         },
     };

@@ -25,6 +25,7 @@ use crate::actors::journal::messages::{
 };
 use crate::actors::near::NearKey;
 use crate::actors::shards::Shards;
+use crate::domain::access::LOCAL_OWNER;
 use crate::domain::ids::ClientId;
 use crate::store::{Epoch, KnownComputer};
 use crate::wire::codes::{CloseWith, ErrorCode};
@@ -42,8 +43,6 @@ use std::time::Duration;
 const MAILBOX: usize = 4096;
 /// A probe answers within two seconds; a little more for the way.
 const PROBE_WITHIN: Duration = Duration::from_millis(2500);
-/// Who owns computers until tokens say otherwise.
-const LOCAL_OWNER: &str = "local";
 
 /// What the registry needs of the journal. Without them nothing outlives the process (tests).
 #[derive(Clone, Default)]

@@ -1,0 +1,93 @@
+//! Who asks, and what they may do. Pure rules: who somebody is, is found out by the HTTP layer.
+
+use serde::{Deserialize, Serialize};
+
+/// The owner of everything that is made on this machine without a token.
+pub const LOCAL_OWNER: &str = "local";
+
+/// What a person may do; each role may also do what the ones before it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Sees, and changes nothing.
+    Viewer,
+    /// Gives tasks and calls tools, and works with what is its own.
+    Operator,
+    /// Everything, also what belongs to others: consents to calls, stops the fleet.
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Viewer, Role::Operator, Role::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+/// Who a request speaks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// Whose it makes things.
+    pub owner: String,
+    pub role: Role,
+    /// It showed a secret that only a person has: it may consent to what a policy asks about.
+    pub authenticated: bool,
+    /// Tools that it may call, as names or globs; none = all.
+    pub tools: Option<Vec<String>>,
+}
+
+impl Principal {
+    /// Somebody on this machine, where nobody has to show a token.
+    pub fn local() -> Self {
+        Principal {
+            owner: LOCAL_OWNER.to_owned(),
+            role: Role::Admin,
+            authenticated: false,
+            tools: None,
+        }
+    }
+
+    /// Who can read the data folder of the server.
+    pub fn holder_of_the_folder() -> Self {
+        Principal {
+            authenticated: true,
+            ..Principal::local()
+        }
+    }
+
+    /// Whether it may do what needs this role.
+    pub fn has(&self, needed: Role) -> bool {
+        self.role >= needed
+    }
+
+    /// Whether what belongs to `owner` is there for it: its own, and everything for an admin.
+    pub fn sees(&self, owner: &str) -> bool {
+        self.role == Role::Admin || self.owner == owner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_may_what_the_ones_before_it_may_and_others_things_are_for_admins_alone() {
+        for (at, role) in Role::ALL.into_iter().enumerate() {
+            let ada = Principal {
+                owner: "ada".into(),
+                role,
+                ..Principal::local()
+            };
+            for (below, needed) in Role::ALL.into_iter().enumerate() {
+                assert_eq!(ada.has(needed), below <= at);
+            }
+            assert!(ada.sees("ada"));
+            assert_eq!(ada.sees("ben"), role == Role::Admin);
+        }
+    }
+}

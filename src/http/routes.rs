@@ -1,0 +1,44 @@
+//! What each route needs: one row for every method and address below `/api/`, `/mcp` included.
+//!
+//! Who adds a route adds its row: without one it is for admins alone, and a test names it.
+
+use crate::domain::access::Role;
+use actix_web::http::Method;
+
+/// Method, address as it is registered, and the role that it takes at least.
+pub(super) const NEEDS: &[(Method, &str, Role)] = &[
+    (Method::GET, "/api/v1/tasks", Role::Viewer),
+    (Method::POST, "/api/v1/tasks", Role::Operator),
+    (Method::GET, "/api/v1/tasks/{id}", Role::Viewer),
+    (Method::GET, "/api/v1/tasks/{id}/events", Role::Viewer),
+    (Method::GET, "/api/v1/tasks/{id}/steps", Role::Viewer),
+    (Method::POST, "/api/v1/tasks/{id}/cancel", Role::Operator),
+    (Method::POST, "/api/v1/tasks/{id}/fork", Role::Operator),
+    (Method::POST, "/api/v1/tasks/{id}/wake", Role::Operator),
+    (Method::POST, "/api/v1/stop", Role::Operator),
+    (Method::POST, "/api/v1/resume", Role::Admin),
+    (Method::GET, "/api/v1/computers", Role::Viewer),
+    (Method::GET, "/api/v1/computers/{id}/queue", Role::Viewer),
+    (Method::GET, "/api/v1/questions", Role::Viewer),
+    (
+        Method::POST,
+        "/api/v1/questions/{id}/answer",
+        Role::Operator,
+    ),
+    (Method::GET, "/api/v1/tools", Role::Viewer),
+    (Method::POST, "/api/v1/tools/call", Role::Operator),
+    (Method::GET, "/api/v1/status", Role::Viewer),
+];
+
+/// The role that a route takes. HEAD is as GET.
+pub(super) fn needed(method: &Method, pattern: &str) -> Role {
+    let method = if *method == Method::HEAD {
+        &Method::GET
+    } else {
+        method
+    };
+    let row = NEEDS
+        .iter()
+        .find(|(known, place, _)| known == method && *place == pattern);
+    row.map_or(Role::Admin, |(_, _, role)| *role)
+}
