@@ -31,3 +31,4 @@ pub mod registry;
 pub mod shards;
 pub mod supervisor;
 pub mod task;
+pub mod tokens;
