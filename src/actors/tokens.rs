@@ -3,6 +3,7 @@
 //! A text is `ccf_ID_SECRET`. The id finds the token, the BLAKE3 of the whole text is compared in constant time; a text
 //! without a token is compared with something too, so that the time tells nothing either.
 
+use crate::actors::failures::Failures;
 use crate::actors::journal::messages::{JournalError, KeepSystem};
 use crate::domain::access::Principal;
 use crate::domain::credential::{
@@ -26,6 +27,11 @@ const MAX_TOKENS: usize = 10_000;
 pub struct Secret(String);
 
 impl Secret {
+    /// A text that somebody shows.
+    pub fn shown(text: &str) -> Self {
+        Secret(text.to_owned())
+    }
+
     /// The text, to be handed out once.
     pub fn reveal(&self) -> &str {
         &self.0
@@ -36,6 +42,13 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
+}
+
+/// A computer's token that was right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    pub token_id: String,
+    pub owner: String,
 }
 
 /// Why a text does not count.
@@ -100,6 +113,7 @@ struct Inner {
     changing: tokio::sync::Mutex<()>,
     keep: Option<Recipient<KeepSystem>>,
     clock: fn() -> i64,
+    failures: Failures,
 }
 
 /// All tokens. Clones share them.
@@ -127,7 +141,13 @@ impl TokenBook {
             changing: tokio::sync::Mutex::default(),
             keep,
             clock,
+            failures: Failures::default(),
         }))
+    }
+
+    /// Who showed wrong ones.
+    pub fn failures(&self) -> &Failures {
+        &self.0.failures
     }
 
     fn index(&self) -> Arc<Index> {
@@ -173,7 +193,7 @@ impl TokenBook {
     ///
     /// # Errors
     /// It is no token that counts, one for people, or one for other computers.
-    pub fn computer(&self, text: &str, client_id: &str) -> Result<String, Refused> {
+    pub fn computer(&self, text: &str, client_id: &str) -> Result<Admitted, Refused> {
         let index = self.index();
         let entry = self.find(&index, text)?;
         let record = &entry.record;
@@ -185,9 +205,19 @@ impl TokenBook {
             }),
             Bearer::Computer { .. } => {
                 self.note_use(entry);
-                Ok(record.owner.clone())
+                Ok(Admitted {
+                    token_id: record.token_id.clone(),
+                    owner: record.owner.clone(),
+                })
             }
         }
+    }
+
+    /// Whether a token that was shown before still counts.
+    pub fn stands(&self, token_id: &str) -> bool {
+        let (index, now) = (self.index(), self.now());
+        let entry = index.entries.get(short(token_id));
+        entry.is_some_and(|entry| entry.record.is_live(now))
     }
 
     /// Whether this owner has a token that admits a computer of this name: then nobody else's computer takes it over.

@@ -93,7 +93,9 @@ async fn a_computers_token_is_for_its_names_and_never_for_people() {
     let book = book();
     let (_, text) = make(&book, computers("ben", "mine-*")).await;
     assert!(!book.people_need() && book.computers_need());
-    assert_eq!(book.computer(&text, "mine-1").as_deref(), Ok("ben"));
+    let admitted = book.computer(&text, "mine-1").unwrap();
+    assert_eq!(admitted.owner, "ben");
+    assert!(book.stands(&admitted.token_id) && !book.stands("tok_none"));
     assert!(matches!(book.computer(&text, "farm-1"), Err(Refused::OtherName { .. })));
     assert_eq!(book.person(&text), Err(Refused::NotForPeople("ben".into())));
     let (_, persons) = make(&book, person("ada", Role::Admin)).await;

@@ -1,4 +1,4 @@
-//! What each route needs: one row for every method and address below `/api/`, `/mcp` included.
+//! What each route needs: one row for every method and address that is not open to everybody.
 //!
 //! Who adds a route adds its row: without one it is for admins alone, and a test names it.
 
@@ -28,7 +28,29 @@ pub(super) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
+    (Method::GET, "/api/v1/session", Role::Viewer),
+    (Method::POST, "/api/v1/session", Role::Viewer),
+    (Method::DELETE, "/api/v1/session", Role::Viewer),
+    (Method::GET, "/api/v1/tokens", Role::Admin),
+    (Method::POST, "/api/v1/tokens", Role::Admin),
+    (Method::DELETE, "/api/v1/tokens/{id}", Role::Admin),
 ];
+
+/// Served to everybody, whatever is asked for: nobody's secret is in it, and nothing is changed.
+pub(super) const OPEN: &[&str] = &[
+    "/healthz",
+    "/readyz",
+    "/install.lua",
+    "/lua/manifest.json",
+    "/lua/{path:.*}",
+    // Has a rule of its own.
+    "/ws",
+];
+
+/// Whether an address is served to everybody.
+pub(super) fn is_open(pattern: &str) -> bool {
+    OPEN.contains(&pattern)
+}
 
 /// The role that a route takes. HEAD is as GET.
 pub(super) fn needed(method: &Method, pattern: &str) -> Role {

@@ -34,6 +34,7 @@ pub fn created(prompt: &str) -> TaskEvent {
         profile: BlobHash::of(PROFILE),
         client_id: Some(client("turtle-1")),
         owner: "local".into(),
+        confined_to: None,
         context: Value::Null,
         allowed_commands: None,
         metadata: Value::Null,

@@ -82,6 +82,8 @@ codes! {
     NotWakeable "not_wakeable" 409 false "the task never sleeps; create tasks that live on with `schedule` or `wakes`";
     TooManyWakes "too_many_wakes" 429 true "the task is awake and will run once more; wait until this episode ends";
     TaskResting "task_resting" 503 true "the task rests after a fault, or its journal is damaged; `quarantine` in its answer says so";
+    NoSuchToken "no_such_token" 404 false "`ccfleet token list` shows the tokens with their ids";
+    TooManyTokens "too_many_tokens" 409 false "give fewer computers a token of their own: one token may name many with a glob";
     NoSuchQuestion "no_such_question" 409 false "the question was answered, has expired or never existed";
     Offline "offline" 409 true "the computer is not connected; switch it on and check its network";
     UnknownComputer "unknown_computer" 404 false "no computer of this name ever connected; `GET /api/v1/computers` lists them";
