@@ -28,7 +28,10 @@ const EVERYWHERE: [(HeaderName, &str); 6] = [
 /// Adds them. What the open addresses serve may be kept by a browser, as they say themselves.
 pub(super) fn dress(headers: &mut HeaderMap, is_open: bool, settings: &DoorSettings) {
     for (name, value) in EVERYWHERE {
-        headers.insert(name, HeaderValue::from_static(value));
+        // A page may be stricter with itself.
+        if !headers.contains_key(&name) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
     }
     if !is_open {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

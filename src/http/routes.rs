@@ -25,6 +25,12 @@ pub(super) const NEEDS: &[(Method, &str, Role)] = &[
         "/api/v1/questions/{id}/answer",
         Role::Operator,
     ),
+    (Method::GET, "/api/v1/kinds", Role::Viewer),
+    (Method::GET, "/api/v1/kinds/{kind}", Role::Viewer),
+    (Method::PUT, "/api/v1/kinds/{kind}", Role::Admin),
+    (Method::DELETE, "/api/v1/kinds/{kind}", Role::Admin),
+    (Method::GET, "/api/v1/strategies", Role::Viewer),
+    (Method::GET, "/api/v1/toolsets", Role::Viewer),
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
@@ -43,6 +49,9 @@ pub(super) const OPEN: &[&str] = &[
     "/install.lua",
     "/lua/manifest.json",
     "/lua/{path:.*}",
+    // The page, which is the same for everybody; what it shows it asks for like any other client.
+    "/",
+    "/dashboard/{path:.*}",
     // Has a rule of its own.
     "/ws",
 ];

@@ -32,17 +32,16 @@ enum Owned {
 
 /// Answers requests that name something of another owner, before their handlers see them.
 pub(super) async fn own(
-    api: web::ThinData<Api>,
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    match check(&api, &mut request).await {
+    match check(&mut request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(problem) => Ok(request.into_response(problem.error_response())),
     }
 }
 
-async fn check(api: &Api, request: &mut ServiceRequest) -> Result<(), Problem> {
+async fn check(request: &mut ServiceRequest) -> Result<(), Problem> {
     let pattern = request.match_pattern().unwrap_or_default();
     let below = |place: &str| {
         let rest = pattern.strip_prefix(place);
@@ -56,6 +55,10 @@ async fn check(api: &Api, request: &mut ServiceRequest) -> Result<(), Problem> {
         // An admin sees all, and where the guard found nobody the handler refuses.
         return Ok(());
     };
+    let Some(web::ThinData(api)) = request.app_data::<web::ThinData<Api>>().cloned() else {
+        return Err(Problem::new(ErrorCode::Internal, "nothing is served here"));
+    };
+    let api = &api;
     // As the handler reads it, whatever is percent-encoded.
     let names = request.extract::<web::Path<HashMap<String, String>>>();
     let names = names.await.map(web::Path::into_inner).unwrap_or_default();
