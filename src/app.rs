@@ -5,6 +5,8 @@
 //! Nothing else in the house starts an actor that lives as long as the server.
 
 #[cfg(test)]
+mod access_tests;
+#[cfg(test)]
 mod consent_tests;
 mod fleet;
 mod folder;

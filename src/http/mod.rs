@@ -35,6 +35,8 @@ pub mod ws;
 pub(crate) mod ws_client;
 #[cfg(test)]
 mod ws_tests;
+#[cfg(test)]
+pub(crate) use routes::NEEDS;
 
 pub use door::{Door, DoorSettings};
 pub use hosts::Hosts;

@@ -6,7 +6,7 @@ use crate::domain::access::Role;
 use actix_web::http::Method;
 
 /// Method, address as it is registered, and the role that it takes at least.
-pub(super) const NEEDS: &[(Method, &str, Role)] = &[
+pub(crate) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tasks", Role::Viewer),
     (Method::POST, "/api/v1/tasks", Role::Operator),
     (Method::GET, "/api/v1/tasks/{id}", Role::Viewer),
