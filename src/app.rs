@@ -29,6 +29,7 @@ use crate::config::Settings;
 use crate::config::kinds::KindError;
 use crate::http::{self, Api, HttpServer, Stage, StageCell};
 use crate::llm::{LlmError, ProviderSet};
+use crate::metrics::Metrics;
 use crate::prompts::PromptError;
 use crate::store::{OpenStore, StoreError, sqlite};
 use actix::{Actor, Addr, Recipient};
@@ -136,8 +137,10 @@ impl App {
         let providers = models(&settings)?;
         let store = open_store(folder.path()).await?;
 
-        let feed = Feed::default().start();
-        let (journal, reader) = Journal::start(store, feed.clone().recipient());
+        let metrics = Arc::<Metrics>::default();
+        let feed = Feed::measured(metrics.clone()).start();
+        let (journal, reader) =
+            Journal::measured(store, feed.clone().recipient(), metrics.clone());
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
         let leaves = Leaves {
             settings: Arc::new(settings),
@@ -145,6 +148,8 @@ impl App {
             reader,
             feed,
             gateway,
+            metrics,
+            counts: Arc::default(),
         };
         let closing = leaves.journal.clone();
         let started = Self::raise(leaves, folder, listener, loopback, upper).await;
@@ -162,6 +167,10 @@ impl App {
         loopback: bool,
         upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
+        // Before anything is committed: an outcome of a call that nobody remembers would count as a late one.
+        let open_calls = leaves.reader.open_calls().await;
+        let open_calls = open_calls.map_err(|error| AppError::Restore(error.to_string()))?;
+        leaves.metrics.remember(open_calls);
         let upper = upper(&leaves).await?;
         let stage = StageCell::default();
         let api = Api {
@@ -183,6 +192,12 @@ impl App {
             loopback,
             operator: folder.operator_key()?,
             call_grace: leaves.settings.calls.cancel_grace * 2,
+            sources: http::metrics::Sources {
+                metrics: leaves.metrics.clone(),
+                counts: leaves.counts.clone(),
+                gateway: Some(leaves.gateway.clone().recipient()),
+                folder: folder.path().to_owned(),
+            },
             started: Instant::now(),
         };
         let routes = upper.routes.clone();

@@ -3,6 +3,7 @@
 use super::AppError;
 use super::fleet::Fleet;
 use crate::actors::consult::Consulting;
+use crate::actors::counts::FleetCounts;
 use crate::actors::executor::Executor;
 use crate::actors::feed::Feed;
 use crate::actors::gateway::Gateway;
@@ -20,6 +21,7 @@ use crate::config::Settings;
 use crate::config::kinds::Kinds;
 use crate::http::ws::WsGate;
 use crate::http::{ComputerBody, Source};
+use crate::metrics::Metrics;
 use crate::prompts::PromptLibrary;
 use crate::strategy;
 use actix::{Actor, Addr, Recipient};
@@ -34,6 +36,9 @@ pub struct Leaves {
     pub reader: JournalReader,
     pub feed: Addr<Feed>,
     pub gateway: Addr<Gateway>,
+    pub metrics: Arc<Metrics>,
+    /// What the computers' side counts.
+    pub counts: Arc<FleetCounts>,
 }
 
 /// What stands on the leaves: computers with their registry, and tasks with their supervisor.

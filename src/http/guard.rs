@@ -21,7 +21,8 @@ pub(super) async fn guard(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     // Health and the files for computers are nobody's secret, and `/ws` has a rule of its own: computers come
     // through tunnels.
-    if !request.path().starts_with("/api/") {
+    let path = request.path();
+    if !path.starts_with("/api/") && path != "/metrics" {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }
     let checked = check(request.method(), request.headers(), api.loopback);

@@ -11,6 +11,7 @@ mod guard;
 mod health;
 pub mod listen;
 mod lua;
+pub mod metrics;
 mod operator;
 mod problem;
 mod questions;
@@ -87,6 +88,8 @@ pub struct Api {
     pub operator: OperatorKey,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
+    /// What `/metrics` tells.
+    pub sources: metrics::Sources,
     pub started: Instant,
 }
 
@@ -176,6 +179,7 @@ fn routes(config: &mut web::ServiceConfig) {
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
+        .service(at("/metrics").route(web::get().to(metrics::scrape)))
         .service(api);
 }
 

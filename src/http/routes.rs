@@ -1,4 +1,4 @@
-//! What each route needs: one row for every method and address below `/api/`, `/mcp` included.
+//! What each route needs: one row for every method and address below `/api/`, `/mcp` and `/metrics` included.
 //!
 //! Who adds a route adds its row: without one it is for admins alone, and a test names it.
 
@@ -28,6 +28,7 @@ pub(super) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
+    (Method::GET, "/metrics", Role::Viewer),
 ];
 
 /// The role that a route takes. HEAD is as GET.

@@ -303,6 +303,12 @@ async fn bench() -> Bench {
         loopback: true,
         operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
         call_grace: Duration::from_millis(1),
+        sources: super::metrics::Sources {
+            metrics: Default::default(),
+            counts: Default::default(),
+            gateway: None,
+            folder: folder.path().to_owned(),
+        },
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file in WAL mode, a connection that writes and one that reads.
 
 mod archive;
+mod open_work;
 pub mod prune;
 mod read;
 mod rows;
