@@ -139,8 +139,7 @@ impl App {
 
         let metrics = Arc::<Metrics>::default();
         let feed = Feed::measured(metrics.clone()).start();
-        let (journal, reader) =
-            Journal::measured(store, feed.clone().recipient(), metrics.clone());
+        let (journal, reader) = Journal::measured(store, feed.clone().recipient(), metrics.clone());
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
         let leaves = Leaves {
             settings: Arc::new(settings),

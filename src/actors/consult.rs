@@ -1,6 +1,7 @@
 //! What planner and executor share: one model call, its answer read by the contract, and the news for the task.
 
 use super::gateway::messages::Complete;
+use super::spans::ModelSpan;
 use crate::config::ModelSettings;
 use crate::domain::chat::{
     ChatAnswer, ChatFailure, Message as ChatMessage, OutputFormat, Role, ToolDef,
@@ -34,6 +35,8 @@ pub struct ConsultModel {
     /// What the task's kind sets for this role.
     pub choice: ModelChoice,
     pub script: ScriptPosition,
+    /// Ends when the answer is here.
+    pub span: ModelSpan,
     pub reply_to: Recipient<Consulted>,
 }
 
@@ -72,9 +75,14 @@ impl Consulting {
             params,
             script: consult.script,
         };
-        let call = self
-            .gateway
-            .send(Complete::new(consult.task_id, consult.generation, request));
+        let span = consult.span;
+        span.requested(
+            settings.provider.as_str(),
+            &request.model,
+            &request.messages,
+        );
+        let call = Complete::new(consult.task_id, consult.generation, request);
+        let call = self.gateway.send(call.within(span.span()));
         Box::pin(async move {
             let answer = call.await.unwrap_or_else(|_| {
                 Err(ChatFailure {
@@ -84,6 +92,10 @@ impl Consulting {
                     retryable: true,
                 })
             });
+            match &answer {
+                Ok(answer) => span.answered(answer),
+                Err(failure) => span.failed(failure),
+            }
             let answer = answer.map(|answer| {
                 let read = strategy::read_answer(consult.consult, consult.contract, &answer);
                 (answer, read)

@@ -4,6 +4,8 @@
 //! looked up when somebody asks ([`Snapshot`]). Nothing here is global: the composition root makes one [`Metrics`] and
 //! hands it on. Counters begin at 0 with every start, as Prometheus expects of them.
 
+#[cfg(test)]
+mod docker_tests;
 mod labels;
 pub mod names;
 #[cfg(test)]
@@ -87,11 +89,7 @@ impl Default for Metrics {
                 COMMIT_BUCKETS,
                 &mut registry,
             ),
-            lag_seconds: histogram(
-                &names::JOURNAL_LAG_SECONDS,
-                COMMIT_BUCKETS,
-                &mut registry,
-            ),
+            lag_seconds: histogram(&names::JOURNAL_LAG_SECONDS, COMMIT_BUCKETS, &mut registry),
             feed_drops: counter(&names::FEED_DROPS, &mut registry),
             subscribers: AtomicU64::new(0),
             registry,

@@ -220,10 +220,7 @@ mod tests {
             let counter = metric.kind == MetricType::Counter;
             assert_eq!(name.ends_with("_total"), counter, "{name}");
             assert!(name.starts_with("ccfleet_") || name.starts_with("process_"));
-            assert!(
-                name.bytes()
-                    .all(|b| b.is_ascii_lowercase() || b == b'_')
-            );
+            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
             if metric.kind == MetricType::Histogram {
                 assert!(name.ends_with("_seconds"), "{name} names its unit");
             }

@@ -4,11 +4,13 @@ use super::names::ALL;
 use std::fmt::Write;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
-const BEGIN: &str = "<!-- metrics: made by a test; CCFLEET_BLESS=1 cargo test --lib the_page_of_metrics -->\n";
+const BEGIN: &str =
+    "<!-- metrics: made by a test; CCFLEET_BLESS=1 cargo test --lib the_page_of_metrics -->\n";
 const END: &str = "<!-- end of metrics -->\n";
 
 fn table() -> String {
-    let mut table = String::from("| metric | type | labels | what it tells |\n| --- | --- | --- | --- |\n");
+    let mut table =
+        String::from("| metric | type | labels | what it tells |\n| --- | --- | --- | --- |\n");
     for metric in ALL {
         let labels: Vec<String> = metric.labels.iter().map(|l| format!("`{l}`")).collect();
         let (name, kind) = (metric.name, metric.kind.as_str());

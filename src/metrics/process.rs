@@ -36,7 +36,9 @@ impl Process {
 
 /// `VmRSS:     12345 kB`
 fn resident(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -46,7 +48,8 @@ pub fn bytes_of(folder: &Path, beginning: &str) -> Option<u64> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let ours = entries.filter(|entry| {
         let name = entry.file_name();
-        name.to_str().is_some_and(|name| name.starts_with(beginning))
+        name.to_str()
+            .is_some_and(|name| name.starts_with(beginning))
     });
     let sizes = ours.filter_map(|entry| Some(entry.metadata().ok()?.len()));
     Some(sizes.sum())

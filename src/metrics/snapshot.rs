@@ -77,9 +77,7 @@ impl Sheet {
     ) {
         let family: Family<Labels<N>, Gauge<f64, AtomicU64>> = Family::default();
         for (values, value) in rows {
-            family
-                .get_or_create(&labels(of, values))
-                .set(value as f64);
+            family.get_or_create(&labels(of, values)).set(value as f64);
         }
         self.0.register(of.stem(), of.help(), family);
     }
@@ -136,7 +134,9 @@ impl Snapshot {
 
     fn fleet(&self, sheet: &mut Sheet) {
         let rows = |of: &[(&'static str, u64)]| {
-            let rows = of.iter().map(|(word, count)| ([Value::from(*word)], *count));
+            let rows = of
+                .iter()
+                .map(|(word, count)| ([Value::from(*word)], *count));
             rows.collect::<Vec<_>>()
         };
         sheet.gauges(&names::COMPUTERS, rows(&self.computers));

@@ -51,9 +51,8 @@ const OUTCOMES: [Outcome; 4] = [
 ];
 
 fn every_call() -> impl Iterator<Item = [Value; 2]> {
-    let rows = |outcome: Outcome| {
-        EFFECTS.map(|effect| [outcome.as_str().into(), effect.as_str().into()])
-    };
+    let rows =
+        |outcome: Outcome| EFFECTS.map(|effect| [outcome.as_str().into(), effect.as_str().into()]);
     OUTCOMES.into_iter().flat_map(rows)
 }
 
@@ -244,7 +243,12 @@ impl Tally {
     }
 
     fn model_answered(&self, role: Role, answer: &ChatAnswer) {
-        let labels = || [role.as_str().into(), self.values.models.value(&answer.model)];
+        let labels = || {
+            [
+                role.as_str().into(),
+                self.values.models.value(&answer.model),
+            ]
+        };
         self.model_requests.one(labels());
         let seconds = Duration::from_millis(answer.duration_ms).as_secs_f64();
         self.model_seconds.observe(labels(), seconds);
@@ -257,7 +261,8 @@ impl Tally {
         for (direction, count) in tokens {
             let [role, model] = labels();
             let count = count.unwrap_or_default();
-            self.model_tokens.add([role, model, direction.into()], count);
+            self.model_tokens
+                .add([role, model, direction.into()], count);
         }
     }
 

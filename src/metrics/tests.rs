@@ -4,7 +4,9 @@ use crate::domain::call::Outcome;
 use crate::domain::chat::{ChatAnswer, Role, StopReason, Usage};
 use crate::domain::event::TaskEvent;
 use crate::domain::task::TaskStatus;
-use crate::store::fixtures::{Author, call, client, completed, created, decided, finished, intended};
+use crate::store::fixtures::{
+    Author, call, client, completed, created, decided, finished, intended,
+};
 use std::collections::BTreeSet;
 
 /// A snapshot in which nothing is unknown.
@@ -12,7 +14,10 @@ fn whole() -> Snapshot {
     let counts = ALL.iter().copied();
     let counts = counts.filter(|name| name.name.starts_with("ccfleet_link_"));
     Snapshot {
-        tasks: Some(vec![(TaskStatus::Running, 3), (TaskStatus::WaitingForUser, 1)]),
+        tasks: Some(vec![
+            (TaskStatus::Running, 3),
+            (TaskStatus::WaitingForUser, 1),
+        ]),
         computers: vec![("ready", 2), ("offline", 1)],
         online: vec![("turtle", 2)],
         lanes: vec![1, 4],
@@ -78,7 +83,10 @@ fn commit(metrics: &Metrics, author: &mut Author, events: Vec<TaskEvent>) {
 
 #[track_caller]
 fn says(text: &str, line: &str) {
-    assert!(text.lines().any(|l| l == line), "no line `{line}` in\n{text}");
+    assert!(
+        text.lines().any(|l| l == line),
+        "no line `{line}` in\n{text}"
+    );
 }
 
 #[test]
@@ -87,7 +95,9 @@ fn every_metric_is_told_with_its_type_and_its_help() {
     let words = |word: &str| -> BTreeSet<(String, String)> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(word));
         let pairs = lines.filter_map(|line| line.split_once(' '));
-        pairs.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
+        pairs
+            .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
+            .collect()
     };
     let types = ALL.iter();
     let types = types.map(|name| (name.name.to_owned(), name.kind.as_str().to_owned()));
@@ -112,13 +122,25 @@ fn a_call_counts_once_by_its_first_outcome_and_again_only_as_a_late_one() {
     commit(&metrics, &mut author, vec![finished(&id, Outcome::Done)]);
     let text = metrics.render(whole(), Format::Prometheus);
     says(&text, "ccfleet_calls_open 0.0");
-    says(&text, "ccfleet_calls_total{outcome=\"unknown\",effect=\"effect\"} 1");
-    says(&text, "ccfleet_calls_total{outcome=\"done\",effect=\"effect\"} 0");
+    says(
+        &text,
+        "ccfleet_calls_total{outcome=\"unknown\",effect=\"effect\"} 1",
+    );
+    says(
+        &text,
+        "ccfleet_calls_total{outcome=\"done\",effect=\"effect\"} 0",
+    );
     says(&text, "ccfleet_calls_late_total{outcome=\"done\"} 1");
     says(&text, "ccfleet_call_seconds_count{effect=\"effect\"} 1");
-    says(&text, "ccfleet_call_tool_seconds_bucket{le=\"0.01\",effect=\"effect\"} 1");
+    says(
+        &text,
+        "ccfleet_call_tool_seconds_bucket{le=\"0.01\",effect=\"effect\"} 1",
+    );
     says(&text, "ccfleet_decisions_total{decision=\"call\"} 1");
-    says(&text, "ccfleet_journal_events_total{event=\"call_finished\"} 2");
+    says(
+        &text,
+        "ccfleet_journal_events_total{event=\"call_finished\"} 2",
+    );
 }
 
 #[test]
@@ -127,9 +149,16 @@ fn a_call_of_an_earlier_run_counts_with_its_effect_class_and_has_no_latency() {
     let id = call("A");
     metrics.remember([(id.clone(), EffectClass::Idempotent)]);
     let mut author = Author::new("A");
-    commit(&metrics, &mut author, vec![created("dig"), finished(&id, Outcome::Failed)]);
+    commit(
+        &metrics,
+        &mut author,
+        vec![created("dig"), finished(&id, Outcome::Failed)],
+    );
     let text = metrics.render(whole(), Format::Prometheus);
-    says(&text, "ccfleet_calls_total{outcome=\"failed\",effect=\"idempotent\"} 1");
+    says(
+        &text,
+        "ccfleet_calls_total{outcome=\"failed\",effect=\"idempotent\"} 1",
+    );
     assert!(!text.contains("ccfleet_call_seconds_count{effect=\"idempotent\"}"));
 }
 
@@ -146,13 +175,28 @@ fn models_and_tasks_are_counted_with_tokens_seconds_and_ages() {
     let text = metrics.render(whole(), Format::Prometheus);
     let of = "role=\"planner\",model=\"qwen3:8b\"";
     says(&text, &format!("ccfleet_model_requests_total{{{of}}} 2"));
-    says(&text, &format!("ccfleet_model_tokens_total{{{of},type=\"in\"}} 200"));
-    says(&text, &format!("ccfleet_model_tokens_total{{{of},type=\"cached\"}} 120"));
-    says(&text, &format!("ccfleet_model_tokens_total{{{of},type=\"out\"}} 14"));
+    says(
+        &text,
+        &format!("ccfleet_model_tokens_total{{{of},type=\"in\"}} 200"),
+    );
+    says(
+        &text,
+        &format!("ccfleet_model_tokens_total{{{of},type=\"cached\"}} 120"),
+    );
+    says(
+        &text,
+        &format!("ccfleet_model_tokens_total{{{of},type=\"out\"}} 14"),
+    );
     says(&text, &format!("ccfleet_model_seconds_sum{{{of}}} 3.0"));
     assert!(text.contains("model=\"an \\\"odd\\\" name\""), "{text}");
-    says(&text, "ccfleet_tasks_started_total{kind=\"code_job\",strategy=\"directive\"} 1");
-    says(&text, "ccfleet_tasks_ended_total{status=\"completed\",strategy=\"directive\"} 1");
+    says(
+        &text,
+        "ccfleet_tasks_started_total{kind=\"code_job\",strategy=\"directive\"} 1",
+    );
+    says(
+        &text,
+        "ccfleet_tasks_ended_total{status=\"completed\",strategy=\"directive\"} 1",
+    );
     says(&text, "ccfleet_task_seconds_sum{status=\"completed\"} 2.5");
 }
 
@@ -166,8 +210,14 @@ fn states_are_told_as_they_are_now() {
     says(&text, "ccfleet_lane_calls_max 4.0");
     let server = "server=\"Ollama at http://127.0.0.1:11434\"";
     says(&text, &format!("ccfleet_model_waiting{{{server}}} 5.0"));
-    says(&text, &format!("ccfleet_model_breaker{{{server},state=\"half_open\"}} 1.0"));
-    says(&text, &format!("ccfleet_model_breaker{{{server},state=\"open\"}} 0.0"));
+    says(
+        &text,
+        &format!("ccfleet_model_breaker{{{server},state=\"half_open\"}} 1.0"),
+    );
+    says(
+        &text,
+        &format!("ccfleet_model_breaker{{{server},state=\"open\"}} 0.0"),
+    );
     says(&text, "process_cpu_seconds_total 1.5");
 }
 

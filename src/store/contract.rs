@@ -238,7 +238,13 @@ fn who_sleeps_is_listed_with_what_wakes_it_and_is_not_unfinished() {
         assert!(sleeping.contains(&(task("SLEEPER"), asleep)));
         let asleep = TaskStatus::Sleeping;
         assert_eq!(
-            store.reads.open_tasks().unwrap().iter().map(|(s, n)| if *s == asleep { *n } else { 0 }).sum::<u64>(),
+            store
+                .reads
+                .open_tasks()
+                .unwrap()
+                .iter()
+                .map(|(s, n)| if *s == asleep { *n } else { 0 })
+                .sum::<u64>(),
             2
         );
         // A call without outcome is waited for.

@@ -191,7 +191,8 @@ impl Journal {
             self.metrics.lagged(reply.waited());
             reply.give(answer.map_err(batch::refusal));
             if let Some(committed) = committed {
-                self.metrics.committed(&committed.events, &committed.summary);
+                self.metrics
+                    .committed(&committed.events, &committed.summary);
                 // A fact: the feed never blocks, and without one nobody listens.
                 self.feed.do_send(committed);
             }

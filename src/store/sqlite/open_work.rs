@@ -10,7 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Two looks into partial indexes; tasks that have ended are not read.
-pub(super) fn tasks(connection: &Connection, at: &At) -> Result<Vec<(TaskStatus, u64)>, StoreError> {
+pub(super) fn tasks(
+    connection: &Connection,
+    at: &At,
+) -> Result<Vec<(TaskStatus, u64)>, StoreError> {
     let rows = read(
         connection,
         "SELECT status, count(*) FROM tasks WHERE final = 0 AND asleep IS NULL GROUP BY status
@@ -51,7 +54,10 @@ fn read<T>(
     sql: &str,
     row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
-    connection.prepare_cached(sql)?.query_map([], row)?.collect()
+    connection
+        .prepare_cached(sql)?
+        .query_map([], row)?
+        .collect()
 }
 
 /// A word that stands for one of a few things.

@@ -4,9 +4,9 @@ use super::super::{
     ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer, Lane, StoreError,
     TaskPage, TaskQuery,
 };
-use super::{archive, open_work};
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
 use super::{At, checksum, count, is_known, stored};
+use super::{archive, open_work};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
