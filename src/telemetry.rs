@@ -1,12 +1,15 @@
 //! Logging: one line an event on standard error, so that standard output stays for results.
 
+mod json_line;
+
 use crate::actors::spans::{PROMPTS, SPANS};
 use crate::config::{LogFormat, LogSettings};
+use json_line::JsonLine;
 use std::io::IsTerminal;
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::fmt::format::{FmtSpan, JsonFields};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Others' crates that tell of their own workings as `info`; heard below `warn` only when they are named.
@@ -79,7 +82,10 @@ where
         .with_writer(to);
     Ok(match settings.format {
         LogFormat::Text => Box::new(log.with_ansi(ansi).finish()),
-        LogFormat::Json => Box::new(log.json().flatten_event(true).finish()),
+        LogFormat::Json => {
+            let log = log.fmt_fields(JsonFields::new());
+            Box::new(log.event_format(JsonLine::new()).finish())
+        }
     })
 }
 
@@ -156,7 +162,9 @@ mod tests {
         assert_eq!(chat["message"], "close");
         assert_eq!(chat["span"]["name"], "chat");
         assert_eq!(chat["span"]["gen_ai.usage.input_tokens"], 12);
-        assert_eq!(chat["spans"][0]["name"], "invoke_agent");
+        let within = chat["spans"].as_array().unwrap().iter();
+        let within: Vec<&str> = within.filter_map(|span| span["name"].as_str()).collect();
+        assert_eq!(within, ["invoke_agent", "chat"]);
         assert_eq!(task["span"]["name"], "invoke_agent");
     }
 
