@@ -155,8 +155,9 @@ impl Supervisor {
         self.check_depth(depth)
             .map_err(|e| told("task_too_deep", e))?;
         let kind = wanted.child.kind.as_deref();
-        if kind.is_some() && !self.kinds.resolve(kind).1 {
-            let known: Vec<&str> = self.kinds.iter().map(|k| k.kind.as_str()).collect();
+        let kinds = self.kinds.current();
+        if kind.is_some() && !kinds.resolve(kind).1 {
+            let known: Vec<&str> = kinds.iter().map(|k| k.kind.as_str()).collect();
             let words = format!(
                 "there is no kind \"{}\"; there are: {}",
                 kind.unwrap_or_default(),
@@ -169,6 +170,7 @@ impl Supervisor {
             kind: wanted.child.kind.clone(),
             client_id: wanted.child.computer.clone(),
             owner: wanted.owner.clone(),
+            confined_to: wanted.confined_to.clone(),
             allowed_commands: wanted.allowed_commands.clone(),
             parent: Some(wanted.parent.clone()),
             ..StartTask::default()

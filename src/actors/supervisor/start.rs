@@ -132,7 +132,8 @@ impl Supervisor {
         } else {
             request.kind.as_deref()
         };
-        let (profile, is_known) = self.kinds.resolve(asked);
+        let kinds = self.kinds.current();
+        let (profile, is_known) = kinds.resolve(asked);
         let text =
             serde_json::to_string(profile).map_err(|e| StartError::Journal(e.to_string()))?;
         let hash = BlobHash::of(&text);
@@ -152,6 +153,7 @@ impl Supervisor {
             profile: hash.clone(),
             client_id: request.client_id,
             owner: request.owner,
+            confined_to: request.confined_to,
             context: request.context,
             allowed_commands: request.allowed_commands,
             metadata: request.metadata,

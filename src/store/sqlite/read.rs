@@ -6,7 +6,8 @@ use super::super::{
 };
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
 use super::{At, checksum, count, is_known, stored};
-use super::{archive, open_work};
+use super::{archive, open_work, tokens};
+use crate::domain::credential::TokenRecord;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
@@ -378,6 +379,10 @@ impl JournalReads for Reader {
             [],
             |row| row.get(0),
         )
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        self.rows("list the tokens", tokens::LIST, [], tokens::read)
     }
 
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError> {
