@@ -12,7 +12,7 @@ const LAYERS: [&[&str]; 10] = [
     &["prompts"],
     &["config"],
     &["strategy"],
-    &["llm", "store", "sim"],
+    &["llm", "store", "sim", "metrics"],
     &["actors"],
     &["http"],
     &["app", "telemetry"],

@@ -195,6 +195,9 @@ pub(super) struct RawJournal {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLog {
     pub filter: String,
+    pub format: String,
+    pub spans: bool,
+    pub prompts: bool,
 }
 
 #[cfg(test)]

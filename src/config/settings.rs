@@ -219,4 +219,30 @@ pub struct TaskSettings {
 pub struct LogSettings {
     /// In the words of `tracing_subscriber::EnvFilter`.
     pub filter: String,
+    pub format: LogFormat,
+    /// Whether a line is written when a task, a step, a model call or a tool call ends.
+    pub spans: bool,
+    /// Whether prompts and answers of models are written, whole.
+    pub prompts: bool,
+}
+
+impl LogSettings {
+    /// Plain lines of what the filter lets through.
+    pub fn lines(filter: &str) -> Self {
+        LogSettings {
+            filter: filter.to_owned(),
+            format: LogFormat::Text,
+            spans: false,
+            prompts: false,
+        }
+    }
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// An object a line.
+    Json,
 }

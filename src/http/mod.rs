@@ -17,6 +17,7 @@ mod hosts;
 mod kinds;
 pub mod listen;
 mod lua;
+pub mod metrics;
 mod models;
 mod operator;
 mod problem;
@@ -116,6 +117,8 @@ pub struct Api {
     pub followers: Followers,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
+    /// What `/metrics` tells.
+    pub sources: metrics::Sources,
     pub started: Instant,
 }
 
@@ -238,6 +241,7 @@ fn routes(config: &mut web::ServiceConfig) {
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
+        .service(at("/metrics").route(web::get().to(metrics::scrape)))
         .service(api);
 }
 

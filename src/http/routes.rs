@@ -39,6 +39,7 @@ pub(crate) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
+    (Method::GET, "/metrics", Role::Viewer),
     (Method::GET, "/api/v1/session", Role::Viewer),
     (Method::POST, "/api/v1/session", Role::Viewer),
     (Method::DELETE, "/api/v1/session", Role::Viewer),

@@ -326,6 +326,12 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         samples: Samples::default(),
         followers: Followers::default(),
         call_grace: Duration::from_millis(1),
+        sources: super::metrics::Sources {
+            metrics: Default::default(),
+            counts: Default::default(),
+            gateway: None,
+            folder: folder.path().to_owned(),
+        },
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -7,6 +7,7 @@ mod document_001;
 mod family;
 mod fleet_commands;
 mod ingame;
+mod observed;
 mod outage;
 mod planned;
 mod plans;

@@ -28,7 +28,8 @@ pub enum ComputerState {
 }
 
 impl ComputerState {
-    const ALL: [ComputerState; 5] = [
+    /// Every state.
+    pub const ALL: [ComputerState; 5] = [
         ComputerState::Ready,
         ComputerState::Busy,
         ComputerState::Unresponsive,
