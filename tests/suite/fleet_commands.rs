@@ -99,10 +99,17 @@ fn the_fleet_is_shown_and_its_tools_are_called_from_the_command_line() {
 }
 
 #[test]
-fn without_a_server_both_commands_say_how_to_start_one() {
+fn without_a_server_the_commands_say_how_to_start_one() {
     // The discard port: nobody listens there.
     let at = ["--server", "127.0.0.1:9"];
-    for (args, wanted) in [(&["fleet"][..], 1), (&["call", "dig"], 3)] {
+    for (args, wanted) in [
+        (&["fleet"][..], 5),
+        (&["kind", "list"], 5),
+        (&["task", "list"], 5),
+        (&["task", "watch", "last"], 5),
+        (&["task", "new", "dig"], 5),
+        (&["call", "dig"], 3),
+    ] {
         let (code, said) = ran(&[args, &at[..]].concat());
         assert_eq!(code, wanted, "{said}");
         assert!(said.contains("ccfleet serve"), "{said}");
