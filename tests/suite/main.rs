@@ -8,6 +8,7 @@ mod family;
 mod fleet_commands;
 mod ingame;
 mod outage;
+mod people;
 mod planned;
 mod plans;
 mod real_model;

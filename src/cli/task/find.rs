@@ -57,6 +57,11 @@ async fn newest(server: &Server) -> Option<Vec<String>> {
     Some(ids.map(str::to_owned).collect())
 }
 
+/// Whether the newest task is meant. `L` stands in no id, so this can be no part of one.
+pub(super) fn is_last(name: &str) -> bool {
+    name.eq_ignore_ascii_case("last")
+}
+
 fn with_guess(failure: Failure, name: &str, ids: &[String]) -> Failure {
     let near = ids.iter().map(|id| (strsim::levenshtein(id, name), id));
     let best = near
@@ -71,8 +76,7 @@ fn with_guess(failure: Failure, name: &str, ids: &[String]) -> Failure {
 /// The one of the newest tasks, of which the first is the newest, that has this in its id.
 fn one_of<'a>(tasks: &'a [Value], name: &str) -> Result<&'a Value, String> {
     let id = |task: &'a Value| task["task_id"].as_str().unwrap_or_default();
-    // `L` stands in no id, so this can be no part of one.
-    if name.eq_ignore_ascii_case("last") {
+    if is_last(name) {
         let first = tasks.first();
         return first.ok_or_else(|| "no task was ever given to this server".to_owned());
     }

@@ -113,6 +113,9 @@ enum What {
         /// Do not consent
         #[arg(long)]
         deny: bool,
+        /// Why not, or what else; the task is told
+        #[arg(long, value_name = "WORDS", requires = "deny")]
+        note: Option<String>,
     },
     /// End a task; calls that run are cancelled
     Cancel {
@@ -205,7 +208,14 @@ async fn online(args: Args) -> Result<Exit, Failure> {
         What::Watch(asked) => watch::run(asked, server, data, json).await,
         What::Questions { task } => people::questions(&server, task.as_deref(), json).await,
         What::Answer { task, answer } => people::answer(&server, task, answer, json).await,
-        What::Approve { task, deny } => people::approve(server, task, !deny, data, json).await,
+        What::Approve { task, deny, note } => {
+            let word = match (deny, note) {
+                (false, _) => "yes".to_owned(),
+                (true, None) => "no".to_owned(),
+                (true, Some(note)) => format!("no: {note}"),
+            };
+            people::approve(server, task, &word, data, json).await
+        }
         What::Cancel { task, reason } => {
             people::cancel(&server, task, reason.as_deref(), json).await
         }

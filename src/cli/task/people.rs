@@ -145,14 +145,14 @@ pub(super) async fn reply(server: &Server, question: &str, answer: &str) -> Resu
     server.post(&path, &json!({"answer": answer})).await
 }
 
-/// Consents to the calls that a task asks for, or does not.
+/// Consents to the calls that a task asks for with the word `yes`, and refuses them with any other.
 ///
 /// # Errors
 /// Nothing is asked; nobody proved who they are.
 pub(super) async fn approve(
     server: Server,
     name: &str,
-    allow: bool,
+    word: &str,
     data: &DataArg,
     as_json: bool,
 ) -> Result<Exit, Failure> {
@@ -161,7 +161,6 @@ pub(super) async fn approve(
         false => one_open(&server, name, true).await?,
     };
     let server = with_key(server, data)?;
-    let word = if allow { "yes" } else { "no" };
     let done = reply(&server, text(&question, "question_id"), word).await?;
     if as_json {
         say!("{done:#}");
@@ -170,7 +169,7 @@ pub(super) async fn approve(
     for line in asked(&question).iter().skip(1) {
         say!("{line}");
     }
-    match allow {
+    match word == "yes" {
         true => say!("allowed, this once"),
         false => say!("denied"),
     }

@@ -241,7 +241,12 @@ impl Watch<'_> {
             // Away again; the next look tells.
             return Ok(());
         };
-        if open != self.open {
+        // The rest of a question may change: its deadline counts from when a computer showed it.
+        let ids = |questions: &[Value]| -> Vec<String> {
+            let id = |question: &Value| text(question, "question_id").to_owned();
+            questions.iter().map(id).collect()
+        };
+        if ids(&open) != ids(&self.open) {
             self.ask(open);
         }
         Ok(())

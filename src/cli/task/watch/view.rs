@@ -2,7 +2,7 @@
 
 use super::told;
 use crate::cli::words::{clock, now_ms};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -74,15 +74,14 @@ impl View {
     pub fn pause(&self) {
         if let View::Live(bar) = self {
             bar.disable_steady_tick();
-            bar.set_draw_target(ProgressDrawTarget::hidden());
+            bar.finish_and_clear();
         }
     }
 
     /// Goes on after [`View::pause`].
     pub fn resume(&self) {
         if let View::Live(bar) = self {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-            bar.enable_steady_tick(TICK);
+            bar.reset();
         }
     }
 
