@@ -14,7 +14,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const ANSWER_WITHIN: Duration = Duration::from_secs(35);
 
 /// The environment variable with a token. It is no flag: others on the machine see the flags of a process.
-const TOKEN: &str = "CCFLEET_TOKEN";
+pub const TOKEN_VARIABLE: &str = "CCFLEET_TOKEN";
 
 /// Which server is meant, and who asks.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -41,6 +41,12 @@ pub struct ServerArg {
 }
 
 impl ServerArg {
+    /// Whether a token is named, of whatever worth.
+    pub fn names_a_token(&self) -> bool {
+        let said = std::env::var(TOKEN_VARIABLE).is_ok_and(|token| !token.trim().is_empty());
+        said || self.token_file.is_some()
+    }
+
     /// The token to show, if there is one.
     fn token(&self) -> Result<Option<Secret>, Failure> {
         let text = match &self.token_file {
@@ -48,7 +54,7 @@ impl ServerArg {
                 let words = format!("--token-file {}: {error}", file.display());
                 Failure::new(Exit::Usage, words)
             })?,
-            None => std::env::var(TOKEN).unwrap_or_default(),
+            None => std::env::var(TOKEN_VARIABLE).unwrap_or_default(),
         };
         let token = text.trim();
         let sane = token.chars().all(|c| c.is_ascii_graphic());
@@ -106,9 +112,9 @@ impl Server {
     }
 
     /// Shows this key instead of what it showed.
-    pub fn showing(self, key: Secret) -> Self {
+    pub fn showing(self, key: impl Into<String>) -> Self {
         Server {
-            token: Some(key),
+            token: Some(Secret::new(key)),
             ..self
         }
     }

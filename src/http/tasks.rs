@@ -2,6 +2,7 @@
 
 use super::caller::Caller;
 use super::extract::{Json, Query, limit, object, task_id};
+use super::scope::{own_computer, own_task};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, Problem, ask};
@@ -58,22 +59,24 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
     let wakes = of_no_child(wakes, body.parent.is_some())?;
+    own_computer(&api, &caller, body.client_id.as_ref())?;
+    if let Some(parent) = &body.parent {
+        own_task(&api, &caller, parent.clone()).await?;
+    }
     let started = start(
         &api,
         StartTask {
             prompt: body.prompt,
             kind: body.kind,
             client_id: body.client_id,
-            owner: caller.owner,
             context: body.context,
-            allowed_commands: body.allowed_commands,
             metadata: object("metadata", body.metadata)?,
             interactive: body.interactive,
             budgets: body.budgets.unwrap_or_default(),
-            call: None,
             parent: body.parent,
             wakes,
             idempotency_key: body.idempotency_key,
+            ..StartTask::by(&caller, body.allowed_commands)
         },
     )
     .await?;
@@ -121,17 +124,7 @@ pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, 
 
 /// Why a task was not started, as people get it.
 pub(super) fn refused(error: &StartError) -> Problem {
-    let code = match error {
-        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
-        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
-        StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
-        StartError::Journal(_) => ErrorCode::JournalUnavailable,
-        StartError::NoParent(_) => ErrorCode::NoSuchTask,
-        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
-        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
-    };
-    let problem = Problem::new(code, error.to_string());
+    let problem = Problem::new(error.into(), error.to_string());
     match error {
         StartError::NoParent(_) | StartError::ParentEnded(_) | StartError::TooDeep { .. } => {
             problem.with("field", "parent")
@@ -153,17 +146,23 @@ pub(super) struct ListQuery {
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
     let client_id = query.client_id.map(|id| ClientId::parse(&id)).transpose();
     let cursor = query.cursor.map(|text| text.parse::<Cursor>()).transpose();
+    let own = caller.confined_to();
+    if own.is_some() && query.owner.is_some() && query.owner != own {
+        // Of other owners nothing is there.
+        return Ok(web::Json(List::all(Vec::new())));
+    }
     let page = api
         .journal
         .tasks(TaskQuery {
             status: query.status,
             kind: query.kind,
             client_id: client_id.map_err(|e| Problem::invalid("client_id", e.to_string()))?,
-            owner: query.owner,
+            owner: own.or(query.owner),
             before: cursor.map_err(|e| Problem::invalid("cursor", e.to_string()))?,
             limit: limit(query.limit, 50, 500)?,
         })

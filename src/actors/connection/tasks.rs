@@ -86,7 +86,11 @@ impl Connection {
             prompt: create.prompt,
             kind: Some(create.task_kind),
             client_id: Some(identity.client_id.clone()),
-            owner: format!("computer:{client}"),
+            owner: match &identity.token {
+                Some(token) => token.owner.clone(),
+                None => format!("computer:{client}"),
+            },
+            confined_to: identity.token.as_ref().map(|token| token.owner.clone()),
             context: create.context.unwrap_or_default(),
             allowed_commands: create.allowed_commands,
             metadata: create.metadata.unwrap_or_default(),
@@ -122,7 +126,7 @@ impl Connection {
                 status: started.summary.status.as_str(),
             }),
             Ok(Err(error)) => {
-                let message = ErrorMessage::new(code_of(&error), error.to_string());
+                let message = ErrorMessage::new(ErrorCode::from(&error), error.to_string());
                 ServerMessage::Error(message.to_request(Some(request_id)))
             }
             Err(_) => {
@@ -220,17 +224,4 @@ fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<Tool> {
     // A glob names no tool.
     let names = names.filter(|name| is_tool_name(name));
     names.map(|name| tool_by_name(name)).collect()
-}
-
-fn code_of(error: &StartError) -> ErrorCode {
-    match error {
-        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
-        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
-        StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
-        StartError::Journal(_) => ErrorCode::JournalUnavailable,
-        StartError::NoParent(_) => ErrorCode::NoSuchTask,
-        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
-        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
-    }
 }

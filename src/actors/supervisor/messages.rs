@@ -1,6 +1,7 @@
 //! What may be asked of the supervisor.
 
 use crate::actors::computer::messages::LateSettled;
+use crate::domain::access::Principal;
 use crate::domain::call::CallReport;
 use crate::domain::decision::Approval;
 use crate::domain::event::DirectCall;
@@ -10,6 +11,7 @@ use crate::domain::profile::Budgets;
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
+use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use serde_json::Value;
 
@@ -22,6 +24,8 @@ pub struct StartTask {
     pub kind: Option<String>,
     pub client_id: Option<ClientId>,
     pub owner: String,
+    /// The one owner whose computers it may use; none = all.
+    pub confined_to: Option<String>,
     pub context: Value,
     pub allowed_commands: Option<Vec<String>>,
     pub metadata: Value,
@@ -34,6 +38,18 @@ pub struct StartTask {
     pub wakes: Wakes,
     /// A second request under the same key answers with the first one's task.
     pub idempotency_key: Option<String>,
+}
+
+impl StartTask {
+    /// A task of whoever asks: its owner's, with no more rights than that one has. Its prompt is still to be said.
+    pub fn by(caller: &Principal, allowed_commands: Option<Vec<String>>) -> Self {
+        StartTask {
+            owner: caller.owner.clone(),
+            confined_to: caller.confined_to(),
+            allowed_commands: caller.allowed(allowed_commands),
+            ..StartTask::default()
+        }
+    }
 }
 
 /// Budgets that a request sets itself.
@@ -93,6 +109,22 @@ pub enum StartError {
     TooDeep { depth: u32, max: u32 },
 }
 
+/// The code under which people and computers are told.
+impl From<&StartError> for ErrorCode {
+    fn from(error: &StartError) -> Self {
+        match error {
+            StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
+            StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
+            StartError::Stopping => ErrorCode::Stopping,
+            StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
+            StartError::Journal(_) => ErrorCode::JournalUnavailable,
+            StartError::NoParent(_) => ErrorCode::NoSuchTask,
+            StartError::ParentEnded(_) => ErrorCode::ParentEnded,
+            StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
+        }
+    }
+}
+
 /// Go on from a step of a task as a new one; the task itself stays as it is.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<StartedTask, ForkError>")]
@@ -103,6 +135,8 @@ pub struct ForkTask {
     /// Another model for the planner, on the same server.
     pub model: Option<String>,
     pub owner: String,
+    /// As of [`StartTask`].
+    pub confined_to: Option<String>,
     /// As in [`StartTask`].
     pub idempotency_key: Option<String>,
 }

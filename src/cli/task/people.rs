@@ -1,15 +1,12 @@
 //! What people say to a task that runs: cancel, answer, approve; and what it asks them.
 
 use super::find;
+use crate::app::DataFolder;
 use crate::cli::data::DataArg;
 use crate::cli::server::{Server, encoded};
 use crate::cli::words::{harmless, items, text};
 use crate::cli::{Exit, Failure};
-use crate::config::Secret;
 use serde_json::{Value, json};
-
-/// The operator's key in the data folder of a server on this machine.
-const KEY_FILE: &str = "operator.key";
 
 /// Cancels a task.
 ///
@@ -182,11 +179,10 @@ pub(super) fn with_key(server: Server, data: &DataArg) -> Result<Server, Failure
     if server.shows_a_token() || !server.is_local() {
         return Ok(server);
     }
-    let file = data.folder()?.join(KEY_FILE);
-    match std::fs::read_to_string(file) {
-        Ok(key) => Ok(server.showing(Secret::new(key.trim()))),
+    match DataFolder::key_beside(&data.folder()?) {
+        Some(key) => Ok(server.showing(key)),
         // The server says what is missing.
-        Err(_) => Ok(server),
+        None => Ok(server),
     }
 }
 
