@@ -246,9 +246,13 @@ impl Answer {
             Some(field) => format!("{code}, at {field}"),
             None => code,
         };
-        match text("hint") {
+        let told = match text("hint") {
             Some(hint) => format!("{detail} ({code})\n  {hint}"),
             None => format!("{detail} ({code})"),
+        };
+        match self.status {
+            401 => format!("{told}\n  commands show the token in {TOKEN_VARIABLE}, or in a file: --token-file FILE"),
+            _ => told,
         }
     }
 }
@@ -386,6 +390,15 @@ mod tests {
             json!({"detail": "no computer \"x\"", "code": "unknown_computer", "hint": "look"});
         let answer = Answer { status: 404, body };
         let told = answer.ok().unwrap_err().text;
+        let wrong = json!({"detail": "no such key", "code": "bad_kind", "field": "budgets.stepps"});
+        let answer = Answer {
+            status: 422,
+            body: wrong,
+        };
+        assert_eq!(answer.problem(), "no such key (bad_kind, at budgets.stepps)");
+        let body = json!({"detail": "no", "code": "token_invalid"});
+        let answer = Answer { status: 401, body };
+        assert!(answer.problem().contains("CCFLEET_TOKEN"));
         assert_eq!(told, "no computer \"x\" (unknown_computer)\n  look");
     }
 }

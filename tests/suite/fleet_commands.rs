@@ -1,5 +1,6 @@
 //! `ccfleet fleet` and `ccfleet call` against a real server with a simulated computer.
 
+use crate::recovery::wait_for_computer;
 use crate::support::api::Api;
 use crate::support::process::Program;
 use crate::support::wait_until;
@@ -131,6 +132,9 @@ fn ctrl_c_says_under_which_task_the_call_goes_on() {
         &[],
     );
     sim.wait_for_line("is connected", WITHIN);
+    let api = Api::new(&address);
+    // Connected is not yet registered: a call before its tools are there is refused.
+    wait_for_computer(&api);
     let endless =
         r#"{"path": "/wait.lua", "content": "while true do os.pullEvent() end", "args": []}"#;
     let mut call = Program::start(
@@ -144,7 +148,6 @@ fn ctrl_c_says_under_which_task_the_call_goes_on() {
         ],
         &[],
     );
-    let api = Api::new(&address);
     let task = wait_until("the call runs", WITHIN, || {
         let tasks = api.get("/api/v1/tasks?kind=call&status=waiting_for_command")?;
         let computers = api.get("/api/v1/computers")?;

@@ -26,8 +26,9 @@ confirm_destructive = true
 const LOOKS: &str = r#"
 [[planner]]
 text = """
-DIRECTIVE: SHELL
-COMMAND: echo two fish
+DIRECTIVE: TOOL
+NAME: fs_list
+ARGS: {"path": "/"}
 """
 
 [[planner]]
@@ -137,8 +138,8 @@ fn a_task_of_a_kind_just_made_is_given_and_watched_to_its_end_and_the_kind_outli
     assert_eq!(code, 0, "{said}");
     for told in [
         "Look around on sim-1, kind fishing",
-        "sim-1: shell_exec command=echo two fish",
-        "shell_exec done",
+        "sim-1: fs_list path=/",
+        "sim-1: fs_list done",
         "done: all is seen",
     ] {
         assert!(said.contains(told), "{told}: {said}");
