@@ -9,6 +9,7 @@ mod fleet_commands;
 mod ingame;
 mod observed;
 mod outage;
+mod people;
 mod planned;
 mod plans;
 mod real_model;
