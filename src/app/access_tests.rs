@@ -294,7 +294,7 @@ async fn a_call_that_names_no_computer_goes_to_none_of_another_owner() {
     // Both have `dig`, and both are in the group; farm-1 comes first by name.
     for command in ["dig", "group:all/dig"] {
         let (asked, heard) =
-            futures_util::join!(call_(&shared.app, &shared.http, &ada, command), called(&mut shared.computers[0]));
+            futures_util::join!(call_(&shared.app, &shared.http, &ada, command), next(&mut shared.computers[0], "command_call"));
         assert_eq!(heard["command"], "dig");
         // Nobody answered in time: what counts is where it went.
         assert_eq!(asked, 504, "{command}");
@@ -310,11 +310,11 @@ async fn a_call_that_names_no_computer_goes_to_none_of_another_owner() {
     shared.app.stop().await;
 }
 
-/// The next call that comes to a computer.
-async fn called(client: &mut Client) -> Value {
+/// The next message of this type that comes to a computer.
+async fn next(client: &mut Client, kind: &str) -> Value {
     loop {
         match client.hear().await {
-            Heard::Message(message) if message["type"] == "command_call" => return message,
+            Heard::Message(message) if message["type"] == kind => return message,
             Heard::Message(_) => {}
             Heard::Closed(code) => panic!("closed with {code:?}"),
         }
@@ -605,6 +605,8 @@ async fn the_real_library_comes_in_with_its_token_and_tells_its_player_when_it_i
         let disk = shared.folder.path().join(format!("disk-{id}"));
         let mut config = crate::sim::host_computer(id, disk, &url, name);
         config.settings.push(("ccfleet.token".into(), token.into()));
+        // In front of the shell, where a player sees what it says.
+        config.program = Some(vec!["/ccfleet/host.lua".into()]);
         config
     };
     let fleet = crate::sim::SimFleet::start(vec![
@@ -643,7 +645,7 @@ async fn a_computer_answers_no_question_of_another_one() {
     // Both sound the same: it is not there for the one, and not open for the other.
     for at in [1, 0] {
         shared.computers[at].say(answer.clone()).await;
-        let told = shared.computers[at].expect("error").await;
+        let told = next(&mut shared.computers[at], "error").await;
         assert_eq!(told["code"], "no_such_question", "{told}");
         let foreign = told["error"].as_str().unwrap().contains("this computer");
         assert_eq!(foreign, at == 1, "{told}");
