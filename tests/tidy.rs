@@ -184,7 +184,10 @@ fn functions() -> BTreeSet<String> {
     for text in texts {
         for piece in text.split("fn ").skip(1) {
             let name = piece.chars();
-            names.insert(name.take_while(|c| c.is_alphanumeric() || *c == '_').collect());
+            names.insert(
+                name.take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect(),
+            );
         }
     }
     names
@@ -204,7 +207,10 @@ fn kept_by(page: &str) -> (usize, Vec<String>) {
         .collect();
     let tests = functions();
     let missing = named.iter().filter(|name| !tests.contains(**name));
-    (named.len(), missing.map(|name| (*name).to_owned()).collect())
+    (
+        named.len(),
+        missing.map(|name| (*name).to_owned()).collect(),
+    )
 }
 
 #[test]
@@ -221,14 +227,19 @@ fn every_invariant_of_the_architecture_names_a_test_that_exists() {
 fn every_line_of_the_threat_model_names_a_test_that_exists_or_says_what_can_be_done() {
     let (named, missing) = kept_by("docs/security.md");
     assert!(named >= 30, "only {named} tests are named");
-    assert!(missing.is_empty(), "docs/security.md names tests that do not exist: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "docs/security.md names tests that do not exist: {missing:?}"
+    );
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md"));
     let page = page.unwrap();
     let model = page.split("## Threat model").nth(1).unwrap();
     let bare: Vec<&str> = model
         .lines()
         .filter(|line| line.starts_with("- "))
-        .filter(|line| !line.contains("Kept by: ") && !line.contains("can: ") && !line.contains("They can,"))
+        .filter(|line| {
+            !line.contains("Kept by: ") && !line.contains("can: ") && !line.contains("They can,")
+        })
         .collect();
     assert!(bare.is_empty(), "{bare:?}");
 }
@@ -248,5 +259,8 @@ fn a_task_that_somebody_asks_for_has_no_more_rights_than_they() {
             }
         }
     }
-    assert!(wrong.is_empty(), "use ..StartTask::by(&caller, …): {wrong:?}");
+    assert!(
+        wrong.is_empty(),
+        "use ..StartTask::by(&caller, …): {wrong:?}"
+    );
 }

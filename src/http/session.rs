@@ -76,5 +76,7 @@ fn cookie(request: &HttpRequest, value: &str, seconds: i64) -> String {
     let origin = header(request.headers(), ORIGIN).ok().flatten();
     let encrypted = origin.is_some_and(|origin| origin.starts_with("https://"));
     let secure = if encrypted { "; Secure" } else { "" };
-    format!("{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    format!(
+        "{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    )
 }
