@@ -297,7 +297,6 @@ fn door(leaves: &Leaves, operator: OperatorKey) -> Door {
         requests_per_second: server.requests_per_second,
         requests_burst: server.requests_burst,
         max_connections: server.max_connections as usize,
-        encrypted: false,
     };
     Door::new(settings, leaves.tokens.clone(), operator)
 }

@@ -285,6 +285,10 @@ pub(super) async fn bench() -> Bench {
 
 /// A server on a journal that may be there already.
 pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
+    bench_behind(DoorSettings::default(), folder).await
+}
+
+async fn bench_behind(settings: DoorSettings, folder: tempfile::TempDir) -> Bench {
     let feed = Feed::default().start();
     let store = sqlite::open(folder.path()).unwrap();
     let (journal, reader) = Journal::start(store, feed.clone().recipient());
@@ -317,7 +321,7 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         )],
         stage: stage.clone(),
         door: Arc::new(Door::new(
-            DoorSettings::default(),
+            settings,
             TokenBook::default(),
             OperatorKey::new(KEY).unwrap(),
         )),
@@ -767,4 +771,35 @@ impl Handler<Noise> for Scripted {
             futures_util::future::join_all(appends).await;
         })
     }
+}
+
+#[actix::test]
+async fn who_comes_when_all_connections_are_taken_waits_for_one() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    let settings = DoorSettings {
+        max_connections: 2,
+        ..DoorSettings::default()
+    };
+    let bench = bench_behind(settings, tempfile::tempdir().unwrap()).await;
+    let address = bench.url.trim_start_matches("http://").to_owned();
+    let ask = async || {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        stream
+    };
+    let mut head = [0; 12];
+    let mut taken = Vec::new();
+    for _ in 0..2 {
+        let mut stream = ask().await;
+        stream.read_exact(&mut head).await.unwrap();
+        taken.push(stream);
+    }
+    let mut waits = ask().await;
+    let early = tokio::time::timeout(Duration::from_millis(300), waits.read_exact(&mut head));
+    assert!(early.await.is_err(), "it was served beside the others");
+    taken.clear();
+    waits.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
 }
