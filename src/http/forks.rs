@@ -11,11 +11,13 @@ use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ForkBody {
     at: u32,
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
 }
 

@@ -17,16 +17,21 @@ use serde_json::{Value, json};
 
 /// A question that waits for an answer.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct QuestionBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::QuestionId"))]
     question_id: QuestionId,
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::TaskId"))]
     task_id: TaskId,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
     owner: String,
     question: String,
     why: String,
     /// Calls that wait for consent; only a person who proved who they are can give it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     approval: Option<Approval>,
     asked_at: String,
     /// When silence ends it; it counts from the question's delivery.
@@ -60,7 +65,9 @@ pub(super) async fn list(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct AnswerBody {
+    #[cfg_attr(test, schemars(regex(pattern = r"\S")))]
     answer: String,
 }
 

@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Scope {
     /// None = the whole fleet.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
 }
 

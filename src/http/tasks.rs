@@ -21,17 +21,21 @@ use serde_json::Value;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CreateBody {
+    #[cfg_attr(test, schemars(regex(pattern = r"\S")))]
     prompt: String,
     #[serde(default)]
     kind: Option<String>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
     #[serde(default)]
     context: Value,
     #[serde(default)]
     allowed_commands: Option<Vec<String>>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     metadata: Value,
     #[serde(default)]
     interactive: bool,
@@ -42,8 +46,10 @@ pub(super) struct CreateBody {
     #[serde(default)]
     wakes: Option<WakesBody>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::TaskId>"))]
     parent: Option<TaskId>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
 }
 
@@ -110,17 +116,7 @@ pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, 
 
 /// Why a task was not started, as people get it.
 pub(super) fn refused(error: &StartError) -> Problem {
-    let code = match error {
-        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
-        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
-        StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
-        StartError::Journal(_) => ErrorCode::JournalUnavailable,
-        StartError::NoParent(_) => ErrorCode::NoSuchTask,
-        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
-        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
-    };
-    let problem = Problem::new(code, error.to_string());
+    let problem = Problem::new(error.into(), error.to_string());
     match error {
         StartError::NoParent(_) | StartError::ParentEnded(_) | StartError::TooDeep { .. } => {
             problem.with("field", "parent")
@@ -131,11 +127,13 @@ pub(super) fn refused(error: &StartError) -> Problem {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ListQuery {
     status: Option<TaskStatus>,
     kind: Option<String>,
     client_id: Option<String>,
     owner: Option<String>,
+    #[cfg_attr(test, schemars(range(min = 1, max = 500)))]
     limit: Option<usize>,
     cursor: Option<String>,
 }
@@ -173,8 +171,10 @@ pub(super) async fn show(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct EventsQuery {
     after: Option<u64>,
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     limit: Option<usize>,
 }
 
@@ -205,6 +205,7 @@ pub(super) async fn steps(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CancelBody {
     #[serde(default)]
     reason: Option<String>,

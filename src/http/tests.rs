@@ -1,5 +1,7 @@
 //! The API through a real socket, over a real journal and feed, with a supervisor that does as it is told.
 
+mod kinds;
+
 use super::*;
 use crate::actors::feed::Feed;
 use crate::actors::journal::Journal;
@@ -270,7 +272,7 @@ pub(super) struct Bench {
     pub(super) api: Api,
     supervisor: Addr<Scripted>,
     _server: HttpServer,
-    pub(super) folder: tempfile::TempDir,
+    pub(super) _folder: tempfile::TempDir,
 }
 
 pub(super) async fn bench() -> Bench {
@@ -297,6 +299,7 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
+        kinds: kinds::fresh(folder.path()),
         stop_calls: supervisor.clone().recipient(),
         operator_resumes: supervisor.clone().recipient(),
         observe_journal: journal.clone().recipient(),
@@ -331,7 +334,7 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         api,
         supervisor,
         _server: server,
-        folder,
+        _folder: folder,
     }
 }
 

@@ -31,15 +31,19 @@ const FEED_CAPACITY: usize = 256;
 
 /// A tool, and the computers that have exactly this one. Computers may have different ones under one name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ToolBody {
     #[serde(flatten)]
+    #[cfg_attr(test, schemars(with = "crate::domain::tool::ToolSpec"))]
     tool: Tool,
     tool_rev: String,
     owners: Vec<OwnerBody>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OwnerBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::ClientId"))]
     client_id: ClientId,
     online: bool,
 }
@@ -76,18 +80,24 @@ fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CallBody {
     command: String,
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     args: Value,
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(range(min = 1, max = 600_000)))]
     timeout_ms: Option<u64>,
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
     /// Kept with the task and shown, never looked at.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     metadata: Value,
 }
 

@@ -17,6 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// When a task runs again: one of `every_s` and `cron`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ScheduleBody {
     every_s: Option<u64>,
     cron: Option<String>,
@@ -27,6 +28,7 @@ pub(super) struct ScheduleBody {
 /// What else wakes it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct WakesBody {
     events: Vec<String>,
     on_demand: bool,
@@ -70,6 +72,7 @@ fn in_ms(moment: SystemTime) -> i64 {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct WakeBody {
     #[serde(default)]
     data: Value,

@@ -31,6 +31,7 @@ use stream::Feeding;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct FeedQuery {
     task_id: Option<String>,
     kind: Option<String>,
