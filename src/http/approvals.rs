@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 /// Consent that somebody waits for.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Approval"))]
 pub(super) struct ApprovalBody {
     #[cfg_attr(test, schemars(with = "crate::wire::schema::QuestionId"))]
     approval_id: QuestionId,
@@ -77,10 +78,13 @@ pub(super) async fn list(
     )))
 }
 
+/// Consent, or a refusal.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Decision"))]
 pub(super) struct DecideBody {
+    /// Whether the calls may be made, exactly as they are shown.
     allow: bool,
     /// Told to the planner with a refusal.
     #[serde(default)]

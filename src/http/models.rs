@@ -12,6 +12,7 @@ use serde::Serialize;
 /// What answers for a role.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Model"))]
 pub struct ModelBody {
     #[cfg_attr(test, schemars(with = "String"))]
     pub role: Role,

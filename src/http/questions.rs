@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 /// A question that waits for an answer.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Question"))]
 pub(super) struct QuestionBody {
     #[cfg_attr(test, schemars(with = "crate::wire::schema::QuestionId"))]
     question_id: QuestionId,
@@ -63,10 +64,13 @@ pub(super) async fn list(
     Ok(web::Json(List::all(questions)))
 }
 
+/// An answer to a question.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Answer"))]
 pub(super) struct AnswerBody {
+    /// What the planner is told.
     #[cfg_attr(test, schemars(regex(pattern = r"\S")))]
     answer: String,
 }

@@ -21,6 +21,7 @@ static AT_ONCE: Semaphore = Semaphore::const_new(1);
 /// How it went.
 #[derive(Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Replay"))]
 pub(super) struct ReplayBody {
     #[cfg_attr(test, schemars(with = "crate::wire::schema::TaskId"))]
     task_id: TaskId,

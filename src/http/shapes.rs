@@ -60,6 +60,7 @@ impl<T> List<T> {
 /// A computer as the API shows it.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Computer"))]
 pub struct ComputerBody {
     #[cfg_attr(test, schemars(with = "crate::wire::schema::ClientId"))]
     pub client_id: ClientId,

@@ -10,9 +10,11 @@ use actix_web::web;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// Which computers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Scope"))]
 pub(super) struct Scope {
     /// None = the whole fleet.
     #[serde(default)]

@@ -32,7 +32,17 @@ pub(super) struct Operation {
 }
 
 /// An operation of the API; whoever asks may be refused, and the server may be stopping.
-fn op(method: Method, path: &'static str, tag: &'static str, summary: &'static str) -> Operation {
+fn op(
+    method: Method,
+    path: &'static str,
+    tag: &'static str,
+    summary: &'static str,
+) -> Operation {
+    let mut codes = vec![NotAllowed, TokenInvalid, RateLimited, Stopping, Internal];
+    if path.contains('{') {
+        // With an empty part, or a slash in it, it is another address.
+        codes.push(NotFound);
+    }
     Operation {
         method,
         path,
@@ -41,7 +51,7 @@ fn op(method: Method, path: &'static str, tag: &'static str, summary: &'static s
         parameters: Vec::new(),
         body: Body::None,
         answers: Vec::new(),
-        codes: vec![NotAllowed, TokenInvalid, RateLimited, Stopping, Internal],
+        codes,
     }
 }
 
