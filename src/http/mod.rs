@@ -19,6 +19,7 @@ pub mod listen;
 mod lua;
 pub mod metrics;
 mod models;
+mod openapi;
 mod operator;
 mod problem;
 mod questions;
@@ -238,6 +239,7 @@ fn routes(config: &mut web::ServiceConfig) {
         )
         .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
     routes_for_computers(config);
+    openapi::routes(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))

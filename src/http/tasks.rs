@@ -20,31 +20,51 @@ use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// A task to be made.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "NewTask"))]
 pub(super) struct CreateBody {
+    /// What shall be done.
+    #[cfg_attr(test, schemars(regex(pattern = r"\S")))]
     prompt: String,
+    /// The named profile to run with; an unknown one runs as the default.
     #[serde(default)]
     kind: Option<String>,
+    /// The computer that bare tool names mean.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
+    /// Shown to the planner.
     #[serde(default)]
     context: Value,
+    /// Tools that it may use, as names or globs; without it what the kind allows.
     #[serde(default)]
     allowed_commands: Option<Vec<String>>,
+    /// Kept and shown, never looked at.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     metadata: Value,
+    /// Lifts the limit on questions.
     #[serde(default)]
     interactive: bool,
+    /// In place of the kind's.
     #[serde(default)]
     budgets: Option<BudgetOverrides>,
+    /// It runs again and again.
     #[serde(default)]
     schedule: Option<ScheduleBody>,
+    /// What else wakes it again.
     #[serde(default)]
     wakes: Option<WakesBody>,
+    /// The task that it belongs to, and ends with.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::TaskId>"))]
     parent: Option<TaskId>,
+    /// Within 24 hours a second request of the same owner with this key answers with the first one's task.
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
 }
 
@@ -124,12 +144,20 @@ pub(super) fn refused(error: &StartError) -> Problem {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct ListQuery {
+    /// Only those that stand so.
     status: Option<TaskStatus>,
+    /// Only those of this kind.
     kind: Option<String>,
+    /// Only those of this computer.
     client_id: Option<String>,
+    /// Only those of this owner.
     owner: Option<String>,
+    /// How many; 50 without it.
+    #[cfg_attr(test, schemars(range(min = 1, max = 500)))]
     limit: Option<usize>,
+    /// `next_cursor` of the former page.
     cursor: Option<String>,
 }
 
@@ -172,8 +200,12 @@ pub(super) async fn show(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct EventsQuery {
+    /// The position behind which the page begins.
     after: Option<u64>,
+    /// How many; 100 without it.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     limit: Option<usize>,
 }
 
@@ -202,9 +234,13 @@ pub(super) async fn steps(
     Ok(web::Json(List::all(step_log(&loaded.events))))
 }
 
+/// A cancel.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Cancel"))]
 pub(super) struct CancelBody {
+    /// Told with the end of the task.
     #[serde(default)]
     reason: Option<String>,
 }

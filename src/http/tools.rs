@@ -34,15 +34,22 @@ const FEED_CAPACITY: usize = 256;
 
 /// A tool, and the computers that have exactly this one. Computers may have different ones under one name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Tool"))]
 pub(super) struct ToolBody {
     #[serde(flatten)]
+    #[cfg_attr(test, schemars(with = "crate::domain::tool::ToolSpec"))]
     tool: Tool,
     tool_rev: String,
     owners: Vec<OwnerBody>,
 }
 
+/// A computer that has the tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "ToolOwner"))]
 struct OwnerBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::ClientId"))]
     client_id: ClientId,
     online: bool,
 }
@@ -78,20 +85,33 @@ fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
     tools.into_values().flatten().collect()
 }
 
+/// One call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Call"))]
 pub(super) struct CallBody {
+    /// `tool`, `computer/tool` or `group:name/tool`.
     command: String,
+    /// What the tool's schema asks for.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     args: Value,
+    /// The computer that a bare name means.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
+    /// How long it may take, in milliseconds; 30000 without it.
     #[serde(default)]
+    #[cfg_attr(test, schemars(range(min = 1, max = 600_000)))]
     timeout_ms: Option<u64>,
+    /// As for a new task.
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
     /// Kept with the task and shown, never looked at.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     metadata: Value,
 }
 

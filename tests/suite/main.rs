@@ -5,6 +5,7 @@ mod cache_share;
 mod demo;
 mod document_001;
 mod family;
+mod feed;
 mod fleet_commands;
 mod ingame;
 mod observed;
