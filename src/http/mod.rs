@@ -5,6 +5,7 @@
 
 mod caller;
 mod computers;
+mod embedded;
 mod extract;
 mod forks;
 mod guard;
@@ -12,6 +13,7 @@ mod health;
 pub mod listen;
 mod lua;
 mod operator;
+mod page;
 mod problem;
 mod questions;
 mod routes;
@@ -173,6 +175,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(at("/status").route(web::get().to(health::status)));
     routes_for_computers(config);
+    routes_of_page(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
@@ -198,6 +201,21 @@ fn routes_for_computers(config: &mut web::ServiceConfig) {
             read_only("/lua/{path:.*}")
                 .route(web::get().to(lua::file))
                 .route(web::head().to(lua::file)),
+        );
+}
+
+/// The web page.
+fn routes_of_page(config: &mut web::ServiceConfig) {
+    config
+        .service(
+            at("/")
+                .route(web::get().to(page::start))
+                .route(web::head().to(page::start)),
+        )
+        .service(
+            at("/dashboard/{path:.*}")
+                .route(web::get().to(page::file))
+                .route(web::head().to(page::file)),
         );
 }
 
