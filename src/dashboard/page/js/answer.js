@@ -71,7 +71,7 @@ function Consent({ question, task }) {
     }
   };
   return html`<section class="asked consent" aria-label="Consent"><${Where} question=${question} task=${task} />
-    <p class="question">${question.question}</p>
+    <p class="question">${question.approval.calls.length === 1 ? "This call needs your consent" : "These calls need your consent"}</p>
     <p class="dim">${question.approval.reason ?? question.why}</p>
     ${question.approval.calls.map((call) => html`<div class="call"><p><code class="tool">${call.tool}</code> <span class="dim">${where(call.target)}</span></p><${More} summary="Arguments" open><${Code} value=${call.args} label="arguments" /><//></div>`)}
     <label class="unseen" for="note-${id}">Note for the task</label>

@@ -56,10 +56,11 @@ function conversation(journal) {
     if (entry.type === "call") {
       const failed = entry.report?.error ?? entry.no_route?.message;
       lines.push({ key: entry.key, who: "its quiet", body: html`<p>${entry.explanation || plain(entry.tool)} <${Tag} of="call" state=${entry.state} /> <span class="dim"><code>${entry.tool}</code> ${argsLine(entry.args, 80)} ${duration(entry.report?.duration_ms)}</span></p>${failed ? html`<p class="bad-text">${failed}</p>` : ""}` });
-    } else if (entry.type === "question") {
+    } else if (entry.type === "question" && (entry.answer !== undefined || entry.expired_at)) {
+      // An open one stands below, where it can be answered.
       lines.push({ key: entry.key, who: "its", body: html`<p>${entry.question}</p>${entry.why ? html`<p class="dim">${entry.why}</p>` : ""}` });
       if (entry.answer !== undefined) lines.push({ key: `${entry.key}a`, who: "mine", body: html`<p>${entry.answer}</p><p class="dim">${entry.by}</p>` });
-      else if (entry.expired_at) lines.push({ key: `${entry.key}x`, who: "its quiet", body: html`<p class="dim">Nobody answered in time.</p>` });
+      else lines.push({ key: `${entry.key}x`, who: "its quiet", body: html`<p class="dim">Nobody answered in time.</p>` });
     } else if (entry.type === "guard") {
       lines.push({ key: entry.key, who: "its quiet", body: html`<p class="dim">Held back (${plain(entry.guard)}): ${entry.evidence.split("\n", 1)[0]}</p>` });
     } else if (entry.type === "mark") {

@@ -22,7 +22,7 @@ export function Fleet() {
     return found.sort((a, b) => RANK[a.state] - RANK[b.state] || a.client_id.localeCompare(b.client_id, undefined, { numeric: true }));
   }, [all, text]);
   if (!computersRead.value) return html`<h1>Fleet</h1><p class="loading">Reading the fleet…</p>`;
-  if (!all.size) return html`<h1>Fleet</h1><${Install} />`;
+  if (!all.size) return html`<div class="title"><h1>Fleet</h1></div><${Install} />`;
   const states = {};
   for (const computer of all.values()) states[computer.state] = (states[computer.state] ?? 0) + 1;
   return html`

@@ -76,7 +76,7 @@ function Plot({ title, unit, at, values }) {
       plot.current = new uPlot({
         width: box.current.clientWidth, height: 130, legend: { show: false }, cursor: { show: false },
         scales: { y: { range: (self, min, max) => [0, Math.max(1, max * 1.1)] } },
-        axes: [{ ...axis, values: (self, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })), space: 70 }, { ...axis, size: 44, values: (self, splits) => splits.map((v) => (Number.isInteger(v) ? count(v) : "")) }],
+        axes: [{ ...axis, values: (self, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })), space: 70 }, { ...axis, size: 44, values: (self, splits) => splits.map((v) => (Number.isInteger(v) ? count(v) : "")) }],
         series: [{}, { stroke: colour("accent"), width: 1.75, fill: `${colour("accent")}22`, points: { show: false } }],
       }, [at, values], box.current);
     };

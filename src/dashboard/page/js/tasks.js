@@ -5,7 +5,7 @@ import { kindNames } from "./kinddata.js";
 import { Age, Empty, Progress, Refusal, Tag } from "./parts.js";
 import { Table } from "./virtual.js";
 import { TaskList } from "./tasklist.js";
-import { firstLine, plain, STATUSES } from "./words.js";
+import { ENDED, firstLine, plain, STATUSES } from "./words.js";
 import { route, setQuery } from "./route.js";
 
 const COLUMNS = ["Task", "Status", "Kind", "Computer", "Step", "Progress", "Doing", "Owner", "Age"];
@@ -45,7 +45,7 @@ export function Tasks() {
         task.kind,
         task.client_id ?? "",
         task.step,
-        html`<${Progress} value=${task.progress} />`,
+        html`<${Progress} value=${ENDED.has(task.status) ? undefined : task.progress} />`,
         html`<span class="doing">${firstLine(task.error ?? task.result?.message ?? task.message)}</span>`,
         task.owner,
         html`<${Age} at=${task.created_at} />`,

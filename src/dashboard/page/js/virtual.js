@@ -70,7 +70,7 @@ export function Table({ name, label, columns, count, row, more, height = 36, nar
     <div role="rowgroup" class="head"><div role="row" class="row" aria-rowindex="1">${columns.map(
       (column, at) => html`<div role="columnheader" class="cell c${at}">${column}</div>`,
     )}</div></div>
-    <div class="frame" ref=${frame} onScroll=${scrolled} onKeyDown=${(event) => arrows(event, size)} tabindex="0" role="rowgroup" aria-label="${label}, rows">
+    <div class="frame" ref=${frame} style=${{ maxHeight: `${Math.max(count * size, size * 3)}px` }} onScroll=${scrolled} onKeyDown=${(event) => arrows(event, size)} tabindex="0" role="rowgroup" aria-label="${label}, rows">
       <div class="space" role="presentation" style=${{ height: `${count * size}px` }}>${rows}</div>
     </div>
   </div>`;

@@ -33,8 +33,8 @@ export function count(n) {
 /** `a call`, `3 calls`. */
 export const several = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
-export const clock = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-export const moment = (at) => new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "medium" });
+export const clock = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+export const moment = (at) => new Date(at).toLocaleString([], { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 export const plain = (name) => String(name ?? "").replaceAll("_", " ");
 export const firstLine = (text) => String(text ?? "").trim().split("\n", 1)[0];
 
