@@ -17,6 +17,7 @@ mod tool_tests;
 pub use folder::{DataFolder, FolderError};
 pub use parts::{Leaves, Upper};
 
+use crate::actors::deltas::Deltas;
 use crate::actors::feed::Feed;
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::gateway::Gateway;
@@ -27,7 +28,8 @@ use crate::actors::supervisor::messages::{
 };
 use crate::config::Settings;
 use crate::config::kinds::KindError;
-use crate::http::{self, Api, HttpServer, Stage, StageCell};
+use crate::domain::chat::Role;
+use crate::http::{self, Api, Followers, HttpServer, Samples, Stage, StageCell};
 use crate::llm::{LlmError, ProviderSet};
 use crate::prompts::PromptError;
 use crate::store::{OpenStore, StoreError, sqlite};
@@ -136,6 +138,7 @@ impl App {
         let providers = models(&settings)?;
         let store = open_store(folder.path()).await?;
 
+        let servers = [Role::Planner, Role::Executor].map(|role| (role, providers.index(role)));
         let feed = Feed::default().start();
         let (journal, reader) = Journal::start(store, feed.clone().recipient());
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
@@ -145,6 +148,8 @@ impl App {
             reader,
             feed,
             gateway,
+            servers: servers.to_vec(),
+            deltas: Deltas::default(),
         };
         let closing = leaves.journal.clone();
         let started = Self::raise(leaves, folder, listener, loopback, upper).await;
@@ -180,6 +185,10 @@ impl App {
             computers: upper.computers.clone(),
             router: upper.router.clone(),
             status: parts::status(&leaves),
+            models: parts::models(&leaves),
+            deltas: leaves.deltas.clone(),
+            samples: Samples::default(),
+            followers: Followers::default(),
             stage: stage.clone(),
             loopback,
             operator: folder.operator_key()?,

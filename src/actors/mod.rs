@@ -21,6 +21,7 @@ pub mod computer;
 pub mod connection;
 pub mod consult;
 pub mod counts;
+pub mod deltas;
 pub mod executor;
 pub mod feed;
 pub mod gateway;

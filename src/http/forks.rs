@@ -1,8 +1,8 @@
 //! `POST /api/v1/tasks/{id}/fork`
 
 use super::caller::Caller;
-use super::extract::{Json, task_id};
-use super::tasks::{check_key, is_there, refused};
+use super::extract::{Json, KeyHeader, task_id};
+use super::tasks::{is_there, refused};
 use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{ForkError, ForkTask};
 use crate::wire::codes::ErrorCode;
@@ -24,15 +24,15 @@ pub(super) async fn fork(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
+    key: KeyHeader,
     Json(body): Json<ForkBody>,
 ) -> Result<HttpResponse, Problem> {
-    check_key(body.idempotency_key.as_deref())?;
     let message = ForkTask {
         task_id: task_id(&id)?,
         at: body.at,
         model: body.model,
         owner: caller.owner,
-        idempotency_key: body.idempotency_key,
+        idempotency_key: key.or(body.idempotency_key)?,
     };
     let started = ask(&api.fork_task, message)
         .await?

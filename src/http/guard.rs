@@ -16,11 +16,15 @@ use std::net::IpAddr;
 /// only, a `Host` that is no loopback name (DNS rebinding makes a page's own name point here).
 pub(super) async fn guard(
     api: web::ThinData<Api>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     // Health and the files for computers are nobody's secret, and `/ws` has a rule of its own: computers come
     // through tunnels.
+    if request.method() == Method::HEAD && request.path() != routes::FEED {
+        // Answered as GET is; the body is left out where the answer is written.
+        request.head_mut().method = Method::GET;
+    }
     if !request.path().starts_with("/api/") {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }

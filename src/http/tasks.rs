@@ -1,7 +1,7 @@
 //! `/api/v1/tasks`
 
 use super::caller::Caller;
-use super::extract::{Json, Query, limit, object, task_id};
+use super::extract::{Json, KeyHeader, Query, limit, object, task_id};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, Problem, ask};
@@ -18,9 +18,6 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use serde_json::Value;
-
-/// The longest idempotency key, in bytes.
-const MAX_KEY: usize = 200;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,8 +51,10 @@ pub(super) struct CreateBody {
 pub(super) async fn create(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
+    key: KeyHeader,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
+    let idempotency_key = key.or(body.idempotency_key)?;
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
     let wakes = of_no_child(wakes, body.parent.is_some())?;
     let started = start(
@@ -73,7 +72,7 @@ pub(super) async fn create(
             call: None,
             parent: body.parent,
             wakes,
-            idempotency_key: body.idempotency_key,
+            idempotency_key,
         },
     )
     .await?;
@@ -102,18 +101,8 @@ pub(super) fn is_there(started: &StartedTask) -> HttpResponse {
         .json(shapes::task(&started.summary))
 }
 
-/// Whether a request's key may be one.
-pub(super) fn check_key(key: Option<&str>) -> Result<(), Problem> {
-    if key.is_none_or(|key| (1..=MAX_KEY).contains(&key.len())) {
-        return Ok(());
-    }
-    let detail = format!("an idempotency key has 1 to {MAX_KEY} bytes");
-    Err(Problem::invalid("idempotency_key", detail))
-}
-
 /// Asks the supervisor, and maps its refusals.
 pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, Problem> {
-    check_key(message.idempotency_key.as_deref())?;
     ask(&api.start_task, message)
         .await?
         .map_err(|error| refused(&error))

@@ -197,9 +197,13 @@ impl Handler<OpenQuestions> for Scripted {
         MessageResult(vec![OpenQuestion {
             question_id: Scripted::question(),
             task_id: task("T1"),
+            owner: "local".into(),
+            client_id: Some(client("turtle-1")),
             question: "Which chest?".into(),
             why: "there are two".into(),
             approval: None,
+            asked_ms: 1_700_000_000_000,
+            expires_ms: None,
         }])
     }
 }
@@ -260,18 +264,23 @@ impl Handler<AnswerQuestion> for Scripted {
 }
 
 /// A server on a free port of this machine.
-struct Bench {
-    url: String,
-    client: reqwest::Client,
-    stage: StageCell,
-    journal: Addr<Journal>,
+pub(super) struct Bench {
+    pub(super) url: String,
+    pub(super) client: reqwest::Client,
+    pub(super) stage: StageCell,
+    pub(super) journal: Addr<Journal>,
+    pub(super) api: Api,
     supervisor: Addr<Scripted>,
     _server: HttpServer,
-    _folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
 }
 
-async fn bench() -> Bench {
-    let folder = tempfile::tempdir().unwrap();
+pub(super) async fn bench() -> Bench {
+    bench_in(tempfile::tempdir().unwrap()).await
+}
+
+/// A server on a journal that may be there already.
+pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
     let feed = Feed::default().start();
     let store = sqlite::open(folder.path()).unwrap();
     let (journal, reader) = Journal::start(store, feed.clone().recipient());
@@ -303,13 +312,18 @@ async fn bench() -> Bench {
             Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
         )],
         stage: stage.clone(),
+        models: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
+        deltas: Default::default(),
+        samples: Samples::default(),
+        followers: Followers::default(),
         loopback: true,
         operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
         call_grace: Duration::from_millis(1),
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let server = HttpServer::start(listener, api, |_| {}, None, Duration::from_secs(1)).unwrap();
+    let server =
+        HttpServer::start(listener, api.clone(), |_| {}, None, Duration::from_secs(1)).unwrap();
     // reqwest wants one although nothing here is encrypted; a second installation is refused, and harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Bench {
@@ -317,9 +331,10 @@ async fn bench() -> Bench {
         client: reqwest::Client::builder().no_proxy().build().unwrap(),
         stage,
         journal,
+        api,
         supervisor,
         _server: server,
-        _folder: folder,
+        folder,
     }
 }
 
@@ -342,7 +357,7 @@ fn turtle() -> ComputerBody {
 }
 
 impl Bench {
-    async fn get(&self, path: &str) -> (u16, Value) {
+    pub(super) async fn get(&self, path: &str) -> (u16, Value) {
         let response = self
             .client
             .get(format!("{}{path}", self.url))
@@ -352,7 +367,7 @@ impl Bench {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
-    async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+    pub(super) async fn post(&self, path: &str, body: Value) -> (u16, Value) {
         let request = self.client.post(format!("{}{path}", self.url)).json(&body);
         let response = request.send().await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap())

@@ -2,7 +2,7 @@
 //! outcome as the answer.
 
 use super::caller::Caller;
-use super::extract::{Json, object};
+use super::extract::{Json, KeyHeader, object};
 use super::shapes::List;
 use super::{Api, ComputerBody, Problem, ask, tasks};
 use crate::actors::feed::messages::{Committed, Subscribe};
@@ -116,9 +116,11 @@ impl CallBody {
 pub(super) async fn call(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
+    key: KeyHeader,
     Json(body): Json<CallBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let body = body.check()?;
+    let idempotency_key = key.or(body.idempotency_key)?;
     let timeout_ms = body.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let deadline = Instant::now() + Duration::from_millis(timeout_ms) + api.call_grace;
     // Before the task exists, so that its end cannot be missed.
@@ -133,7 +135,7 @@ pub(super) async fn call(
             args: body.args,
             timeout_ms: Some(timeout_ms),
         }),
-        idempotency_key: body.idempotency_key,
+        idempotency_key,
         metadata: body.metadata,
         ..StartTask::default()
     };
