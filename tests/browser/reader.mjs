@@ -5,7 +5,7 @@ import { PlanBooks } from "../../src/dashboard/page/js/planbooks.js";
 export const Reader = {
   /** Whatever way a stream is cut, the same events come out; and plans move as the server's fold moves them. */
   async selfTest(must) {
-    const stream = ": hello\r\nevent: event\nid: 7\ndata: {\"a\":\ndata: 1}\n\nid: 8\rdata: x\r\revent: reset\ndata: {}\n\n";
+    const stream = "id: 1\n: hello\r\n\r\nevent: event\nid: 7\ndata: {\"a\":\ndata: 1}\n\nid: 8\rdata: x\r\revent: reset\ndata: {}\n\n";
     const read = (cut) => {
       const reader = new EventReader();
       const pieces = [];
@@ -13,7 +13,7 @@ export const Reader = {
       return JSON.stringify(pieces);
     };
     const whole = read(stream.length);
-    must(whole, whole === JSON.stringify([{ name: "event", data: '{"a":\n1}', id: "7" }, { name: "message", data: "x", id: "8" }, { name: "reset", data: "{}" }]));
+    must(whole, whole === JSON.stringify([{ name: "", data: "", id: "1" }, { name: "event", data: '{"a":\n1}', id: "7" }, { name: "message", data: "x", id: "8" }, { name: "reset", data: "{}" }]));
     for (let cut = 1; cut < stream.length; cut++) must(`cut every ${cut}: ${read(cut)}`, read(cut) === whole);
 
     const list = new PlanBooks();

@@ -1,15 +1,14 @@
 // The live feed: connects, goes on behind the last event it saw, and tells how the connection stands.
 import { signal } from "./dom.js";
-import { get, headers, token } from "./api.js";
+import { headers, token } from "./api.js";
 import { EventReader } from "./sse.js";
 
-/** `connecting`, `live`, `polling` (a server without a feed) or `lost`; with the time since when. */
+/** `connecting`, `live` or `lost`; with the time since when. */
 export const connection = signal({ state: "connecting", since: Date.now(), tries: 0 });
 
 /** Silence after which a connection counts as dead: the server says something every 15 s. */
 const SILENCE_MS = 40_000;
 const PAUSES_MS = [300, 600, 1200, 2500, 5000];
-const POLL_MS = 2000;
 
 const handlers = new Set();
 let cursor;
@@ -39,7 +38,6 @@ async function listen(control) {
     signal: control.signal,
     cache: "no-store",
   });
-  if (response.status === 404) return "none";
   if (!response.ok || !response.body) return response.status === 401 ? "refused" : "failed";
   set("live");
   // Without a place to go on from, nobody knows what was missed.
@@ -61,6 +59,10 @@ async function listen(control) {
 }
 
 function take(event) {
+  if (event.name === "") {
+    cursor = event.id;
+    return;
+  }
   if (event.name === "reset") {
     cursor = event.id;
     tell("reset");
@@ -86,10 +88,6 @@ export async function start() {
       outcome = await listen(control);
     } catch {
       // The network's errors and our own aborts alike: try again.
-    }
-    if (outcome === "none") {
-      await poll();
-      continue;
     }
     if (outcome === "refused") await until(token);
     tries = connection.value.state === "live" ? 0 : tries + 1;
@@ -120,17 +118,4 @@ function until(watched) {
       done();
     }
   });
-}
-
-/** A server that has no feed is asked again and again. */
-async function poll() {
-  try {
-    const [computers, tasks] = await Promise.all([get("/computers"), get("/tasks?limit=50")]);
-    set("polling");
-    tell("computers", { changed: computers.items, gone: [], all: true });
-    tell("tasks", tasks.items);
-  } catch {
-    set("lost", 1);
-  }
-  await pause(POLL_MS);
 }

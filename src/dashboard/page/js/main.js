@@ -43,17 +43,16 @@ function Connection() {
   const words = {
     connecting: "connecting",
     live: "live",
-    polling: "asking every 2 s",
     lost: `no connection for ${age(new Date(since).toISOString())}; trying again`,
   }[state];
-  const tone = { live: "ok", polling: "ok", connecting: "idle", lost: "bad" }[state];
+  const tone = { live: "ok", connecting: "idle", lost: "bad" }[state];
   return html`<p class="connection ${tone}" data-state=${state}><span class="dot" aria-hidden="true"></span>${words}</p>`;
 }
 
 /** Said aloud only when it changes: the age beside it changes every second. */
 function ConnectionStatus() {
   const { state } = connection.value;
-  const said = { live: "Connected.", polling: "Connected.", lost: "The connection is lost. The page keeps what it shows and tries again.", connecting: "" }[state];
+  const said = { live: "Connected.", lost: "The connection is lost. The page keeps what it shows and tries again.", connecting: "" }[state];
   return html`<p class="unseen" role="status">${said}</p>`;
 }
 

@@ -16,9 +16,11 @@ export class EventReader {
     this.#rest = lines.pop();
     for (const line of lines) {
       if (line !== "") this.#line(line);
-      else if (this.#event.data.length || this.#event.name) {
+      else {
         const { name, data, id } = this.#event;
-        events.push({ name: name || "message", data: data.join("\n"), id });
+        // An id without data is no event, but the place to go on from: its name is empty.
+        if (data.length) events.push({ name: name || "message", data: data.join("\n"), id });
+        else if (id !== undefined) events.push({ name: "", data: "", id });
         this.#event = { name: "", data: [], id: undefined };
       }
     }

@@ -161,16 +161,10 @@ export function follow() {
   onEvent(({ name, data }) => {
     if (name === "event") takeEvent(data);
     else if (name === "computers") takeComputers(data);
-    else if (name === "tasks") {
-      const known = new Set(tasks.keys());
-      data.forEach(takeTask);
-      if (data.some((task) => !known.has(task.task_id))) resets.value++;
-      for (const [id, handlers] of listeners) if (data.some((task) => task.task_id === id)) handlers.forEach((handler) => handler(null));
-      readQuestions();
-    } else if (name === "tokens") {
+    else if (name === "tokens") {
       const told = stream(data.task_id, data.consult);
-      const { text, thinking } = told.peek();
-      told.value = { text: text + (data.text ?? ""), thinking: thinking + (data.thinking ?? "") };
+      const part = data.thinking ? "thinking" : "text";
+      told.value = { ...told.peek(), [part]: told.peek()[part] + data.text };
     } else if (name === "questions") readQuestions();
     else if (name === "reset") {
       streams.clear();
