@@ -3,7 +3,7 @@ import { signal } from "./dom.js";
 import { headers, token } from "./api.js";
 import { EventReader } from "./sse.js";
 
-/** `connecting`, `live` or `lost`; with the time since when. */
+/** `connecting`, `live`, `lost`, or `refused` (who asks may not);  with the time since when. */
 export const connection = signal({ state: "connecting", since: Date.now(), tries: 0 });
 
 /** Silence after which a connection counts as dead: the server says something every 15 s. */
@@ -38,7 +38,8 @@ async function listen(control) {
     signal: control.signal,
     cache: "no-store",
   });
-  if (!response.ok || !response.body) return response.status === 401 ? "refused" : "failed";
+  if (response.status === 401 || response.status === 403) return "refused";
+  if (!response.ok || !response.body) return "failed";
   set("live");
   // Without a place to go on from, nobody knows what was missed.
   if (!known) tell("reset");
@@ -89,7 +90,11 @@ export async function start() {
     } catch {
       // The network's errors and our own aborts alike: try again.
     }
-    if (outcome === "refused") await until(token);
+    if (outcome === "refused") {
+      set("refused");
+      await until(token);
+      continue;
+    }
     tries = connection.value.state === "live" ? 0 : tries + 1;
     set("lost", tries);
     const wait = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)];

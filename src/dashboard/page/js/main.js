@@ -43,16 +43,17 @@ function Connection() {
   const words = {
     connecting: "connecting",
     live: "live",
+    refused: "not let in",
     lost: `no connection for ${age(new Date(since).toISOString())}; trying again`,
   }[state];
-  const tone = { live: "ok", connecting: "idle", lost: "bad" }[state];
+  const tone = { live: "ok", connecting: "idle", refused: "warn", lost: "bad" }[state];
   return html`<p class="connection ${tone}" data-state=${state}><span class="dot" aria-hidden="true"></span>${words}</p>`;
 }
 
 /** Said aloud only when it changes: the age beside it changes every second. */
 function ConnectionStatus() {
   const { state } = connection.value;
-  const said = { live: "Connected.", lost: "The connection is lost. The page keeps what it shows and tries again.", connecting: "" }[state];
+  const said = { live: "Connected.", lost: "The connection is lost. The page keeps what it shows and tries again.", refused: "The server does not let you in. Sign in.", connecting: "" }[state];
   return html`<p class="unseen" role="status">${said}</p>`;
 }
 
@@ -107,7 +108,7 @@ function App() {
         <${Theme} />
       </div>
     </nav>
-    <main id="main" ref=${main} tabindex="-1">${connection.value.state === "lost" ? html`<p class="banner">The server does not answer. What you see is how it was; the page goes on by itself when the server is back.</p>` : ""}${body}</main>
+    <main id="main" ref=${main} tabindex="-1">${connection.value.state === "refused" ? html`<p class="banner">${token.value ? "The server does not take this token (any more)." : "This server wants to know who you are."} <button type="button" class="small" onClick=${() => { signInAsked.value = {}; }}>Sign in</button></p>` : ""}${connection.value.state === "lost" ? html`<p class="banner">The server does not answer. What you see is how it was; the page goes on by itself when the server is back.</p>` : ""}${body}</main>
     <${ConnectionStatus} />
     <${Notices} />
     ${signInAsked.value ? html`<${SignIn} />` : ""}`;

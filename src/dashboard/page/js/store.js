@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "./dom.js";
 import { get } from "./api.js";
 import { onEvent } from "./feed.js";
-import { noteEvent, figures } from "./figures.js";
+import { noteEvent } from "./figures.js";
 
 /** Computers by id. A new map at each change. */
 export const computers = signal(new Map());
@@ -174,5 +174,3 @@ export function follow() {
     }
   });
 }
-
-export { figures };

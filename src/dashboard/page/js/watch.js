@@ -53,11 +53,11 @@ class Watch {
   }
 
   take(event) {
-    if (event && !this.busy && this.journal.take(event)) {
+    if (!this.busy && this.journal.take(event)) {
       this.changed.value++;
       return;
     }
-    if (event) this.ahead.push(event);
+    this.ahead.push(event);
     this.catchUp();
   }
 }
