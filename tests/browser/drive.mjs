@@ -78,6 +78,8 @@ async function main() {
     for (let presses = 0; presses < 40 && (await page.evaluate(() => document.activeElement?.id)) !== "prompt"; presses++) await page.keyboard.press("Tab");
     await page.keyboard.type("Write a greeting on this computer and take it away again.");
     await page.keyboard.press("Tab");
+    // A kind that may end without a test.
+    await page.keyboard.type("general_agent");
     await page.keyboard.press("Tab");
     must("the choice of a computer is next", (await page.evaluate(() => document.activeElement?.id)) === "computer");
     await page.keyboard.type("sim-1");
@@ -240,7 +242,7 @@ async function main() {
 
   await check("axe finds nothing serious on any page, in light and in dark", async () => {
     must("axe is there", AXE.length > 1000);
-    const asked = await server.ask("POST", "/tasks", { prompt: "Ask me something.", client_id: "sim-2", interactive: true });
+    const asked = await server.ask("POST", "/tasks", { prompt: "Ask me something.", client_id: "sim-2", kind: "general_agent", interactive: true });
     await until("it asks", async () => (await server.ask("GET", "/questions")).items.length > 0);
     const found = [];
     for (const theme of ["light", "dark"]) {

@@ -64,6 +64,7 @@ const toolNames = (computer) => (Array.isArray(computer.tools) ? computer.tools 
 
 /** As the last call of the turtle told; computers do not report it by themselves. */
 function Report({ id }) {
+  commandsChanged.value;
   const told = reported.get(id);
   if (!told) return "";
   const { fuel, position: p } = told;
