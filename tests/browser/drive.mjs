@@ -1,6 +1,6 @@
 // The dashboard, driven in a real browser against the real program: what people do with it, and that it keeps its place.
 // Each check is a sentence; one that fails ends the run with its name. `run.sh` calls this.
-import { AXE, Server, axe, browser, endAll, open, pause, until } from "./lib.mjs";
+import { AXE, Server, axe, browser, endAll, haltingModel, open, pause, until } from "./lib.mjs";
 import { Reader } from "./reader.mjs";
 
 const shots = process.env.CCFLEET_SHOTS;
@@ -93,7 +93,7 @@ async function main() {
     must("it is for sim-1", made.client_id === "sim-1");
   });
 
-  await check("tokens of the model are shown as they stream, and the task asks its question", async () => {
+  await check("the task asks its question, and the title says that somebody is wanted", async () => {
     await visible(page, ".asked");
     must("the question", (await page.locator(".asked .question").innerText()) === "What shall the file be called?");
     await until("its number stands in the title", async () => (await page.title()).startsWith("(1) "));
@@ -262,6 +262,23 @@ async function main() {
     await page.reload();
     await visible(page, ".brand");
     must("light", (await page.evaluate(() => document.documentElement.dataset.theme)) === "light");
+  });
+
+  await check("what a model says is shown word by word while it speaks", async () => {
+    const model = await haltingModel("Let me think about it.\n\nDIRECTIVE: DO", "NE\nSUMMARY: said in two parts\n");
+    const other = await Server.start(model.settings);
+    const second = await open(launched, other);
+    await second.page.goto(`${other.origin}/#/new`);
+    await visible(second.page, '.connection[data-state="live"]');
+    const made = await other.ask("POST", "/tasks", { prompt: "Say something.", kind: "inspect" });
+    await second.page.goto(`${other.origin}/#/tasks/${made.task_id}`);
+    await until("the first part", async () => (await second.page.locator(".live pre").innerText()).includes("Let me think"));
+    model.release();
+    await visible(second.page, ".outcome.ok");
+    must("the result", (await second.page.locator(".outcome").innerText()).includes("said in two parts"));
+    must("nothing provisional is left", (await second.page.locator(".live").count()) === 0);
+    must(second.wrong.join("\n"), !second.wrong.length);
+    await second.context.close();
   });
 
   must(`computers ended: ${computers.said()}`, computers.child.exitCode === null);

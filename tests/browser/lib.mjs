@@ -5,6 +5,7 @@ import { mkdtempSync, writeFileSync, readFileSync, rmSync, existsSync } from "no
 import { tmpdir } from "node:os";
 import { join, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
 
@@ -75,14 +76,13 @@ function run(name, args, environment = {}) {
 
 /** One server that can be killed and started again at the same address, with the same data. */
 export class Server {
-  static async start(script = join(here, "scenario.toml"), more = "") {
+  static async start(model = `provider = "scripted"\nscript = ${JSON.stringify(join(here, "scenario.toml"))}\n`) {
     const server = new Server();
     server.port = await freePort();
     server.origin = `http://127.0.0.1:${server.port}`;
     server.data = join(folder, `data-${server.port}`);
     server.config = join(folder, `config-${server.port}.toml`);
-    const model = `provider = "scripted"\nscript = ${JSON.stringify(script)}\n`;
-    writeFileSync(server.config, `[models.planner]\n${model}\n[models.executor]\n${model}\n[policy]\nconfirm_destructive = true\n${more}`);
+    writeFileSync(server.config, `[models.planner]\n${model}\n[models.executor]\n${model}\n[policy]\nconfirm_destructive = true\n`);
     await server.again();
     return server;
   }
@@ -111,6 +111,30 @@ export class Server {
   computers(count, { prefix = "sim-", kind = "computer", light = true } = {}) {
     return run("sim", ["sim", "--server", `ws://127.0.0.1:${this.port}/ws`, "--count", String(count), "--dir", join(folder, `disks-${prefix}`), "--prefix", prefix, "--kind", kind, "--reconnect", "1", ...(light ? ["--light"] : [])]);
   }
+}
+
+/** A model server that says the first part of its answer, and the rest when it is let. */
+export async function haltingModel(first, rest) {
+  let release;
+  const released = new Promise((done) => {
+    release = done;
+  });
+  const server = createHttpServer(async (request, response) => {
+    for await (const _ of request);
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    const say = (delta, finish_reason = null) => response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "halting", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+    say({ role: "assistant", content: first });
+    await released;
+    say({ content: rest });
+    say({}, "stop");
+    response.end("data: [DONE]\n\n");
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  atEnd(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { release, settings: `provider = "openai"\nbase_url = "http://127.0.0.1:${server.address().port}"\nmodel = "halting"\n` };
 }
 
 /** A browser with a profile of its own, that asks nobody but the server. */

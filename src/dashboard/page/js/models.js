@@ -8,6 +8,8 @@ import { count, several } from "./words.js";
 import uPlot from "../vendor/uplot.js";
 
 const EVERY_MS = 3000;
+/** What the curves show, in seconds. */
+const WINDOW_S = 600;
 
 /** Health is asked for while somebody looks. */
 function useModels() {
@@ -75,7 +77,7 @@ function Plot({ title, unit, at, values }) {
       const axis = { stroke: colour("dim"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line"), width: 1 }, font: "11px system-ui" };
       plot.current = new uPlot({
         width: box.current.clientWidth, height: 130, legend: { show: false }, cursor: { show: false },
-        scales: { y: { range: (self, min, max) => [0, Math.max(1, max * 1.1)] } },
+        scales: { x: { range: (self, min, max) => [(max ?? Date.now() / 1000) - WINDOW_S, max ?? Date.now() / 1000] }, y: { range: (self, min, max) => [0, Math.max(1, max * 1.1)] } },
         axes: [{ ...axis, values: (self, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })), space: 70 }, { ...axis, size: 44, values: (self, splits) => splits.map((v) => (Number.isInteger(v) ? count(v) : "")) }],
         series: [{}, { stroke: colour("accent"), width: 1.75, fill: `${colour("accent")}22`, points: { show: false } }],
       }, [at, values], box.current);
