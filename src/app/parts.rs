@@ -17,6 +17,7 @@ use crate::actors::supervisor::messages::{
 };
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
+use crate::actors::tokens::TokenBook;
 use crate::config::Settings;
 use crate::config::kinds::LiveKinds;
 use crate::domain::chat::Role;
@@ -36,6 +37,9 @@ pub struct Leaves {
     pub reader: JournalReader,
     pub feed: Addr<Feed>,
     pub gateway: Addr<Gateway>,
+    pub tokens: TokenBook,
+    /// Everybody has to show a token, also before the first one is made.
+    pub locked: bool,
     /// Which of the gateway's servers answers for each role.
     pub servers: Vec<(Role, usize)>,
     pub deltas: Deltas,

@@ -6,12 +6,15 @@
 mod approvals;
 mod caller;
 mod computers;
+mod door;
 mod embedded;
 mod extract;
 mod feed;
 mod forks;
 mod guard;
+mod headers;
 mod health;
+mod hosts;
 mod kinds;
 pub mod listen;
 mod lua;
@@ -22,12 +25,15 @@ mod problem;
 mod questions;
 mod replay;
 mod routes;
+mod scope;
 mod server;
+mod session;
 mod shapes;
 mod stop;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod tools;
 mod wakes;
 pub mod ws;
@@ -35,14 +41,19 @@ pub mod ws;
 pub(crate) mod ws_client;
 #[cfg(test)]
 mod ws_tests;
+#[cfg(test)]
+pub(crate) use routes::NEEDS;
 
+pub use door::{Door, DoorSettings};
 pub use feed::{Followers, Samples};
+pub use hosts::Hosts;
 pub use lua::library_version;
 pub use models::ModelBody;
 pub use operator::OperatorKey;
 pub use problem::Problem;
 pub use server::{HttpServer, bind};
 pub use shapes::{ComputerBody, time};
+pub use tokens::token_body;
 
 use crate::actors::deltas::Deltas;
 use crate::actors::feed::messages::Subscribe;
@@ -56,7 +67,9 @@ use crate::actors::supervisor::messages::{
 use crate::config::kinds::LiveKinds;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
-use actix_web::{Resource, web};
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::{Resource, middleware, web};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
@@ -93,6 +106,8 @@ pub struct Api {
     /// Further parts of `GET /api/v1/status`, by name.
     pub status: Vec<(&'static str, Source<Value>)>,
     pub stage: StageCell,
+    /// Who may come in.
+    pub door: Arc<Door>,
     /// `GET /api/v1/models`.
     pub models: Source<Vec<ModelBody>>,
     /// Models' answers while they are made.
@@ -101,10 +116,6 @@ pub struct Api {
     pub samples: Samples,
     /// How many follow the feed.
     pub followers: Followers,
-    /// Whether the server listens on loopback only; then a `Host` that is no loopback name is refused.
-    pub loopback: bool,
-    /// Who shows it can consent to calls.
-    pub operator: OperatorKey,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
     pub started: Instant,
@@ -212,7 +223,19 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/toolsets").route(web::get().to(kinds::toolsets)))
         .service(at("/tools").route(web::get().to(tools::list)))
         .service(at("/tools/call").route(web::post().to(tools::call)))
-        .service(at("/status").route(web::get().to(health::status)));
+        .service(at("/status").route(web::get().to(health::status)))
+        .service(
+            at("/session")
+                .route(web::get().to(session::show))
+                .route(web::post().to(session::begin))
+                .route(web::delete().to(session::end)),
+        )
+        .service(
+            at("/tokens")
+                .route(web::get().to(tokens::list))
+                .route(web::post().to(tokens::create)),
+        )
+        .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
     routes_for_computers(config);
     routes_of_page(config);
     config
@@ -245,20 +268,26 @@ fn routes_for_computers(config: &mut web::ServiceConfig) {
 
 /// The web page.
 fn routes_of_page(config: &mut web::ServiceConfig) {
+    let read_only =
+        |path: &str| web::resource(path).default_service(web::to(problem::method_not_allowed));
     config
-        .service(
-            at("/")
-                .route(web::get().to(page::start))
-                .route(web::head().to(page::start)),
-        )
-        .service(
-            at("/dashboard/{path:.*}")
-                .route(web::get().to(page::file))
-                .route(web::head().to(page::file)),
-        );
+        .service(read_only("/").route(web::get().to(page::start)))
+        .service(read_only("/dashboard/{path:.*}").route(web::get().to(page::file)));
 }
 
-/// A resource that answers a method it does not have with a problem.
-fn at(path: &str) -> Resource {
-    web::resource(path).default_service(web::to(problem::method_not_allowed))
+/// A resource that answers a method it does not have with a problem, and names nothing that is another owner's.
+fn at(
+    path: &str,
+) -> Resource<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = actix_web::Error,
+        InitError = (),
+    >,
+> {
+    web::resource(path)
+        .default_service(web::to(problem::method_not_allowed))
+        .wrap(middleware::from_fn(scope::own))
 }

@@ -52,10 +52,13 @@ impl From<OpenQuestion> for QuestionBody {
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
 ) -> Result<web::Json<List<QuestionBody>>, Problem> {
     let questions = ask(&api.open_questions, OpenQuestions).await?;
-    let questions = questions.into_iter().map(QuestionBody::from).collect();
-    Ok(web::Json(List::all(questions)))
+    let seen = questions
+        .into_iter()
+        .filter(|open| caller.sees(&open.owner));
+    Ok(web::Json(List::all(seen.map(QuestionBody::from).collect())))
 }
 
 #[derive(Deserialize)]

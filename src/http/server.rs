@@ -46,6 +46,7 @@ impl HttpServer {
         close_within: Duration,
     ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
+        let api_connections = api.door.settings.max_connections.max(1);
         let app = move || {
             App::new()
                 .app_data(web::ThinData(api.clone()))
@@ -57,6 +58,8 @@ impl HttpServer {
         let how = Listening {
             workers: WORKERS,
             backlog: BACKLOG,
+            // Workers take connections in turn.
+            connections: api_connections.div_ceil(WORKERS),
             close_within,
         };
         let server = listen::serve(listener, app, gate, how)?;

@@ -2,6 +2,7 @@
 
 use super::caller::Caller;
 use super::extract::{Json, KeyHeader, Query, limit, object, task_id};
+use super::scope::{own_computer, own_task};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, Problem, ask};
@@ -57,22 +58,24 @@ pub(super) async fn create(
     let idempotency_key = key.or(body.idempotency_key)?;
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
     let wakes = of_no_child(wakes, body.parent.is_some())?;
+    own_computer(&api, &caller, body.client_id.as_ref())?;
+    if let Some(parent) = &body.parent {
+        own_task(&api, &caller, parent.clone()).await?;
+    }
     let started = start(
         &api,
         StartTask {
             prompt: body.prompt,
             kind: body.kind,
             client_id: body.client_id,
-            owner: caller.owner,
             context: body.context,
-            allowed_commands: body.allowed_commands,
             metadata: object("metadata", body.metadata)?,
             interactive: body.interactive,
             budgets: body.budgets.unwrap_or_default(),
-            call: None,
             parent: body.parent,
             wakes,
             idempotency_key,
+            ..StartTask::by(&caller, body.allowed_commands)
         },
     )
     .await?;
@@ -132,17 +135,23 @@ pub(super) struct ListQuery {
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
     let client_id = query.client_id.map(|id| ClientId::parse(&id)).transpose();
     let cursor = query.cursor.map(|text| text.parse::<Cursor>()).transpose();
+    let own = caller.confined_to();
+    if own.is_some() && query.owner.is_some() && query.owner != own {
+        // Of other owners nothing is there.
+        return Ok(web::Json(List::all(Vec::new())));
+    }
     let page = api
         .journal
         .tasks(TaskQuery {
             status: query.status,
             kind: query.kind,
             client_id: client_id.map_err(|e| Problem::invalid("client_id", e.to_string()))?,
-            owner: query.owner,
+            owner: own.or(query.owner),
             before: cursor.map_err(|e| Problem::invalid("cursor", e.to_string()))?,
             limit: limit(query.limit, 50, 500)?,
         })

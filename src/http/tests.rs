@@ -1,6 +1,7 @@
 //! The API through a real socket, over a real journal and feed, with a supervisor that does as it is told.
 
 mod kinds;
+mod routes;
 
 use super::*;
 use crate::actors::feed::Feed;
@@ -10,6 +11,7 @@ use crate::actors::registry::messages::{StopError, StopReport};
 use crate::actors::supervisor::messages::{
     AnswerError, ForkError, NoSuchTask, OpenQuestion, StartError, StartedTask, WakeError,
 };
+use crate::actors::tokens::TokenBook;
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{QuestionId, TaskId};
@@ -263,6 +265,8 @@ impl Handler<AnswerQuestion> for Scripted {
     }
 }
 
+const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
+
 /// A server on a free port of this machine.
 pub(super) struct Bench {
     pub(super) url: String,
@@ -312,12 +316,15 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
             Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
         )],
         stage: stage.clone(),
+        door: Arc::new(Door::new(
+            DoorSettings::default(),
+            TokenBook::default(),
+            OperatorKey::new(KEY).unwrap(),
+        )),
         models: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
         deltas: Default::default(),
         samples: Samples::default(),
         followers: Followers::default(),
-        loopback: true,
-        operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
         call_grace: Duration::from_millis(1),
         started: Instant::now(),
     };

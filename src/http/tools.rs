@@ -3,11 +3,14 @@
 
 use super::caller::Caller;
 use super::extract::{Json, KeyHeader, object};
+use super::hosts::refuse;
+use super::scope::own_computer;
 use super::shapes::List;
-use super::{Api, ComputerBody, Problem, ask, tasks};
+use super::{Api, ComputerBody, Problem, ask, computers, tasks};
 use crate::actors::feed::messages::{Committed, Subscribe};
 use crate::actors::supervisor::messages::{CancelTask, StartTask};
-use crate::domain::call::{Address, CallReport, Outcome};
+use crate::domain::access::Principal;
+use crate::domain::call::{Address, CallReport, Outcome, Target};
 use crate::domain::event::{DirectCall, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, ClientId, TaskId};
 use crate::domain::toolbox::Tool;
@@ -44,10 +47,11 @@ struct OwnerBody {
     online: bool,
 }
 
-pub(super) async fn list(api: web::ThinData<Api>) -> Result<web::Json<List<ToolBody>>, Problem> {
-    let computers = (api.computers)().await;
-    let computers =
-        computers.ok_or_else(|| Problem::new(ErrorCode::Stopping, "the server is stopping"))?;
+pub(super) async fn list(
+    api: web::ThinData<Api>,
+    Caller(caller): Caller,
+) -> Result<web::Json<List<ToolBody>>, Problem> {
+    let computers = computers::own(&api, &caller).await?;
     Ok(web::Json(List::all(by_tool(&computers))))
 }
 
@@ -120,6 +124,7 @@ pub(super) async fn call(
     Json(body): Json<CallBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let body = body.check()?;
+    check_rights(&api, &caller, &body)?;
     let idempotency_key = key.or(body.idempotency_key)?;
     let timeout_ms = body.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let deadline = Instant::now() + Duration::from_millis(timeout_ms) + api.call_grace;
@@ -129,7 +134,6 @@ pub(super) async fn call(
         prompt: format!("Call {}", body.command),
         kind: Some("call".to_owned()),
         client_id: body.client_id,
-        owner: caller.owner.clone(),
         call: Some(DirectCall {
             command: body.command,
             args: body.args,
@@ -137,7 +141,7 @@ pub(super) async fn call(
         }),
         idempotency_key,
         metadata: body.metadata,
-        ..StartTask::default()
+        ..StartTask::by(&caller, None)
     };
     let started = tasks::start(&api, request).await?;
     let task_id = started.summary.task_id;
@@ -153,6 +157,24 @@ pub(super) async fn call(
     }
     let events = api.journal.load_task(task_id.clone()).await?.events;
     ending(&task_id, &events)
+}
+
+/// Whether whoever asks may call this tool, and on that computer. In a group only its own computers are there.
+fn check_rights(api: &Api, caller: &Principal, body: &CallBody) -> Result<(), Problem> {
+    own_computer(api, caller, body.client_id.as_ref())?;
+    let Ok(address) = Address::parse(&body.command) else {
+        return Ok(());
+    };
+    if let Target::Computer(client_id) = &address.target {
+        own_computer(api, caller, Some(client_id))?;
+    }
+    match caller.may_call(&address.tool) {
+        true => Ok(()),
+        false => Err(refuse(format!(
+            "the token of {} does not allow the tool \"{}\"",
+            caller.owner, address.tool
+        ))),
+    }
 }
 
 async fn subscribe(api: &Api) -> Result<Receiver<Committed>, Problem> {

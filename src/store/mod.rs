@@ -14,6 +14,7 @@ mod types;
 pub use place::{BadPlace, CommittedEvent, CommittedPage, PAGE_BYTES, Place, RETENTION};
 pub use types::*;
 
+use crate::domain::credential::TokenRecord;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
@@ -77,6 +78,9 @@ pub trait JournalReads: Send {
 
     /// Which computers are stopped, as [`SystemChange::stops`] was given last.
     fn stops(&self) -> Result<Option<String>, StoreError>;
+
+    /// Every token that is kept, revoked and expired ones too, by id.
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
 
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError>;
 

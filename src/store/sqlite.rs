@@ -7,6 +7,7 @@ mod read;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod tokens;
 pub mod transfer;
 mod write;
 
@@ -29,7 +30,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0002_tools.sql"),
     include_str!("schema/0003_checksums.sql"),
     include_str!("schema/0004_asleep.sql"),
-    include_str!("schema/0005_commits.sql"),
+    include_str!("schema/0005_tokens.sql"),
+    include_str!("schema/0006_commits.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.
