@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up. A module may use its own layer's module (itself) and everything below.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["domain", "lua_files", "clock", "crash_points"],
     &["wire"],
     &["prompts"],
@@ -14,6 +14,7 @@ const LAYERS: [&[&str]; 10] = [
     &["strategy"],
     &["llm", "store", "sim", "metrics"],
     &["actors"],
+    &["dashboard"],
     &["http"],
     &["app", "telemetry"],
     &["cli"],

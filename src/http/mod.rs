@@ -7,6 +7,7 @@ mod approvals;
 mod caller;
 mod computers;
 mod door;
+mod embedded;
 mod extract;
 mod feed;
 mod forks;
@@ -21,6 +22,7 @@ pub mod metrics;
 mod models;
 mod openapi;
 mod operator;
+mod page;
 mod problem;
 mod questions;
 mod replay;
@@ -240,6 +242,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
     routes_for_computers(config);
     openapi::routes(config);
+    routes_of_page(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
@@ -267,6 +270,15 @@ fn routes_for_computers(config: &mut web::ServiceConfig) {
                 .route(web::get().to(lua::file))
                 .route(web::head().to(lua::file)),
         );
+}
+
+/// The web page.
+fn routes_of_page(config: &mut web::ServiceConfig) {
+    let read_only =
+        |path: &str| web::resource(path).default_service(web::to(problem::method_not_allowed));
+    config
+        .service(read_only("/").route(web::get().to(page::start)))
+        .service(read_only("/dashboard/{path:.*}").route(web::get().to(page::file)));
 }
 
 /// A resource that answers a method it does not have with a problem, and names nothing that is another owner's.
