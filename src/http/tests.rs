@@ -276,7 +276,7 @@ pub(super) struct Bench {
     pub(super) api: Api,
     supervisor: Addr<Scripted>,
     _server: HttpServer,
-    pub(super) _folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
 }
 
 pub(super) async fn bench() -> Bench {
@@ -351,7 +351,7 @@ async fn bench_behind(settings: DoorSettings, folder: tempfile::TempDir) -> Benc
         api,
         supervisor,
         _server: server,
-        _folder: folder,
+        folder,
     }
 }
 

@@ -32,12 +32,7 @@ pub(super) struct Operation {
 }
 
 /// An operation of the API; whoever asks may be refused, and the server may be stopping.
-fn op(
-    method: Method,
-    path: &'static str,
-    tag: &'static str,
-    summary: &'static str,
-) -> Operation {
+fn op(method: Method, path: &'static str, tag: &'static str, summary: &'static str) -> Operation {
     let mut codes = vec![NotAllowed, TokenInvalid, RateLimited, Stopping, Internal];
     if path.contains('{') {
         // With an empty part, or a slash in it, it is another address.
