@@ -183,6 +183,7 @@ impl App {
             loopback,
             operator: folder.operator_key()?,
             call_grace: leaves.settings.calls.cancel_grace * 2,
+            mcp: leaves.settings.mcp,
             started: Instant::now(),
         };
         let routes = upper.routes.clone();

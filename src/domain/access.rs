@@ -67,7 +67,12 @@ impl Principal {
 
     /// Whether what belongs to `owner` is there for it: its own, and everything for an admin.
     pub fn sees(&self, owner: &str) -> bool {
-        self.role == Role::Admin || self.owner == owner
+        self.sees_all() || self.owner == owner
+    }
+
+    /// Whether what belongs to anybody is there for it.
+    pub fn sees_all(&self) -> bool {
+        self.role == Role::Admin
     }
 }
 

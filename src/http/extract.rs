@@ -26,7 +26,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
     }
 }
 
-async fn read_body(mut payload: Payload) -> Result<Bytes, Problem> {
+pub(super) async fn read_body(mut payload: Payload) -> Result<Bytes, Problem> {
     let mut body = BytesMut::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
@@ -61,6 +61,11 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> 
                 .with_hint("send one JSON object"),
         );
     }
+    read_value(value)
+}
+
+/// Reads JSON as what is wanted; the error names the field.
+pub(super) fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let text = error.inner().to_string();

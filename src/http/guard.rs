@@ -21,7 +21,7 @@ pub(super) async fn guard(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     // Health and the files for computers are nobody's secret, and `/ws` has a rule of its own: computers come
     // through tunnels.
-    if !request.path().starts_with("/api/") {
+    if !request.path().starts_with("/api/") && request.path() != "/mcp" {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }
     let checked = check(request.method(), request.headers(), api.loopback);
@@ -52,7 +52,7 @@ fn admit(api: &Api, request: &ServiceRequest) -> Result<Principal, Problem> {
     }
 }
 
-fn check(method: &Method, headers: &HeaderMap, loopback: bool) -> Result<(), Problem> {
+pub(super) fn check(method: &Method, headers: &HeaderMap, loopback: bool) -> Result<(), Problem> {
     let host = header(headers, HOST)?;
     if loopback && !host.is_none_or(|host| is_loopback(name_of(host))) {
         return Err(refuse(format!(

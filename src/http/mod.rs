@@ -6,11 +6,13 @@
 mod caller;
 mod computers;
 mod extract;
+mod follow;
 mod forks;
 mod guard;
 mod health;
 pub mod listen;
 mod lua;
+mod mcp;
 mod operator;
 mod problem;
 mod questions;
@@ -43,6 +45,7 @@ use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
+use crate::config::McpSettings;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use actix_web::{Resource, web};
@@ -87,6 +90,7 @@ pub struct Api {
     pub operator: OperatorKey,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
+    pub mcp: McpSettings,
     pub started: Instant,
 }
 
@@ -176,6 +180,12 @@ fn routes(config: &mut web::ServiceConfig) {
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
+        .service(
+            at("/mcp")
+                .route(web::get().to(mcp::serve))
+                .route(web::post().to(mcp::serve))
+                .route(web::delete().to(mcp::serve)),
+        )
         .service(api);
 }
 

@@ -7,6 +7,7 @@ use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, OpenQuestion, OpenQuestions,
 };
+use crate::domain::ids::QuestionId;
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
 use serde::Deserialize;
@@ -32,19 +33,43 @@ pub(super) async fn answer(
     Json(body): Json<AnswerBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let question_id = question_id(&id)?;
-    if body.answer.trim().is_empty() {
+    let by = Answering {
+        by: caller.owner,
+        authenticated: caller.authenticated,
+    };
+    given(&api, by, question_id, body.answer)
+        .await
+        .map(web::Json)
+}
+
+/// Who answers a question.
+pub(super) struct Answering {
+    pub(super) by: String,
+    /// Whether the answer may consent to calls.
+    pub(super) authenticated: bool,
+}
+
+/// Gives an answer; the first that is committed wins.
+///
+/// # Errors
+/// Nothing is open under this id, the answer is empty, or it needs somebody who may consent.
+pub(super) async fn given(
+    api: &Api,
+    who: Answering,
+    question_id: QuestionId,
+    answer: String,
+) -> Result<Value, Problem> {
+    if answer.trim().is_empty() {
         return Err(Problem::invalid("answer", "the answer is empty"));
     }
     let message = AnswerQuestion {
         question_id: question_id.clone(),
-        answer: body.answer,
-        by: caller.owner,
-        authenticated: caller.authenticated,
+        answer,
+        by: who.by,
+        authenticated: who.authenticated,
     };
     match ask(&api.answer_question, message).await? {
-        Ok(()) => Ok(web::Json(
-            json!({"question_id": question_id, "accepted": true}),
-        )),
+        Ok(()) => Ok(json!({"question_id": question_id, "accepted": true})),
         Err(error @ AnswerError::NotOpen(_)) => {
             Err(Problem::new(ErrorCode::NoSuchQuestion, error.to_string()))
         }

@@ -28,6 +28,10 @@ pub(super) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
+    // Each tool and resource asks for the role of the route above that does the same.
+    (Method::GET, "/mcp", Role::Viewer),
+    (Method::POST, "/mcp", Role::Viewer),
+    (Method::DELETE, "/mcp", Role::Viewer),
 ];
 
 /// The role that a route takes. HEAD is as GET.

@@ -2,10 +2,12 @@
 
 use super::listen::{self, Listening};
 use super::ws::WsGate;
+use super::mcp::Mcp;
 use super::{Api, guard, problem, routes};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, middleware, web};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -20,6 +22,7 @@ pub struct HttpServer {
     /// The real address, also if a free port was asked for.
     pub address: SocketAddr,
     handle: ServerHandle,
+    mcp: Arc<Mcp>,
     running: JoinHandle<std::io::Result<()>>,
 }
 
@@ -46,9 +49,12 @@ impl HttpServer {
         close_within: Duration,
     ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
+        let mcp = Mcp::start(api.clone());
+        let for_workers = mcp.clone();
         let app = move || {
             App::new()
                 .app_data(web::ThinData(api.clone()))
+                .app_data(web::ThinData(for_workers.clone()))
                 .wrap(middleware::from_fn(guard::guard))
                 .configure(more.clone())
                 .configure(routes)
@@ -65,12 +71,14 @@ impl HttpServer {
         Ok(HttpServer {
             address,
             handle,
+            mcp,
             running,
         })
     }
 
     /// Stops accepting, and gives open requests until `close_within` to end.
     pub async fn stop(self) {
+        self.mcp.stop();
         self.handle.stop(true).await;
         // What it ended with was logged where it happened.
         let _ = self.running.await;

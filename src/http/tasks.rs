@@ -8,8 +8,9 @@ use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
     BudgetOverrides, CancelTask, StartError, StartTask, StartedTask,
 };
+use crate::domain::access::Principal;
 use crate::domain::ids::{ClientId, TaskId};
-use crate::domain::task::TaskStatus;
+use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::domain::wakes::Wakes;
 use crate::store::{Cursor, TaskQuery};
 use crate::strategy::step_log::{StepLog, step_log};
@@ -56,28 +57,36 @@ pub(super) async fn create(
     Caller(caller): Caller,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
+    Ok(is_there(&created(&api, caller, body).await?))
+}
+
+/// Makes a task in the caller's name.
+///
+/// # Errors
+/// What is asked for cannot be, or the task was not made.
+pub(super) async fn created(
+    api: &Api,
+    caller: Principal,
+    body: CreateBody,
+) -> Result<StartedTask, Problem> {
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
     let wakes = of_no_child(wakes, body.parent.is_some())?;
-    let started = start(
-        &api,
-        StartTask {
-            prompt: body.prompt,
-            kind: body.kind,
-            client_id: body.client_id,
-            owner: caller.owner,
-            context: body.context,
-            allowed_commands: body.allowed_commands,
-            metadata: object("metadata", body.metadata)?,
-            interactive: body.interactive,
-            budgets: body.budgets.unwrap_or_default(),
-            call: None,
-            parent: body.parent,
-            wakes,
-            idempotency_key: body.idempotency_key,
-        },
-    )
-    .await?;
-    Ok(is_there(&started))
+    let request = StartTask {
+        prompt: body.prompt,
+        kind: body.kind,
+        client_id: body.client_id,
+        owner: caller.owner,
+        context: body.context,
+        allowed_commands: body.allowed_commands,
+        metadata: object("metadata", body.metadata)?,
+        interactive: body.interactive,
+        budgets: body.budgets.unwrap_or_default(),
+        call: None,
+        parent: body.parent,
+        wakes,
+        idempotency_key: body.idempotency_key,
+    };
+    start(api, request).await
 }
 
 /// A child ends with its parent, which may wait for it: it cannot live on.
@@ -146,7 +155,7 @@ pub(super) struct ListQuery {
     status: Option<TaskStatus>,
     kind: Option<String>,
     client_id: Option<String>,
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     limit: Option<usize>,
     cursor: Option<String>,
 }
@@ -155,6 +164,14 @@ pub(super) async fn list(
     api: web::ThinData<Api>,
     Query(query): Query<ListQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
+    listed(&api, query).await.map(web::Json)
+}
+
+/// A page of tasks, newest first.
+///
+/// # Errors
+/// The query cannot be read, or the journal cannot.
+pub(super) async fn listed(api: &Api, query: ListQuery) -> Result<List<Value>, Problem> {
     let client_id = query.client_id.map(|id| ClientId::parse(&id)).transpose();
     let cursor = query.cursor.map(|text| text.parse::<Cursor>()).transpose();
     let page = api
@@ -168,10 +185,10 @@ pub(super) async fn list(
             limit: limit(query.limit, 50, 500)?,
         })
         .await?;
-    Ok(web::Json(List {
+    Ok(List {
         items: page.tasks.iter().map(shapes::task).collect(),
         next_cursor: page.next.map(|cursor| cursor.to_string()),
-    }))
+    })
 }
 
 pub(super) async fn show(
@@ -228,17 +245,27 @@ pub(super) async fn cancel(
     id: web::Path<String>,
     Json(body): Json<CancelBody>,
 ) -> Result<web::Json<Value>, Problem> {
-    let task_id = task_id(&id)?;
+    let summary = cancelled(&api, caller, task_id(&id)?, body.reason).await?;
+    Ok(web::Json(shapes::task(&summary)))
+}
+
+/// Cancels a task; it is answered as it is then.
+///
+/// # Errors
+/// There is no such task, or the journal cannot be read.
+pub(super) async fn cancelled(
+    api: &Api,
+    caller: Principal,
+    task_id: TaskId,
+    reason: Option<String>,
+) -> Result<TaskSummary, Problem> {
     let message = CancelTask {
         task_id: task_id.clone(),
-        reason: body
-            .reason
-            .unwrap_or_else(|| "cancelled by a person".into()),
+        reason: reason.unwrap_or_else(|| "cancelled by a person".into()),
         by: caller.owner,
     };
     ask(&api.cancel_task, message)
         .await?
         .map_err(|error| Problem::new(ErrorCode::NoSuchTask, error.to_string()))?;
-    let summary = api.journal.task(task_id).await?;
-    Ok(web::Json(shapes::task(&summary)))
+    Ok(api.journal.task(task_id).await?)
 }

@@ -23,6 +23,9 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+#[path = "mcp/tests.rs"]
+mod mcp;
+
 /// Writes what a prompt or command asks for: `T1`, `T2`, … are its tasks.
 struct Scripted {
     journal: Addr<Journal>,
@@ -269,6 +272,14 @@ struct Bench {
 }
 
 async fn bench() -> Bench {
+    let mcp = McpSettings {
+        handle_after: Duration::from_millis(50),
+        max_sessions: 8,
+    };
+    bench_of(turtle(), mcp).await
+}
+
+async fn bench_of(computer: ComputerBody, mcp: McpSettings) -> Bench {
     let folder = tempfile::tempdir().unwrap();
     let feed = Feed::default().start();
     let store = sqlite::open(folder.path()).unwrap();
@@ -294,7 +305,10 @@ async fn bench() -> Bench {
         subscribe: feed.recipient(),
         journal: reader,
         router: Default::default(),
-        computers: Arc::new(|| Box::pin(async { Some(vec![turtle()]) })),
+        computers: Arc::new(move || {
+            let computers = vec![computer.clone()];
+            Box::pin(async { Some(computers) })
+        }),
         status: vec![(
             "models",
             Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
@@ -303,6 +317,7 @@ async fn bench() -> Bench {
         loopback: true,
         operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
         call_grace: Duration::from_millis(1),
+        mcp,
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
