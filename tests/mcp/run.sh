@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../.."
 # The version is pinned: what is tested is this server, not the newest client.
 package="mcp==2.3.0"
 binary="${CCFLEET_BINARY:-target/debug/ccfleet}"
-[ -x "$binary" ] || cargo build --quiet --bin ccfleet
+# As the tests build it: with the same features of every dependency.
+[ -x "$binary" ] || cargo test --quiet --no-run --test tidy
 environment="target/python/mcp-client"
 if [ "$(cat "$environment/complete" 2>/dev/null)" != "$package" ]; then
   rm -rf "$environment"

@@ -28,8 +28,8 @@ enum Stage {
     /// Its task is being made.
     Beginning,
     Running(TaskId),
-    /// The client took it back before its task existed.
-    TakenBack,
+    /// The client took it back before its task existed, and why.
+    TakenBack(Option<String>),
 }
 
 impl Running {
@@ -42,12 +42,16 @@ impl Running {
         self.calls().insert(id.clone(), Stage::Beginning);
     }
 
-    /// The task exists. False if the client has taken the call back meanwhile.
-    fn is_running(&self, id: &RequestId, task_id: &TaskId) -> bool {
-        let mut calls = self.calls();
-        let taken_back = calls.get(id) == Some(&Stage::TakenBack);
-        calls.insert(id.clone(), Stage::Running(task_id.clone()));
-        !taken_back
+    /// The task exists.
+    ///
+    /// # Errors
+    /// The client has taken the call back meanwhile, for this reason.
+    fn is_running(&self, id: &RequestId, task_id: &TaskId) -> Result<(), Option<String>> {
+        let running = Stage::Running(task_id.clone());
+        match self.calls().insert(id.clone(), running) {
+            Some(Stage::TakenBack(reason)) => Err(reason),
+            _ => Ok(()),
+        }
     }
 
     fn end(&self, id: &RequestId) {
@@ -55,19 +59,14 @@ impl Running {
     }
 
     /// The client cancels a request: the task to be cancelled, if there is one already.
-    pub(super) fn take_back(&self, id: &RequestId) -> Option<TaskId> {
+    pub(super) fn take_back(&self, id: &RequestId, reason: Option<String>) -> Option<TaskId> {
         let mut calls = self.calls();
-        match calls.get(id) {
-            Some(Stage::Running(task_id)) => {
-                let task_id = task_id.clone();
-                calls.remove(id);
-                Some(task_id)
-            }
-            Some(Stage::Beginning) => {
-                calls.insert(id.clone(), Stage::TakenBack);
+        match calls.remove(id)? {
+            Stage::Running(task_id) => Some(task_id),
+            Stage::Beginning | Stage::TakenBack(_) => {
+                calls.insert(id.clone(), Stage::TakenBack(reason));
                 None
             }
-            _ => None,
         }
     }
 }
@@ -128,8 +127,9 @@ async fn made(
 ) -> Result<CallToolResult, Refusal> {
     let (started, mut ear) = tools::begin(api, &caller, wanted).await?;
     let task_id = started.summary.task_id;
-    if !running.is_running(&context.id, &task_id) {
-        take_back(api, caller, task_id.clone(), None).await;
+    if let Err(reason) = running.is_running(&context.id, &task_id) {
+        take_back(api, caller, task_id.clone(), reason).await;
+        running.end(&context.id);
     }
     let mut waited = Waited::Over(Ok(()));
     if !started.summary.status.is_final() {
@@ -176,16 +176,17 @@ mod tests {
         let running = Running::default();
         let (one, two) = (NumberOrString::Number(1), NumberOrString::Number(2));
         running.begin(&one);
-        assert!(running.is_running(&one, &task("A")));
-        assert_eq!(running.take_back(&one), Some(task("A")));
-        assert_eq!(running.take_back(&one), None, "once");
+        assert_eq!(running.is_running(&one, &task("A")), Ok(()));
+        assert_eq!(running.take_back(&one, None), Some(task("A")));
+        assert_eq!(running.take_back(&one, None), None, "once");
 
         running.begin(&two);
-        assert_eq!(running.take_back(&two), None);
-        assert!(!running.is_running(&two, &task("B")), "it was taken back");
+        let reason = Some("changed my mind".to_owned());
+        assert_eq!(running.take_back(&two, reason.clone()), None);
+        assert_eq!(running.is_running(&two, &task("B")), Err(reason));
 
         running.begin(&two);
         running.end(&two);
-        assert_eq!(running.take_back(&two), None, "it is over");
+        assert_eq!(running.take_back(&two, None), None, "it is over");
     }
 }

@@ -237,10 +237,11 @@ impl ServerHandler for Face {
         let Some(request_id) = cancelled.request_id else {
             return;
         };
-        if let Some(task_id) = self.running.take_back(&request_id)
+        let reason = cancelled.reason;
+        if let Some(task_id) = self.running.take_back(&request_id, reason.clone())
             && let Ok(caller) = caller(&context.extensions)
         {
-            calls::take_back(&self.api, caller, task_id, cancelled.reason).await;
+            calls::take_back(&self.api, caller, task_id, reason).await;
         }
     }
 }

