@@ -17,7 +17,7 @@ use crate::actors::supervisor::messages::{
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
 use crate::config::Settings;
-use crate::config::kinds::Kinds;
+use crate::config::kinds::LiveKinds;
 use crate::http::ws::WsGate;
 use crate::http::{ComputerBody, Source};
 use crate::prompts::PromptLibrary;
@@ -44,6 +44,7 @@ pub struct Upper {
     pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
+    pub kinds: LiveKinds,
     pub stop_calls: Recipient<StopCalls>,
     pub operator_resumes: Recipient<OperatorResumes>,
     /// Halts all tasks where they stand.
@@ -73,7 +74,9 @@ pub(super) fn status(leaves: &Leaves) -> Vec<(&'static str, Source<Value>)> {
 /// Builds the upper storey. This is the one place where the supervisor and the registry are plugged in.
 pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
     let fleet = Fleet::start(leaves).await?;
-    let supervisor = supervisor(leaves, fleet.router.clone())?;
+    let prompts = PromptLibrary::load(leaves.settings.tasks.prompts_dir.as_deref())?;
+    let kinds = LiveKinds::load(leaves.settings.clone(), prompts, strategy::version_of)?;
+    let supervisor = supervisor(leaves, fleet.router.clone(), kinds.clone());
     fleet.meet(&supervisor);
     let restore = supervisor.clone();
     Ok(Upper {
@@ -83,6 +86,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
         wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
+        kinds,
         stop_calls: fleet.registry().clone().recipient(),
         operator_resumes: fleet.registry().clone().recipient(),
         shutdown: supervisor.recipient(),
@@ -107,9 +111,7 @@ fn taken_up(count: usize) {
     }
 }
 
-fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppError> {
-    let prompts = PromptLibrary::load(leaves.settings.tasks.prompts_dir.as_deref())?;
-    let kinds = Kinds::load(&leaves.settings, &prompts, strategy::version_of)?;
+fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervisor> {
     let consulting = Consulting {
         gateway: leaves.gateway.clone().recipient(),
         models: Arc::new(leaves.settings.models.clone()),
@@ -118,13 +120,13 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
     let executor = Executor(consulting).start().recipient();
     let (journal, settings) = (leaves.journal.clone(), leaves.settings.clone());
     let cancel_model_calls = leaves.gateway.clone().recipient();
-    Ok(Supervisor::start(SupervisorDeps {
+    Supervisor::start(SupervisorDeps {
         load: leaves.journal.clone().recipient(),
         unfinished: leaves.journal.clone().recipient(),
         sleeping: leaves.journal.clone().recipient(),
         archive: leaves.journal.clone().recipient(),
         quarantine: leaves.journal.clone().recipient(),
-        kinds: Arc::new(kinds),
+        kinds,
         unique: || ulid::Ulid::generate().to_string(),
         task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: journal.recipient(),
@@ -137,5 +139,5 @@ fn supervisor(leaves: &Leaves, router: Router) -> Result<Addr<Supervisor>, AppEr
             settings,
             clock: crate::clock::now_ms,
         }),
-    }))
+    })
 }

@@ -7,51 +7,80 @@ use crate::domain::guard_rules::{
     ArgLimits, Confine, LoopRules, PolicyRule, PolicyRules, RuleVerdict,
 };
 use crate::domain::profile::{Budgets, Guards, WakeBudgets};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// `[guards]` of a kind: each key in place of the common one.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct GuardKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_calls: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     bounces: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     repair_attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cycle_repeats: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     patient_repeats: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     work_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     wait_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     volatile_fields: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_args_depth: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_args_bytes: Option<usize>,
 }
 
 /// `[policy]` of a kind: each key in place of the common one, its rules before the common ones.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PolicyKeys {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     rules: Vec<PolicyRule>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     path_roots: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     shell_programs: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     url_hosts: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     confirm_destructive: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     destructive: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     destructive_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fatal: Option<Vec<Confine>>,
 }
 
 /// `[budgets.per_wake]` of a kind.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WakeKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     questions: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     wall_time_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
 }
 
 impl WakeKeys {
+    /// Whether it says nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == WakeKeys::default()
+    }
+
     pub(super) fn over(self, common: &Budgets) -> WakeBudgets {
         let common = common.per_wake;
         WakeBudgets {

@@ -11,6 +11,7 @@ mod error;
 mod guard_keys;
 pub mod kinds;
 mod layers;
+pub mod nearest;
 #[cfg(test)]
 mod page;
 mod plan;

@@ -7,22 +7,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PlanKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_depth: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub replans: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_calls_per_step: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_steps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strict_dependencies: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_tool_fallback: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resolve_targets: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_context_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_first_steps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_last_steps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_content_length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub truncate_large_outputs: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub include_reasoning: Option<bool>,
 }
 

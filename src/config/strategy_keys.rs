@@ -1,15 +1,19 @@
 //! What a kind says otherwise of the sections `[numbered]` and `[goals]`.
 
 use crate::domain::work::{GoalRules, NumberedRules};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a kind says otherwise of `[numbered]`.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NumberedKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
     plan_tries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_items: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rewrites: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     early_answers: Option<u32>,
 }
 
@@ -25,15 +29,22 @@ impl NumberedKeys {
 }
 
 /// What a kind says otherwise of `[goals]`.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct GoalKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
     rounds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     history_keep: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_objectives: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_subtasks: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     plan_tries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     replans: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     verify_files: Option<bool>,
 }
 

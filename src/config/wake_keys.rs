@@ -3,15 +3,19 @@
 use super::error::ConfigError;
 use super::validate::Check;
 use crate::domain::wakes::{MAX_EVENT, MOST_EVENTS, WakeRules};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a kind says otherwise of `[wakes]`.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WakeRuleKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     on_demand: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     failures: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     remember: Option<u32>,
 }
 

@@ -1,6 +1,7 @@
 //! Reading requests: bodies, queries and ids, with errors that name the field and guess what was meant.
 
 use super::{MAX_BODY, Problem};
+use crate::config::nearest::did_you_mean;
 use crate::domain::ids::{QuestionId, TaskId};
 use crate::wire::codes::ErrorCode;
 use actix_web::dev::Payload;
@@ -55,6 +56,11 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> 
         Problem::new(ErrorCode::BadJson, format!("the body is no JSON: {error}"))
             .with_hint("send one JSON object; check quotes, commas and nesting")
     })?;
+    read_value(value)
+}
+
+/// Reads a JSON object as what is wanted; the error names the field.
+pub(super) fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     if !value.is_object() {
         return Err(
             Problem::new(ErrorCode::NotAnObject, "the body is JSON, but no object")
@@ -91,19 +97,6 @@ fn refused_field(path: String, text: String) -> Problem {
         Some(hint) => problem.with_hint(hint),
         None => problem,
     }
-}
-
-/// A guess at a misspelt name, from serde's list of the names it knows.
-fn did_you_mean(text: &str) -> Option<String> {
-    if !text.starts_with("unknown ") {
-        return None;
-    }
-    let mut names = text.split('`').skip(1).step_by(2);
-    let wrong = names.next()?;
-    let (best, likeness) = names
-        .map(|known| (known, strsim::jaro_winkler(wrong, known)))
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (likeness > 0.75).then(|| format!("did you mean `{best}`?"))
 }
 
 /// The query of an address.

@@ -10,6 +10,7 @@ mod follow;
 mod forks;
 mod guard;
 mod health;
+mod kinds;
 pub mod listen;
 mod lua;
 mod mcp;
@@ -46,6 +47,7 @@ use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
 use crate::config::McpSettings;
+use crate::config::kinds::LiveKinds;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use actix_web::{Resource, web};
@@ -73,6 +75,7 @@ pub struct Api {
     pub wake_task: Recipient<WakeTask>,
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
+    pub kinds: LiveKinds,
     pub stop_calls: Recipient<StopCalls>,
     pub operator_resumes: Recipient<OperatorResumes>,
     pub observe_journal: Recipient<ObserveJournal>,
@@ -173,6 +176,15 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/computers/{id}/queue").route(web::get().to(computers::queue)))
         .service(at("/questions").route(web::get().to(questions::list)))
         .service(at("/questions/{id}/answer").route(web::post().to(questions::answer)))
+        .service(at("/kinds").route(web::get().to(kinds::list)))
+        .service(
+            at("/kinds/{kind}")
+                .route(web::get().to(kinds::show))
+                .route(web::put().to(kinds::put))
+                .route(web::delete().to(kinds::delete)),
+        )
+        .service(at("/strategies").route(web::get().to(kinds::strategies)))
+        .service(at("/toolsets").route(web::get().to(kinds::toolsets)))
         .service(at("/tools").route(web::get().to(tools::list)))
         .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(at("/status").route(web::get().to(health::status)));

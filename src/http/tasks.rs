@@ -130,17 +130,7 @@ pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, 
 
 /// Why a task was not started, as people get it.
 pub(super) fn refused(error: &StartError) -> Problem {
-    let code = match error {
-        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
-        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
-        StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
-        StartError::Journal(_) => ErrorCode::JournalUnavailable,
-        StartError::NoParent(_) => ErrorCode::NoSuchTask,
-        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
-        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
-    };
-    let problem = Problem::new(code, error.to_string());
+    let problem = Problem::new(error.into(), error.to_string());
     match error {
         StartError::NoParent(_) | StartError::ParentEnded(_) | StartError::TooDeep { .. } => {
             problem.with("field", "parent")

@@ -1,5 +1,7 @@
 //! The API through a real socket, over a real journal and feed, with a supervisor that does as it is told.
 
+mod kinds;
+
 use super::*;
 use crate::actors::feed::Feed;
 use crate::actors::journal::Journal;
@@ -299,6 +301,7 @@ async fn bench_of(computer: ComputerBody, mcp: McpSettings) -> Bench {
         wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
+        kinds: kinds::fresh(folder.path()),
         stop_calls: supervisor.clone().recipient(),
         operator_resumes: supervisor.clone().recipient(),
         observe_journal: journal.clone().recipient(),

@@ -6,7 +6,7 @@ use super::fleet::ToolLookup;
 use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::turn::Turn;
-use super::validate::{Refusal, check_call};
+use super::validate::{Refusal, check_call, meant_for};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
@@ -179,7 +179,10 @@ impl Turn<'_> {
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {
             Ok(mended) => mended.unwrap_or_else(|| parameters.into_owned()),
-            Err(Refusal::Arguments(problems)) => return Err(problems),
+            Err(Refusal::Arguments(mut problems)) => {
+                problems.extend(meant_for(&tools, self.profile, &tool, &parameters));
+                return Err(problems);
+            }
             Err(Refusal::CannotTell) => return instead(self.wait_for_computer()),
             Err(refusal) => {
                 let why = self.tool_refused(&refusal, &tools);
@@ -203,6 +206,16 @@ impl Turn<'_> {
         }))
     }
 
+    fn tests_since_change(&self) -> &[TestRun] {
+        &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..]
+    }
+
+    /// Whether the kind's demand for proof is met, if it makes one.
+    pub fn may_end(&self) -> bool {
+        let last = self.tests_since_change().last();
+        !self.profile.demand_proof || last.is_some_and(|test| test.success)
+    }
+
     /// Ends the task well, if the kind's demand for proof is met.
     pub fn finish(
         &self,
@@ -210,15 +223,14 @@ impl Turn<'_> {
         by: TranslatedBy,
         mut result: TaskResult,
     ) -> Decision {
-        let proof = &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..];
-        let proven = proof.last().is_some_and(|test| test.success);
-        if self.profile.demand_proof && !proven {
-            return self.block(Guard::Proof, no_proof(proof));
+        if !self.may_end() {
+            return self.block(Guard::Proof, no_proof(self.tests_since_change()));
         }
         if !result.details.is_object() {
             result.details = json!({});
         }
         if let Some(details) = result.details.as_object_mut() {
+            let proof = self.tests_since_change();
             details.insert("tests_run".to_owned(), json!(proof));
         }
         Decision::Finish {

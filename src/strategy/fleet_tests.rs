@@ -62,6 +62,20 @@ fn a_tool_that_the_own_computer_never_had_is_found_on_another_and_one_that_it_ha
 }
 
 #[test]
+fn arguments_that_a_tool_does_not_know_name_the_tools_that_they_would_suit() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    bench.answer(
+        "DIRECTIVE: TOOL\nNAME: run_program\nARGS: {\"path\": \"/a.lua\", \"content\": \"x\"}",
+    );
+    bench.advance();
+    let blocked = bench.state.steps[0].blocked.as_ref().unwrap();
+    assert_eq!(blocked.guard, Guard::Arguments);
+    let told = "these arguments would suit fs_write";
+    assert!(blocked.evidence.contains(told), "{}", blocked.evidence);
+}
+
+#[test]
 fn in_a_group_the_arguments_have_to_fit_one_member() {
     let group = Target::Group("mine".into());
     assert_eq!(check(&group, "dig", json!({"depth": true})), Ok(None));

@@ -40,17 +40,44 @@ use crate::domain::read::Read;
 use crate::domain::task::TaskState;
 use fleet::Wants;
 
+/// Every strategy: its name, the version in which this program runs it, and a line for people.
+pub const ALL: [(&str, u32, &str); 6] = [
+    (
+        directive::NAME,
+        directive::VERSION,
+        "A planner with the memory of the whole task gives one directive at a time; rules make calls of it",
+    ),
+    (
+        direct::NAME,
+        direct::VERSION,
+        "One model calls the tools itself, until it gives its final answer",
+    ),
+    (
+        plan::NAME,
+        plan::VERSION,
+        "A plan of steps with dependencies first; steps that do not need each other run at the same time",
+    ),
+    (
+        numbered::NAME,
+        numbered::VERSION,
+        "A numbered list first, then one thought and one action a turn with the list in view",
+    ),
+    (
+        goals::NAME,
+        goals::VERSION,
+        "A goal is broken down into subtasks, each done and checked before the next",
+    ),
+    (
+        call::NAME,
+        call::VERSION,
+        "One call, without a model; only for the kind \"call\"",
+    ),
+];
+
 /// The version in which this program runs a strategy; none for one that it does not have.
 pub fn version_of(strategy: &str) -> Option<u32> {
-    match strategy {
-        directive::NAME => Some(directive::VERSION),
-        numbered::NAME => Some(numbered::VERSION),
-        goals::NAME => Some(goals::VERSION),
-        call::NAME => Some(call::VERSION),
-        plan::NAME => Some(plan::VERSION),
-        direct::NAME => Some(direct::VERSION),
-        _ => None,
-    }
+    let known = ALL.iter().find(|(name, ..)| *name == strategy);
+    known.map(|(_, version, _)| *version)
 }
 
 /// A task's next move; none while everything that can be done is under way, and after the end.

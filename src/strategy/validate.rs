@@ -9,6 +9,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
+use crate::domain::toolbox::Tool;
 use serde_json::{Value, json};
 
 /// Why a request is refused.
@@ -100,6 +101,36 @@ fn check_args(
             .map_err(Refusal::Arguments),
         (None, None) => Ok(None),
     }
+}
+
+/// Whom refused arguments would suit: weak models write a file with the tool that writes tools, again and again. Told only;
+/// which tool was meant, the model has to say.
+pub fn meant_for(
+    tools: &ToolLookup<'_>,
+    profile: &Profile,
+    called: &str,
+    args: &Value,
+) -> Option<String> {
+    let given = args.as_object()?;
+    let knows_all = |schema: &Schema| {
+        let known = schema.get("properties").and_then(Value::as_object);
+        known.is_some_and(|known| given.keys().all(|key| known.contains_key(key)))
+    };
+    let usable = tools.usable(profile);
+    let of = |tool: &&Tool| tool.args_schema.clone();
+    let own = usable.iter().find(|tool| tool.name == called).and_then(of);
+    // Where it knows every argument, it was the one that was meant, and something is wrong or missing in it.
+    if own.is_none_or(|own| knows_all(&own)) {
+        return None;
+    }
+    let suits = |schema: &Schema| knows_all(schema) && schema.accepts(args);
+    let named: Vec<&str> = usable
+        .iter()
+        .filter(|tool| tool.args_schema.as_ref().is_some_and(suits))
+        .map(|tool| tool.name.as_str())
+        .take(3)
+        .collect();
+    (!named.is_empty()).then(|| format!("these arguments would suit {}", named.join(", ")))
 }
 
 /// What is too much in arguments. They are measured before any schema looks at them.

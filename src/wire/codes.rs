@@ -83,6 +83,11 @@ codes! {
     TooManyWakes "too_many_wakes" 429 true "the task is awake and will run once more; wait until this episode ends";
     TaskResting "task_resting" 503 true "the task rests after a fault, or its journal is damaged; `quarantine` in its answer says so";
     NoSuchQuestion "no_such_question" 409 false "the question was answered, has expired or never existed";
+    NoSuchKind "no_such_kind" 404 false "check the name; `GET /api/v1/kinds` lists them";
+    BadKind "bad_kind" 422 false "mend the named field; docs/kinds.md lists the keys of a kind";
+    KindNeeded "kind_needed" 409 false "a kind that comes with the program can be changed and put back, and the default kind can be changed";
+    KindFileInTheWay "kind_file_in_the_way" 409 false "somebody wrote a file of this name by hand; start the server again to take it, or take it away";
+    KindUnwritable "kind_unwritable" 507 true "the folder of kinds cannot be written; look at the server's disk and at the folder's rights";
     Offline "offline" 409 true "the computer is not connected; switch it on and check its network";
     UnknownComputer "unknown_computer" 404 false "no computer of this name ever connected; `GET /api/v1/computers` lists them";
     UnknownTool "unknown_tool" 404 false "no computer that could take the call offers this tool; `GET /api/v1/tools` lists them";

@@ -122,7 +122,7 @@ impl Connection {
                 status: started.summary.status.as_str(),
             }),
             Ok(Err(error)) => {
-                let message = ErrorMessage::new(code_of(&error), error.to_string());
+                let message = ErrorMessage::new(ErrorCode::from(&error), error.to_string());
                 ServerMessage::Error(message.to_request(Some(request_id)))
             }
             Err(_) => {
@@ -220,17 +220,4 @@ fn legacy_tools(identity: &Identity, create: &CreateTask) -> Vec<Tool> {
     // A glob names no tool.
     let names = names.filter(|name| is_tool_name(name));
     names.map(|name| tool_by_name(name)).collect()
-}
-
-fn code_of(error: &StartError) -> ErrorCode {
-    match error {
-        StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
-        StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
-        StartError::Stopping => ErrorCode::Stopping,
-        StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
-        StartError::Journal(_) => ErrorCode::JournalUnavailable,
-        StartError::NoParent(_) => ErrorCode::NoSuchTask,
-        StartError::ParentEnded(_) => ErrorCode::ParentEnded,
-        StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
-    }
 }

@@ -155,8 +155,9 @@ impl Supervisor {
         self.check_depth(depth)
             .map_err(|e| told("task_too_deep", e))?;
         let kind = wanted.child.kind.as_deref();
-        if kind.is_some() && !self.kinds.resolve(kind).1 {
-            let known: Vec<&str> = self.kinds.iter().map(|k| k.kind.as_str()).collect();
+        let kinds = self.kinds.current();
+        if kind.is_some() && !kinds.resolve(kind).1 {
+            let known: Vec<&str> = kinds.iter().map(|k| k.kind.as_str()).collect();
             let words = format!(
                 "there is no kind \"{}\"; there are: {}",
                 kind.unwrap_or_default(),

@@ -176,9 +176,10 @@ impl Supervisor {
         since_ms: i64,
         went_on: bool,
     ) -> Result<String, ForkError> {
+        let kinds = self.kinds.current();
         let prompts = match profile.prompts.contains_key(WORDS) {
             true => &profile.prompts,
-            false => &self.kinds.resolve(None).0.prompts,
+            false => &kinds.resolve(None).0.prompts,
         };
         let minutes = since_ms.max(0) / 60_000;
         let told = json!({"from": from, "step": step, "minutes": minutes, "went_on": went_on});

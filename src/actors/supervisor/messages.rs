@@ -10,6 +10,7 @@ use crate::domain::profile::Budgets;
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
+use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
 use serde_json::Value;
 
@@ -91,6 +92,22 @@ pub enum StartError {
     ParentEnded(TaskId),
     #[error("{depth} tasks would stand above it, at most {max} may (tasks.max_depth)")]
     TooDeep { depth: u32, max: u32 },
+}
+
+/// The code under which people and computers are told.
+impl From<&StartError> for ErrorCode {
+    fn from(error: &StartError) -> Self {
+        match error {
+            StartError::EmptyPrompt => ErrorCode::EmptyPrompt,
+            StartError::PromptTooLong { .. } => ErrorCode::PromptTooLong,
+            StartError::Stopping => ErrorCode::Stopping,
+            StartError::TooMany { .. } | StartError::TooManySleep { .. } => ErrorCode::TooManyTasks,
+            StartError::Journal(_) => ErrorCode::JournalUnavailable,
+            StartError::NoParent(_) => ErrorCode::NoSuchTask,
+            StartError::ParentEnded(_) => ErrorCode::ParentEnded,
+            StartError::TooDeep { .. } => ErrorCode::TaskTooDeep,
+        }
+    }
 }
 
 /// Go on from a step of a task as a new one; the task itself stays as it is.

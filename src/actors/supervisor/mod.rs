@@ -20,7 +20,7 @@ use super::task::messages::{
 };
 use super::task::{Task, TaskDeps};
 use crate::config::Settings;
-use crate::config::kinds::Kinds;
+use crate::config::kinds::LiveKinds;
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
@@ -59,7 +59,7 @@ pub struct SupervisorDeps {
     pub sleeping: Recipient<SleepingTasks>,
     pub archive: Recipient<ArchiveEpisodes>,
     pub quarantine: Recipient<Quarantine>,
-    pub kinds: Arc<Kinds>,
+    pub kinds: LiveKinds,
     /// Letters and digits that were never given before, for new task ids.
     pub unique: fn() -> String,
     /// Builds what a task needs, given where it reports its end and tells of its children.
@@ -90,7 +90,7 @@ pub struct Supervisor {
     sleeping: Recipient<SleepingTasks>,
     archive: Recipient<ArchiveEpisodes>,
     quarantine: Recipient<Quarantine>,
-    kinds: Arc<Kinds>,
+    kinds: LiveKinds,
     unique: fn() -> String,
     deps: TaskDeps,
     live: HashMap<TaskId, Live>,

@@ -132,7 +132,8 @@ impl Supervisor {
         } else {
             request.kind.as_deref()
         };
-        let (profile, is_known) = self.kinds.resolve(asked);
+        let kinds = self.kinds.current();
+        let (profile, is_known) = kinds.resolve(asked);
         let text =
             serde_json::to_string(profile).map_err(|e| StartError::Journal(e.to_string()))?;
         let hash = BlobHash::of(&text);

@@ -92,7 +92,7 @@ fn bench_of(
     set(&mut settings.tasks);
     let settings = Arc::new(settings);
     let prompts = PromptLibrary::embedded().unwrap();
-    let kinds = Arc::new(Kinds::load(&settings, &prompts, strategy::version_of).unwrap());
+    let kinds = LiveKinds::load(settings.clone(), prompts, strategy::version_of).unwrap();
     let store = sqlite::open(folder.path()).unwrap();
     let (journal, reader) = Journal::start(store, Feed::default().start().recipient());
     let (models, consults) = hands::<ConsultModel>();

@@ -139,7 +139,7 @@ impl ListWork {
     /// Takes in what a turn says of the plan's progress.
     pub fn heard(&mut self, turn: &ReactRead) {
         if let Some(said) = turn.item_done {
-            self.called_done(said);
+            self.called_done(said, matches!(turn.next, Some(ReactMove::Act { .. })));
         }
         if let Some(number) = turn.item {
             self.moved_to(number);
@@ -159,7 +159,7 @@ impl ListWork {
         self.cursor = place;
     }
 
-    fn called_done(&mut self, said: SaidDone) {
+    fn called_done(&mut self, said: SaidDone, acts: bool) {
         let current = self.cursor as u32 + 1;
         if matches!(said, SaidDone::Number(number) if number != current) {
             return;
@@ -172,7 +172,7 @@ impl ListWork {
             self.cursor += 1;
         } else {
             // Said together with the action that is to do it: that action has to succeed first.
-            item.said_done = true;
+            item.said_done = acts;
         }
     }
 

@@ -55,6 +55,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(turn.state.spent().calls),
             "pins": Pins::of(turn.state, turn.profile),
+            "may_end": turn.may_end(),
         }),
     )
 }

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -170,6 +170,9 @@ impl<'a> Course<'a> {
                 self.turn.act(step, request, TranslatedBy::Rules)
             }
             Some(ReactMove::Answer { text }) => self.answer(step, text, list),
+            None if said.item_done.is_some() => {
+                self.turn.block(Guard::Unclear, after_item_done(list))
+            }
             None => {
                 let problem = "the plan says this already: go on with an action".to_owned();
                 self.turn.block(Guard::Unclear, problem)
@@ -304,6 +307,17 @@ fn still_open(list: &ListWork) -> Option<String> {
          task is done all the same, give the Final Answer again",
         open.join("; ")
     ))
+}
+
+/// What a turn is told that says no more than that the item is done; the fold has heard it already.
+fn after_item_done(list: &ListWork) -> String {
+    match list.current() {
+        Some((number, item)) => format!(
+            "an item is done once an action in it has succeeded; now item {number}, {}: give its action",
+            item.text
+        ),
+        None => "every item is done: give the Final Answer".to_owned(),
+    }
 }
 
 /// What is added to the evidence if an answer ended at its length limit.

@@ -62,6 +62,21 @@ fn a_task_goes_from_its_plan_through_every_item_to_the_final_answer() {
 }
 
 #[test]
+fn a_turn_that_only_says_that_the_item_is_done_moves_on_and_is_told_what_comes_next() {
+    let mut drive = drive();
+    drive.say(&[PLAN, "Item done"]);
+    let evidence = |drive: &Drive| {
+        let blocked = drive.state().steps.iter().rev();
+        let mut blocked = blocked.filter_map(|step| step.blocked.as_ref());
+        blocked.next().unwrap().evidence.clone()
+    };
+    assert!(evidence(&drive).contains("now item 1, read /a.lua"));
+    drive.say(&[READ, "Item done"]);
+    assert_eq!(list(&drive).current().map(|(number, _)| number), Some(2));
+    assert!(evidence(&drive).contains("now item 2, write /a.lua anew"));
+}
+
+#[test]
 fn the_planning_boundary_is_crossed_once_and_never_again() {
     let mut drive = drive();
     drive.say(&[
