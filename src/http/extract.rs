@@ -67,11 +67,6 @@ pub(super) fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem
                 .with_hint("send one JSON object"),
         );
     }
-    read_value(value)
-}
-
-/// Reads JSON as what is wanted; the error names the field.
-pub(super) fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let text = error.inner().to_string();

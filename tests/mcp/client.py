@@ -33,6 +33,10 @@ def check(condition, what):
         raise AssertionError(what)
 
 
+async def now(value):
+    return value
+
+
 async def until(what, look):
     """Asks again until there is an answer; only the time limit of the whole test ends it otherwise."""
     with anyio.fail_after(WITHIN):
@@ -149,7 +153,7 @@ async def asked(fleet, task_id):
 
 
 async def a_task_with_a_question(fleet):
-    made = content(await fleet.call("task_create", prompt="name a file", client_id="sim-1"))
+    made = content(await fleet.call("task_create", prompt="name a file", kind="general_agent", client_id="sim-1"))
     question = await asked(fleet, made["task_id"])
     check(question["why"] == "It has no name yet.", question)
     told = []
@@ -166,7 +170,7 @@ async def a_task_with_a_question(fleet):
 
     async with anyio.create_task_group() as group:
         group.start_soon(wait)
-        await until("the first progress", lambda: anyio.sleep(0, bool(told)))
+        await until("the first progress", lambda: now(told))
         answer = {"question_id": question["question_id"], "answer": "todo"}
         given = await fleet.call("question_answer", **answer)
         check(content(given)["accepted"], given)
@@ -179,7 +183,7 @@ async def a_task_with_a_question(fleet):
 
 
 async def cancel(fleet):
-    made = content(await fleet.call("task_create", prompt="name a file", client_id="sim-1"))
+    made = content(await fleet.call("task_create", prompt="name a file", kind="general_agent", client_id="sim-1"))
     await asked(fleet, made["task_id"])
     await fleet.call("task_cancel", task_id=made["task_id"], reason="enough")
     status = content(await fleet.call("task_status", task_id=made["task_id"]))
@@ -298,7 +302,7 @@ async def changes(fleet, number):
             fleet.heard.clear()
             start()
             wanted = {"ToolListChangedNotification", "ResourceListChangedNotification"}
-            await until("the notices", lambda: anyio.sleep(0, wanted <= set(fleet.heard)))
+            await until("the notices", lambda: now(wanted <= set(fleet.heard)))
 
         async def offered():
             tools = await fleet.tools()

@@ -17,9 +17,13 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Tools on one page of the list.
 const PAGE: usize = 250;
+
+/// How often it is looked whether a session that hears of no change is still there.
+const LOOK_AFTER: Duration = Duration::from_secs(60);
 
 const INSTRUCTIONS: &str = "\
 ccfleet runs a fleet of ComputerCraft computers. Tools of the computers stand under their own names; where computers \
@@ -173,7 +177,16 @@ impl ServerHandler for Face {
         let peer = context.peer;
         tokio::spawn(async move {
             let mut before = *changes.borrow_and_update();
-            while changes.changed().await.is_ok() {
+            loop {
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() {
+                        return;
+                    },
+                    () = tokio::time::sleep(LOOK_AFTER) => {}
+                }
+                if peer.is_transport_closed() {
+                    return;
+                }
                 let now = *changes.borrow_and_update();
                 let Counts { tools, resources } = before;
                 let told = async {
