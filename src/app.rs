@@ -5,6 +5,8 @@
 //! Nothing else in the house starts an actor that lives as long as the server.
 
 #[cfg(test)]
+mod access_tests;
+#[cfg(test)]
 mod consent_tests;
 mod fleet;
 mod folder;
@@ -25,16 +27,20 @@ use crate::actors::journal::{Journal, JournalReader};
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, OpenQuestions, Shutdown, StartTask,
 };
+use crate::actors::tokens::TokenBook;
 use crate::config::Settings;
 use crate::config::kinds::KindError;
-use crate::http::{self, Api, HttpServer, Stage, StageCell};
+use crate::domain::credential::TokenRecord;
+use crate::http::{
+    self, Api, Door, DoorSettings, Hosts, HttpServer, OperatorKey, Stage, StageCell,
+};
 use crate::llm::{LlmError, ProviderSet};
 use crate::prompts::PromptError;
 use crate::store::{OpenStore, StoreError, sqlite};
 use actix::{Actor, Addr, Recipient};
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -55,10 +61,18 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error(
-        "{0} can be reached by others, and nobody would have to show a token: everyone who reaches it could run \
-         programs on every computer. Bind 127.0.0.1, or say --allow-unsafe-public if the network is yours alone"
+        "{address} can be reached by others{}, and nobody would have to show a token: everyone who reaches it could run \
+         programs on every computer. Make yourself a token first:\n  ccfleet token create me --role admin --data {}\n\
+         and one for the computers:\n  ccfleet token create fleet --computer '*' --owner me --data {}\n\
+         Or bind 127.0.0.1; or say --allow-unsafe-public if the network is yours alone",
+        by_proxy(*proxied), folder.display(), folder.display()
     )]
-    PublicBind(SocketAddr),
+    PublicBind {
+        address: SocketAddr,
+        /// Only because `server.allowed_hosts` names it to a proxy.
+        proxied: bool,
+        folder: PathBuf,
+    },
     #[error("cannot listen on {address}: {source}{}", bind_hint(source))]
     Bind {
         address: SocketAddr,
@@ -78,6 +92,13 @@ pub enum AppError {
     Computers(JournalError),
     #[error("tasks of the last run were not taken up: {0}")]
     Restore(String),
+}
+
+fn by_proxy(is: bool) -> &'static str {
+    match is {
+        true => " (server.allowed_hosts says that a proxy brings them)",
+        false => "",
+    }
 }
 
 fn bind_hint(error: &std::io::Error) -> &'static str {
@@ -126,28 +147,28 @@ impl App {
         models: impl FnOnce(&Settings) -> Result<ProviderSet, LlmError>,
         upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
-        let bind = settings.server.bind;
-        let loopback = bind.ip().is_loopback();
-        if !loopback && !options.allow_unsafe_public {
-            return Err(AppError::PublicBind(bind));
-        }
         let folder = DataFolder::lock(&settings.server.data_dir)?;
-        let listener = listen(bind)?;
-        let providers = models(&settings)?;
         let store = open_store(folder.path()).await?;
+        let tokens = store.reads.tokens()?;
+        let locked = reachable(&settings, options, &tokens)?;
+        let listener = listen(settings.server.bind)?;
+        let providers = models(&settings)?;
 
         let feed = Feed::default().start();
         let (journal, reader) = Journal::start(store, feed.clone().recipient());
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
+        let keep = journal.clone().recipient();
         let leaves = Leaves {
             settings: Arc::new(settings),
+            tokens: TokenBook::new(tokens, Some(keep), crate::clock::now_ms),
+            locked,
             journal,
             reader,
             feed,
             gateway,
         };
         let closing = leaves.journal.clone();
-        let started = Self::raise(leaves, folder, listener, loopback, upper).await;
+        let started = Self::raise(leaves, folder, listener, upper).await;
         if started.is_err() {
             close_journal(&closing).await;
         }
@@ -159,10 +180,10 @@ impl App {
         leaves: Leaves,
         folder: DataFolder,
         listener: TcpListener,
-        loopback: bool,
         upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
         let upper = upper(&leaves).await?;
+        let door = Arc::new(door(&leaves, folder.operator_key()?));
         let stage = StageCell::default();
         let api = Api {
             start_task: upper.start_task.clone(),
@@ -181,8 +202,7 @@ impl App {
             router: upper.router.clone(),
             status: parts::status(&leaves),
             stage: stage.clone(),
-            loopback,
-            operator: folder.operator_key()?,
+            door: Arc::clone(&door),
             call_grace: leaves.settings.calls.cancel_grace * 2,
             mcp: leaves.settings.mcp,
             started: Instant::now(),
@@ -194,7 +214,7 @@ impl App {
             listener,
             api.clone(),
             more,
-            Some(upper.gate.clone()),
+            Some(upper.gate.clone().behind(door)),
             HTTP_CLOSE,
         )
         .map_err(|source| AppError::Bind {
@@ -215,6 +235,48 @@ impl App {
         }
         Ok(running)
     }
+}
+
+/// Whether everybody has to show a token, because others than this machine reach the server.
+///
+/// # Errors
+/// They do, and there is no token.
+fn reachable(
+    settings: &Settings,
+    options: Options,
+    tokens: &[TokenRecord],
+) -> Result<bool, AppError> {
+    let server = &settings.server;
+    let proxied = server.bind.ip().is_loopback();
+    let public = !proxied || !server.allowed_hosts.is_empty();
+    if !public || options.allow_unsafe_public {
+        return Ok(false);
+    }
+    match tokens.iter().any(TokenRecord::locks) {
+        true => Ok(true),
+        false => Err(AppError::PublicBind {
+            address: server.bind,
+            proxied,
+            folder: server.data_dir.clone(),
+        }),
+    }
+}
+
+fn door(leaves: &Leaves, operator: OperatorKey) -> Door {
+    let server = &leaves.settings.server;
+    let settings = DoorSettings {
+        hosts: Hosts {
+            loopback: server.bind.ip().is_loopback(),
+            allowed: server.allowed_hosts.clone(),
+        },
+        always_locked: leaves.locked,
+        trusted_proxies: server.trusted_proxies.clone(),
+        requests_per_second: server.requests_per_second,
+        requests_burst: server.requests_burst,
+        max_connections: server.max_connections as usize,
+        encrypted: false,
+    };
+    Door::new(settings, leaves.tokens.clone(), operator)
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, AppError> {
@@ -268,6 +330,11 @@ impl RunningApp {
 
     pub fn settings(&self) -> &Settings {
         &self.leaves.settings
+    }
+
+    /// The tokens that count.
+    pub fn tokens(&self) -> &TokenBook {
+        &self.leaves.tokens
     }
 
     pub fn journal(&self) -> &JournalReader {

@@ -267,6 +267,7 @@ fn created() -> TaskEvent {
         profile: BlobHash::of(PROFILE),
         client_id: None,
         owner: "local".into(),
+        confined_to: None,
         context: Value::Null,
         allowed_commands: None,
         metadata: Value::Null,

@@ -105,6 +105,7 @@ fn start(router: &Router, journal: Option<&Addr<Journal>>) -> SocketAddr {
     let listener = ccfleet::http::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let address = listener.local_addr().expect("bound");
     let how = Listening {
+        connections: 8192,
         workers: WORKERS,
         backlog: 1024,
         close_within: Duration::from_secs(1),

@@ -5,7 +5,8 @@ use crate::actors::computer::LateDesk;
 use crate::actors::computer::lane::LaneLimits;
 use crate::actors::connection::asks::{TasksOf, callers};
 use crate::actors::connection::{
-    ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
+    ConnectionDeps, ConnectionSettings, OwnerLookup, StopDesk, TaskDesk, TaskLister, TaskLookup,
+    TokenGate,
 };
 use crate::actors::counts::FleetCounts;
 use crate::actors::journal::JournalReader;
@@ -69,6 +70,11 @@ impl Fleet {
             list_tasks: Some(list_tasks(&leaves.reader)),
             caller: Some(callers(&router)),
             shards,
+            tokens: TokenGate {
+                book: leaves.tokens.clone(),
+                always: leaves.locked,
+                owner_of: Some(owners(&router)),
+            },
             stops: Some(StopDesk {
                 stop: registry.clone().recipient(),
                 resume: registry.clone().recipient(),
@@ -134,6 +140,11 @@ impl Fleet {
             Box::pin(async move { closed.await.ok() })
         })
     }
+}
+
+fn owners(router: &Router) -> OwnerLookup {
+    let router = router.clone();
+    Arc::new(move |client_id| Some(router.lane(client_id)?.view.owner()))
 }
 
 fn lane_limits(settings: &Settings) -> LaneLimits {

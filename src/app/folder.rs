@@ -82,6 +82,12 @@ impl DataFolder {
         &self.path
     }
 
+    /// The operator's key of a folder that a server has, as it is shown to that server; none if it cannot be read.
+    pub fn key_beside(folder: &Path) -> Option<String> {
+        let text = fs::read_to_string(folder.join(KEY_FILE)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
     /// The operator's key, made at the first start. Whoever puts another one of at least 32 characters there sets it.
     ///
     /// # Errors

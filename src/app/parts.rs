@@ -16,6 +16,7 @@ use crate::actors::supervisor::messages::{
 };
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
+use crate::actors::tokens::TokenBook;
 use crate::config::Settings;
 use crate::config::kinds::LiveKinds;
 use crate::http::ws::WsGate;
@@ -34,6 +35,9 @@ pub struct Leaves {
     pub reader: JournalReader,
     pub feed: Addr<Feed>,
     pub gateway: Addr<Gateway>,
+    pub tokens: TokenBook,
+    /// Everybody has to show a token, also before the first one is made.
+    pub locked: bool,
 }
 
 /// What stands on the leaves: computers with their registry, and tasks with their supervisor.

@@ -20,6 +20,7 @@ mod server;
 mod signals;
 pub mod sim;
 pub mod task;
+pub mod token;
 pub mod torture;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +54,7 @@ enum Command {
     Serve(serve::Args),
     Sim(sim::SimArgs),
     Task(task::Args),
+    Token(token::Args),
     Torture(torture::Args),
 }
 
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => in_system(serve::run(args)),
         Command::Journal(args) => journal::run(args),
         Command::Task(args) => task::run(args),
+        Command::Token(args) => in_system(token::run(args)),
         Command::Torture(args) => in_system(torture::run(args)),
         Command::Sim(args) => match sim::run(args) {
             Ok(exit) => return exit,

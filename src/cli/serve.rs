@@ -96,7 +96,7 @@ fn load(args: &Args) -> Result<Settings, crate::config::ConfigError> {
 
 pub(super) fn exit_of(error: &AppError) -> Exit {
     match error {
-        AppError::PublicBind(_)
+        AppError::PublicBind { .. }
         | AppError::Models(_)
         | AppError::Prompts(_)
         | AppError::Kinds(_) => Exit::Usage,
@@ -121,7 +121,14 @@ fn announce(app: &RunningApp) {
     say!("  executor  {}", model(&app.settings().models.executor));
     say!("  computers connect to {url}");
     say!("  try one   ccfleet sim --server {url} --count 1");
-    if !address.ip().is_loopback() {
+    let tokens = app.tokens();
+    if !tokens.is_empty() {
+        let people = if tokens.people_need() { "people and computers" } else { "computers" };
+        say!("  tokens    {people} have to show one");
+        if !address.ip().is_loopback() {
+            tracing::warn!(%address, "tokens travel unencrypted: put a proxy with TLS before it (docs/security.md)");
+        }
+    } else if !address.ip().is_loopback() {
         tracing::warn!(
             %address,
             "UNSAFE: others can reach this address and nobody has to show a token; everyone who reaches it can \

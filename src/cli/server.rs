@@ -10,6 +10,9 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// How long an answer may take that needs nobody else's work.
 const ANSWER_WITHIN: Duration = Duration::from_secs(35);
 
+/// Where the token is that the commands show. Not a flag: others on the machine see a command's flags.
+pub const TOKEN_VARIABLE: &str = "CCFLEET_TOKEN";
+
 /// Which server is meant.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServerArg {
@@ -28,6 +31,8 @@ pub struct ServerArg {
 pub struct Server {
     base: String,
     client: reqwest::Client,
+    /// A token, or the operator's key.
+    token: Option<String>,
 }
 
 /// An answer that came: its status and its body.
@@ -53,7 +58,20 @@ impl Server {
         let base = base_url(&arg.server).map_err(|text| Failure::new(Exit::Usage, text))?;
         let client = crate::llm::http_client(&base, CONNECT_WITHIN)
             .map_err(|error| Failure::new(Exit::Failed, error))?;
-        Ok(Server { base, client })
+        let token = std::env::var(TOKEN_VARIABLE).ok();
+        Ok(Server {
+            base,
+            client,
+            token: token.filter(|token| !token.trim().is_empty()),
+        })
+    }
+
+    /// Shows this instead of what the environment says.
+    pub fn showing(self, token: String) -> Self {
+        Server {
+            token: Some(token),
+            ..self
+        }
     }
 
     /// `http://HOST:PORT`
@@ -84,6 +102,18 @@ impl Server {
             .ok()
     }
 
+    /// Deletes what stands under a path.
+    ///
+    /// # Errors
+    /// As for [`Server::get`].
+    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        let request = self.client.delete(self.url(path));
+        let answer = self.send(request, ANSWER_WITHIN).await;
+        answer
+            .map_err(|lost| Failure::new(Exit::Failed, lost))?
+            .ok()
+    }
+
     /// Posts and gives whatever is answered within this time.
     ///
     /// # Errors
@@ -105,6 +135,10 @@ impl Server {
         let lost = |error: reqwest::Error| match error.is_connect() {
             true => Lost::Unreachable(self.base.clone()),
             false => Lost::NoAnswer(format!("{}: {error}", self.base)),
+        };
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token.trim()),
+            None => request,
         };
         let response = request.timeout(within).send().await.map_err(lost)?;
         let status = response.status().as_u16();

@@ -45,6 +45,11 @@ pub(super) struct RawServer {
     pub max_to_computer: u64,
     pub max_from_computer: u64,
     pub shutdown_grace_ms: u64,
+    pub allowed_hosts: Vec<String>,
+    pub trusted_proxies: Vec<String>,
+    pub requests_per_second: u32,
+    pub requests_burst: u32,
+    pub max_connections: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

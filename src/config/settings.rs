@@ -4,7 +4,7 @@
 //! "not sent". Values say where they come from only in error messages, before this stage.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,6 +56,15 @@ pub struct ServerSettings {
     /// Bytes of one joined message.
     pub max_from_computer: usize,
     pub shutdown_grace: Duration,
+    /// Names by which a proxy calls the server.
+    pub allowed_hosts: Vec<String>,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Of one asker, where tokens are shown; 0 = no limit.
+    pub requests_per_second: u32,
+    pub requests_burst: u32,
+    /// Open at a time, WebSockets and all.
+    pub max_connections: u32,
 }
 
 /// `[models.*]`

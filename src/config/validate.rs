@@ -1,5 +1,6 @@
 //! From raw values to [`Settings`]: every rule that spans more than one type is here.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::error::ConfigError;
@@ -144,7 +145,36 @@ impl Check<'_> {
             max_to_computer: server.max_to_computer as usize,
             max_from_computer: server.max_from_computer as usize,
             shutdown_grace: Duration::from_millis(server.shutdown_grace_ms),
+            allowed_hosts: self.hosts(&server.allowed_hosts)?,
+            trusted_proxies: self.proxies(&server.trusted_proxies)?,
+            requests_per_second: server.requests_per_second,
+            requests_burst: self.at_least_one("server.requests_burst", server.requests_burst)?,
+            max_connections: self
+                .at_least_one("server.max_connections", server.max_connections)?,
         })
+    }
+
+    fn hosts(&self, hosts: &[String]) -> Result<Vec<String>, ConfigError> {
+        let is_name = |host: &&String| {
+            !host.is_empty() && !host.contains("/") && !host.contains(char::is_whitespace)
+        };
+        match hosts.iter().find(|host| !is_name(host)) {
+            None => Ok(hosts.to_vec()),
+            Some(host) => Err(self.invalid(
+                "server.allowed_hosts",
+                format!("has names such as fleet.example.org, without https://, not `{host}`"),
+            )),
+        }
+    }
+
+    fn proxies(&self, proxies: &[String]) -> Result<Vec<IpAddr>, ConfigError> {
+        let parse = |text: &String| {
+            text.parse().map_err(|_| {
+                let reason = format!("has IP addresses such as 127.0.0.1, not `{text}`");
+                self.invalid("server.trusted_proxies", reason)
+            })
+        };
+        proxies.iter().map(parse).collect()
     }
 
     fn gateway(&self, raw: &Raw) -> Result<GatewaySettings, ConfigError> {

@@ -1,5 +1,7 @@
 //! Who asks, and what they may do. Pure rules: who somebody is, is found out by the HTTP layer.
 
+use super::credential::in_both;
+use super::guard_rules::any_matches;
 use serde::{Deserialize, Serialize};
 
 /// The owner of everything that is made on this machine without a token.
@@ -60,19 +62,45 @@ impl Principal {
         }
     }
 
+    /// Somebody who asks for what is not there.
+    pub fn nobody() -> Self {
+        Principal {
+            owner: String::new(),
+            role: Role::Viewer,
+            authenticated: false,
+            tools: Some(Vec::new()),
+        }
+    }
+
     /// Whether it may do what needs this role.
     pub fn has(&self, needed: Role) -> bool {
         self.role >= needed
     }
 
-    /// Whether what belongs to `owner` is there for it: its own, and everything for an admin.
-    pub fn sees(&self, owner: &str) -> bool {
-        self.sees_all() || self.owner == owner
+    /// The one owner whose computers its tasks may use; none = all computers.
+    pub fn confined_to(&self) -> Option<String> {
+        (self.role != Role::Admin).then(|| self.owner.clone())
     }
 
-    /// Whether what belongs to anybody is there for it.
-    pub fn sees_all(&self) -> bool {
-        self.role == Role::Admin
+    /// Whether it may call this tool.
+    pub fn may_call(&self, tool: &str) -> bool {
+        let globs = self.tools.as_ref();
+        globs.is_none_or(|globs| any_matches(globs, tool))
+    }
+
+    /// What a task may call that it makes: what was asked for, and no more than it may itself. None = whatever the task's
+    /// kind allows; an empty list = nothing of what was asked for.
+    pub fn allowed(&self, asked: Option<Vec<String>>) -> Option<Vec<String>> {
+        match (&self.tools, asked) {
+            (None, asked) => asked,
+            (Some(own), None) => Some(own.clone()),
+            (Some(own), Some(asked)) => Some(in_both(&asked, own)),
+        }
+    }
+
+    /// Whether what belongs to `owner` is there for it: its own, and everything for an admin.
+    pub fn sees(&self, owner: &str) -> bool {
+        self.role == Role::Admin || self.owner == owner
     }
 }
 

@@ -160,6 +160,9 @@ pub struct TaskCreated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<ClientId>,
     pub owner: String,
+    /// The one owner whose computers it may use; none = all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined_to: Option<String>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub context: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@
 pub mod access;
 pub mod call;
 pub mod chat;
+pub mod credential;
 pub mod decision;
 pub mod directive;
 pub mod episodes;

@@ -1,19 +1,29 @@
 //! `/api/v1/computers`
 
+use super::caller::Caller;
+use super::scope::no_computer;
 use super::shapes::List;
 use super::{Api, ComputerBody, Problem, ask};
 use crate::actors::computer::messages::{ShowQueue, WaitingCall};
+use crate::domain::access::Principal;
 use crate::domain::ids::ClientId;
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
 ) -> Result<web::Json<List<ComputerBody>>, Problem> {
-    match (api.computers)().await {
-        Some(computers) => Ok(web::Json(List::all(computers))),
-        None => Err(Problem::new(ErrorCode::Stopping, "the server is stopping")),
-    }
+    Ok(web::Json(List::all(own(&api, &caller).await?)))
+}
+
+/// The computers that are there for whoever asks.
+pub(super) async fn own(api: &Api, caller: &Principal) -> Result<Vec<ComputerBody>, Problem> {
+    let computers = (api.computers)().await;
+    let mut computers =
+        computers.ok_or_else(|| Problem::new(ErrorCode::Stopping, "the server is stopping"))?;
+    computers.retain(|computer| caller.sees(&computer.owner));
+    Ok(computers)
 }
 
 /// The calls that wait for their turn on one computer.
@@ -25,8 +35,7 @@ pub(super) async fn queue(
         .ok()
         .and_then(|id| api.router.lane(&id));
     let Some(lane) = known else {
-        let detail = format!("no computer \"{id}\" was ever connected");
-        return Err(Problem::new(ErrorCode::UnknownComputer, detail));
+        return Err(no_computer(&id));
     };
     Ok(web::Json(List::all(ask(&lane.queue, ShowQueue).await?)))
 }

@@ -2,9 +2,12 @@
 
 use super::caller::Caller;
 use super::extract::{Json, task_id};
+use super::hosts::refuse;
 use super::tasks::{check_key, is_there, refused};
 use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{ForkError, ForkTask};
+use crate::domain::access::Principal;
+use crate::domain::ids::TaskId;
 use crate::wire::codes::ErrorCode;
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
@@ -27,10 +30,13 @@ pub(super) async fn fork(
     Json(body): Json<ForkBody>,
 ) -> Result<HttpResponse, Problem> {
     check_key(body.idempotency_key.as_deref())?;
+    let of = task_id(&id)?;
+    check_rights(&api, &caller, of.clone()).await?;
     let message = ForkTask {
-        task_id: task_id(&id)?,
+        task_id: of,
         at: body.at,
         model: body.model,
+        confined_to: caller.confined_to(),
         owner: caller.owner,
         idempotency_key: body.idempotency_key,
     };
@@ -38,6 +44,20 @@ pub(super) async fn fork(
         .await?
         .map_err(|error| problem(&error))?;
     Ok(is_there(&started))
+}
+
+/// A fork may call what the other task might: whoever may call less does not fork it.
+async fn check_rights(api: &Api, caller: &Principal, of: TaskId) -> Result<(), Problem> {
+    if caller.tools.is_none() {
+        return Ok(());
+    }
+    let asked = api.journal.task(of).await?.allowed_commands;
+    match asked.is_some() && caller.allowed(asked.clone()) == asked {
+        true => Ok(()),
+        false => Err(refuse(
+            "that task may call tools that this token does not allow".to_owned(),
+        )),
+    }
 }
 
 fn problem(error: &ForkError) -> Problem {

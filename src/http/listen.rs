@@ -25,6 +25,8 @@ pub struct Listening {
     pub workers: usize,
     /// Connections that wait to be accepted.
     pub backlog: u32,
+    /// Connections that each thread has open at a time; more wait.
+    pub connections: usize,
     /// What open requests get to end when the server stops.
     pub close_within: Duration,
 }
@@ -56,6 +58,7 @@ where
     let server = Server::build()
         .workers(how.workers)
         .backlog(how.backlog)
+        .max_concurrent_connections(how.connections)
         .disable_signals()
         .shutdown_timeout(how.close_within.as_secs())
         .listen("http", listener, move || {

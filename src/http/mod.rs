@@ -5,11 +5,14 @@
 
 mod caller;
 mod computers;
+mod door;
 mod extract;
 mod follow;
 mod forks;
 mod guard;
+mod headers;
 mod health;
+mod hosts;
 mod kinds;
 pub mod listen;
 mod lua;
@@ -18,12 +21,15 @@ mod operator;
 mod problem;
 mod questions;
 mod routes;
+mod scope;
 mod server;
+mod session;
 mod shapes;
 mod stop;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod tools;
 mod wakes;
 pub mod ws;
@@ -31,12 +37,17 @@ pub mod ws;
 pub(crate) mod ws_client;
 #[cfg(test)]
 mod ws_tests;
+#[cfg(test)]
+pub(crate) use routes::NEEDS;
 
+pub use door::{Door, DoorSettings};
+pub use hosts::Hosts;
 pub use lua::library_version;
 pub use operator::OperatorKey;
 pub use problem::Problem;
 pub use server::{HttpServer, bind};
 pub use shapes::{ComputerBody, time};
+pub use tokens::token_body;
 
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::journal::JournalReader;
@@ -50,7 +61,9 @@ use crate::config::McpSettings;
 use crate::config::kinds::LiveKinds;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
-use actix_web::{Resource, web};
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::{Resource, middleware, web};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
@@ -87,10 +100,8 @@ pub struct Api {
     /// Further parts of `GET /api/v1/status`, by name.
     pub status: Vec<(&'static str, Source<Value>)>,
     pub stage: StageCell,
-    /// Whether the server listens on loopback only; then a `Host` that is no loopback name is refused.
-    pub loopback: bool,
-    /// Who shows it can consent to calls.
-    pub operator: OperatorKey,
+    /// Who may come in.
+    pub door: Arc<Door>,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
     pub mcp: McpSettings,
@@ -187,7 +198,19 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/toolsets").route(web::get().to(kinds::toolsets)))
         .service(at("/tools").route(web::get().to(tools::list)))
         .service(at("/tools/call").route(web::post().to(tools::call)))
-        .service(at("/status").route(web::get().to(health::status)));
+        .service(at("/status").route(web::get().to(health::status)))
+        .service(
+            at("/session")
+                .route(web::get().to(session::show))
+                .route(web::post().to(session::begin))
+                .route(web::delete().to(session::end)),
+        )
+        .service(
+            at("/tokens")
+                .route(web::get().to(tokens::list))
+                .route(web::post().to(tokens::create)),
+        )
+        .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
     routes_for_computers(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
@@ -223,7 +246,19 @@ fn routes_for_computers(config: &mut web::ServiceConfig) {
         );
 }
 
-/// A resource that answers a method it does not have with a problem.
-fn at(path: &str) -> Resource {
-    web::resource(path).default_service(web::to(problem::method_not_allowed))
+/// A resource that answers a method it does not have with a problem, and names nothing that is another owner's.
+fn at(
+    path: &str,
+) -> Resource<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = actix_web::Error,
+        InitError = (),
+    >,
+> {
+    web::resource(path)
+        .default_service(web::to(problem::method_not_allowed))
+        .wrap(middleware::from_fn(scope::own))
 }

@@ -2,9 +2,11 @@
 
 use crate::wire::codes::ErrorCode;
 use actix_web::http::StatusCode;
+use actix_web::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 use std::fmt;
+use std::time::Duration;
 
 /// An error answer.
 #[derive(Debug, Clone)]
@@ -14,6 +16,8 @@ pub struct Problem {
     /// Instead of the code's own.
     hint: Option<String>,
     extra: Map<String, Value>,
+    /// Seconds after which it makes sense to try again.
+    retry_after: Option<u64>,
 }
 
 impl Problem {
@@ -23,7 +27,15 @@ impl Problem {
             detail: detail.into(),
             hint: None,
             extra: Map::new(),
+            retry_after: None,
         }
+    }
+
+    /// Says when it makes sense to try again; whole seconds, at least one.
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        self.retry_after = Some(seconds.max(1));
+        self
     }
 
     /// A request that cannot be read; `field` is the path to what is wrong, for example `budgets.steps`.
@@ -83,7 +95,14 @@ impl ResponseError for Problem {
         if self.status_code().is_server_error() {
             tracing::warn!(code = %self.code, detail = %self.detail, "request not served");
         }
-        HttpResponse::build(self.status_code())
+        let mut response = HttpResponse::build(self.status_code());
+        if let Some(seconds) = self.retry_after {
+            response.insert_header((RETRY_AFTER, seconds));
+        }
+        if self.status_code() == StatusCode::UNAUTHORIZED {
+            response.insert_header((WWW_AUTHENTICATE, "Bearer realm=\"ccfleet\""));
+        }
+        response
             .content_type("application/problem+json")
             .body(self.body().to_string())
     }

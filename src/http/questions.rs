@@ -2,6 +2,7 @@
 
 use super::caller::Caller;
 use super::extract::{Json, question_id};
+use super::scope::own_questions;
 use super::shapes::List;
 use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
@@ -15,9 +16,10 @@ use serde_json::{Value, json};
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
 ) -> Result<web::Json<List<OpenQuestion>>, Problem> {
     let questions = ask(&api.open_questions, OpenQuestions).await?;
-    Ok(web::Json(List::all(questions)))
+    Ok(web::Json(List::all(own_questions(&api, &caller, questions).await)))
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! What each route needs: one row for every method and address below `/api/`, `/mcp` included.
+//! What each route needs: one row for every method and address that is not open to everybody.
 //!
 //! Who adds a route adds its row: without one it is for admins alone, and a test names it.
 
@@ -6,7 +6,7 @@ use crate::domain::access::Role;
 use actix_web::http::Method;
 
 /// Method, address as it is registered, and the role that it takes at least.
-pub(super) const NEEDS: &[(Method, &str, Role)] = &[
+pub(crate) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tasks", Role::Viewer),
     (Method::POST, "/api/v1/tasks", Role::Operator),
     (Method::GET, "/api/v1/tasks/{id}", Role::Viewer),
@@ -34,11 +34,36 @@ pub(super) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
+    (Method::GET, "/api/v1/session", Role::Viewer),
+    (Method::POST, "/api/v1/session", Role::Viewer),
+    (Method::DELETE, "/api/v1/session", Role::Viewer),
+    (Method::GET, "/api/v1/tokens", Role::Admin),
+    (Method::POST, "/api/v1/tokens", Role::Admin),
+    (Method::DELETE, "/api/v1/tokens/{id}", Role::Admin),
     // Each tool and resource asks for the role of the route above that does the same.
     (Method::GET, "/mcp", Role::Viewer),
     (Method::POST, "/mcp", Role::Viewer),
     (Method::DELETE, "/mcp", Role::Viewer),
 ];
+
+/// Served to everybody, whatever is asked for: nobody's secret is in it, and nothing is changed.
+pub(super) const OPEN: &[&str] = &[
+    "/healthz",
+    "/readyz",
+    "/install.lua",
+    "/lua/manifest.json",
+    "/lua/{path:.*}",
+    // The page, which is the same for everybody; what it shows it asks for like any other client.
+    "/",
+    "/dashboard/{path:.*}",
+    // Has a rule of its own.
+    "/ws",
+];
+
+/// Whether an address is served to everybody.
+pub(super) fn is_open(pattern: &str) -> bool {
+    OPEN.contains(&pattern)
+}
 
 /// The role that a route takes. HEAD is as GET.
 pub(super) fn needed(method: &Method, pattern: &str) -> Role {

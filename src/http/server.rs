@@ -51,6 +51,7 @@ impl HttpServer {
         let address = listener.local_addr()?;
         let mcp = Mcp::start(api.clone());
         let for_workers = mcp.clone();
+        let api_connections = api.door.settings.max_connections.max(1);
         let app = move || {
             App::new()
                 .app_data(web::ThinData(api.clone()))
@@ -63,6 +64,8 @@ impl HttpServer {
         let how = Listening {
             workers: WORKERS,
             backlog: BACKLOG,
+            // Workers take connections in turn.
+            connections: api_connections.div_ceil(WORKERS),
             close_within,
         };
         let server = listen::serve(listener, app, gate, how)?;

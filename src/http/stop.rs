@@ -2,8 +2,11 @@
 
 use super::caller::Caller;
 use super::extract::Json;
+use super::hosts::refuse;
+use super::scope::own_computer;
 use super::{Api, Problem, ask};
 use crate::actors::registry::messages::{OperatorResumes, StopCalls, StopError, StopReport};
+use crate::domain::access::Role;
 use crate::domain::ids::ClientId;
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
@@ -23,6 +26,11 @@ pub(super) async fn stop(
     Caller(caller): Caller,
     Json(scope): Json<Scope>,
 ) -> Result<web::Json<Value>, Problem> {
+    if scope.client_id.is_none() && !caller.has(Role::Admin) {
+        let words = "only an admin stops the whole fleet";
+        return Err(refuse(words.to_owned()).with_hint("name one computer in `client_id`"));
+    }
+    own_computer(&api, &caller, scope.client_id.as_ref())?;
     let message = StopCalls {
         client_id: scope.client_id,
         by: caller.owner,

@@ -2,6 +2,7 @@
 
 use super::caller::Caller;
 use super::extract::{Json, Query, limit, object, task_id};
+use super::scope::{own_computer, own_task};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
 use super::{Api, Problem, ask};
@@ -71,20 +72,22 @@ pub(super) async fn created(
 ) -> Result<StartedTask, Problem> {
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
     let wakes = of_no_child(wakes, body.parent.is_some())?;
+    own_computer(api, &caller, body.client_id.as_ref())?;
+    if let Some(parent) = &body.parent {
+        own_task(api, &caller, parent.clone()).await?;
+    }
     let request = StartTask {
         prompt: body.prompt,
         kind: body.kind,
         client_id: body.client_id,
-        owner: caller.owner,
         context: body.context,
-        allowed_commands: body.allowed_commands,
         metadata: object("metadata", body.metadata)?,
         interactive: body.interactive,
         budgets: body.budgets.unwrap_or_default(),
-        call: None,
         parent: body.parent,
         wakes,
         idempotency_key: body.idempotency_key,
+        ..StartTask::by(&caller, body.allowed_commands)
     };
     start(api, request).await
 }
@@ -145,32 +148,42 @@ pub(super) struct ListQuery {
     status: Option<TaskStatus>,
     kind: Option<String>,
     client_id: Option<String>,
-    pub(super) owner: Option<String>,
+    owner: Option<String>,
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
+    Caller(caller): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
-    listed(&api, query).await.map(web::Json)
+    listed(&api, &caller, query).await.map(web::Json)
 }
 
 /// A page of tasks, newest first.
 ///
 /// # Errors
 /// The query cannot be read, or the journal cannot.
-pub(super) async fn listed(api: &Api, query: ListQuery) -> Result<List<Value>, Problem> {
+pub(super) async fn listed(
+    api: &Api,
+    caller: &Principal,
+    query: ListQuery,
+) -> Result<List<Value>, Problem> {
     let client_id = query.client_id.map(|id| ClientId::parse(&id)).transpose();
     let cursor = query.cursor.map(|text| text.parse::<Cursor>()).transpose();
+    let own = caller.confined_to();
+    if own.is_some() && query.owner.is_some() && query.owner != own {
+        // Of other owners nothing is there.
+        return Ok(List::all(Vec::new()));
+    }
     let page = api
         .journal
         .tasks(TaskQuery {
             status: query.status,
             kind: query.kind,
             client_id: client_id.map_err(|e| Problem::invalid("client_id", e.to_string()))?,
-            owner: query.owner,
+            owner: own.or(query.owner),
             before: cursor.map_err(|e| Problem::invalid("cursor", e.to_string()))?,
             limit: limit(query.limit, 50, 500)?,
         })

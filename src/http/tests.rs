@@ -1,6 +1,7 @@
 //! The API through a real socket, over a real journal and feed, with a supervisor that does as it is told.
 
 mod kinds;
+mod routes;
 
 use super::*;
 use crate::actors::feed::Feed;
@@ -10,6 +11,7 @@ use crate::actors::registry::messages::{StopError, StopReport};
 use crate::actors::supervisor::messages::{
     AnswerError, ForkError, NoSuchTask, OpenQuestion, StartError, StartedTask, WakeError,
 };
+use crate::actors::tokens::TokenBook;
 use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{QuestionId, TaskId};
@@ -262,8 +264,11 @@ impl Handler<AnswerQuestion> for Scripted {
     }
 }
 
+const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
+
 /// A server on a free port of this machine.
 struct Bench {
+    api: Api,
     url: String,
     client: reqwest::Client,
     stage: StageCell,
@@ -317,17 +322,21 @@ async fn bench_of(computer: ComputerBody, mcp: McpSettings) -> Bench {
             Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
         )],
         stage: stage.clone(),
-        loopback: true,
-        operator: OperatorKey::new(&"k".repeat(32)).unwrap(),
+        door: Arc::new(Door::new(
+            DoorSettings::default(),
+            TokenBook::default(),
+            OperatorKey::new(KEY).unwrap(),
+        )),
         call_grace: Duration::from_millis(1),
         mcp,
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let server = HttpServer::start(listener, api, |_| {}, None, Duration::from_secs(1)).unwrap();
+    let server = HttpServer::start(listener, api.clone(), |_| {}, None, Duration::from_secs(1)).unwrap();
     // reqwest wants one although nothing here is encrypted; a second installation is refused, and harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Bench {
+        api,
         url: format!("http://{}", server.address),
         client: reqwest::Client::builder().no_proxy().build().unwrap(),
         stage,

@@ -5,10 +5,12 @@ use super::caller::Caller;
 use super::extract::{Json, object};
 use super::follow::Ear;
 use super::shapes::List;
-use super::{Api, ComputerBody, Problem, ask, tasks};
+use super::hosts::refuse;
+use super::scope::own_computer;
+use super::{Api, ComputerBody, Problem, ask, computers, tasks};
 use crate::actors::supervisor::messages::{CancelTask, StartTask, StartedTask};
 use crate::domain::access::Principal;
-use crate::domain::call::{Address, CallReport, Outcome};
+use crate::domain::call::{Address, CallReport, Outcome, Target};
 use crate::domain::event::{DirectCall, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, ClientId, TaskId};
 use crate::domain::toolbox::Tool;
@@ -41,10 +43,11 @@ pub(super) struct OwnerBody {
     pub(super) online: bool,
 }
 
-pub(super) async fn list(api: web::ThinData<Api>) -> Result<web::Json<List<ToolBody>>, Problem> {
-    let computers = (api.computers)().await;
-    let computers =
-        computers.ok_or_else(|| Problem::new(ErrorCode::Stopping, "the server is stopping"))?;
+pub(super) async fn list(
+    api: web::ThinData<Api>,
+    Caller(caller): Caller,
+) -> Result<web::Json<List<ToolBody>>, Problem> {
+    let computers = computers::own(&api, &caller).await?;
     Ok(web::Json(List::all(by_tool(&computers))))
 }
 
@@ -156,22 +159,40 @@ pub(super) struct WantedCall {
     pub(super) metadata: Value,
 }
 
+/// Whether whoever asks may call this tool, and on that computer. In a group only its own computers are there.
+fn check_rights(api: &Api, caller: &Principal, wanted: &WantedCall) -> Result<(), Problem> {
+    own_computer(api, caller, wanted.client_id.as_ref())?;
+    let Ok(address) = Address::parse(&wanted.command) else {
+        return Ok(());
+    };
+    if let Target::Computer(client_id) = &address.target {
+        own_computer(api, caller, Some(client_id))?;
+    }
+    match caller.may_call(&address.tool) {
+        true => Ok(()),
+        false => Err(refuse(format!(
+            "the token of {} does not allow the tool \"{}\"",
+            caller.owner, address.tool
+        ))),
+    }
+}
+
 /// Makes the task of a call in the caller's name, with an ear that hears its end.
 ///
 /// # Errors
-/// The task was not made.
+/// The caller may not make this call, or the task was not made.
 pub(super) async fn begin(
     api: &Api,
     caller: &Principal,
     wanted: WantedCall,
 ) -> Result<(StartedTask, Ear), Problem> {
+    check_rights(api, caller, &wanted)?;
     // Before the task exists, so that its end cannot be missed.
     let ear = Ear::listen(api).await?;
     let request = StartTask {
         prompt: format!("Call {}", wanted.command),
         kind: Some("call".to_owned()),
         client_id: wanted.client_id,
-        owner: caller.owner.clone(),
         call: Some(DirectCall {
             command: wanted.command,
             args: wanted.args,
@@ -179,7 +200,7 @@ pub(super) async fn begin(
         }),
         idempotency_key: wanted.idempotency_key,
         metadata: wanted.metadata,
-        ..StartTask::default()
+        ..StartTask::by(caller, None)
     };
     Ok((tasks::start(api, request).await?, ear))
 }

@@ -2,7 +2,9 @@
 
 use crate::actors::connection::admission::Admission;
 use crate::actors::connection::socket::{self, TakenOver};
+use super::{Door, Hosts};
 use crate::actors::connection::{Connection, ConnectionDeps, Handshake};
+use crate::actors::tokens::Secret;
 use crate::domain::ids::ClientId;
 use actix::ArbiterHandle;
 use actix_codec::Framed;
@@ -28,6 +30,8 @@ const PATH: &str = "/ws";
 pub struct WsGate {
     deps: Arc<ConnectionDeps>,
     admission: Arc<Admission>,
+    /// None where the server has no HTTP beside it.
+    door: Option<Arc<Door>>,
 }
 
 impl WsGate {
@@ -35,6 +39,15 @@ impl WsGate {
         WsGate {
             deps: Arc::new(deps),
             admission: Arc::default(),
+            door: None,
+        }
+    }
+
+    /// The same, by whose rules pages and proxies are told from computers.
+    pub fn behind(self, door: Arc<Door>) -> Self {
+        WsGate {
+            door: Some(door),
+            ..self
         }
     }
 
@@ -75,7 +88,10 @@ pub(super) async fn upgrade(
     request: Request,
     mut framed: Framed<TcpStream, h1::Codec>,
 ) -> Result<(), actix_web::Error> {
-    let (gate, response) = match (gate, admit(request.head())) {
+    let hosts = gate.as_ref().and_then(|gate| gate.door.clone());
+    let hosts = hosts.map(|door| door.settings.hosts.clone());
+    let admitted = admit(request.head(), &hosts.unwrap_or_default());
+    let (gate, response) = match (gate, admitted) {
         (Some(gate), Ok(response)) => (gate, response),
         (None, Ok(_)) => return Ok(answer(&mut framed, not_here()).await?),
         (gate, Err(response)) => {
@@ -115,11 +131,11 @@ pub(super) async fn upgrade(
 }
 
 /// The response that opens the WebSocket, or refuses it.
-fn admit(head: &RequestHead) -> Result<Response<BoxBody>, Response<BoxBody>> {
+fn admit(head: &RequestHead, hosts: &Hosts) -> Result<Response<BoxBody>, Response<BoxBody>> {
     if head.uri.path() != PATH {
         return Err(not_here());
     }
-    if is_foreign(head) {
+    if is_foreign(head, hosts) {
         let words = "a web page may not open this socket\n";
         return Err(Response::new(StatusCode::FORBIDDEN).set_body(BoxBody::new(words)));
     }
@@ -161,10 +177,16 @@ impl WsGate {
     fn handshake(&self, request: &Request) -> Handshake {
         let per_second = self.deps.settings.new_per_second;
         self.deps.counts.connections.one();
-        let over_quota = request.peer_addr().is_some_and(|peer| {
-            let address = peer.ip();
-            self.admission.is_over(address, per_second, Instant::now())
-        });
+        let peer = request.peer_addr().map(|peer| peer.ip());
+        let address = match &self.door {
+            Some(door) => Some(door.address(peer, request.head().headers())),
+            None => peer,
+        };
+        let over_quota = address
+            .is_some_and(|address| self.admission.is_over(address, per_second, Instant::now()));
+        let token = request.head().headers().get(header::AUTHORIZATION);
+        let token = token.and_then(|token| token.to_str().ok());
+        let token = token.and_then(|token| token.strip_prefix("Bearer "));
         // A name that cannot be one is treated as none: the client is told when it says something.
         let query = request.uri().query().unwrap_or_default();
         let query = web::Query::<Query>::from_query(query).ok();
@@ -172,23 +194,19 @@ impl WsGate {
         Handshake {
             client_id: client_id.and_then(|id| ClientId::parse(&id).ok()),
             over_quota,
+            token: token.map(|token| Secret::shown(token.trim())),
+            address,
         }
     }
 }
 
 /// Whether a browser sends this from a page of somebody else. Computers send no `Origin`.
-fn is_foreign(head: &RequestHead) -> bool {
+fn is_foreign(head: &RequestHead, hosts: &Hosts) -> bool {
     let Some(origin) = head.headers().get(header::ORIGIN) else {
         return false;
     };
-    let host = head
-        .headers()
-        .get(header::HOST)
-        .and_then(|h| h.to_str().ok());
-    let own = origin
-        .to_str()
-        .ok()
-        .and_then(|origin| origin.split_once("://"))
-        .map(|(_, rest)| rest);
-    own.is_none() || own != host
+    let host = head.headers().get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let origin = origin.to_str().ok();
+    !origin.is_some_and(|origin| hosts.is_same(origin, host))
 }

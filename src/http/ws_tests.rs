@@ -261,6 +261,7 @@ async fn bench_linked(
     let listener = super::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
     let how = Listening {
+        connections: 8192,
         workers: 1,
         backlog: 2048,
         close_within: Duration::from_secs(1),

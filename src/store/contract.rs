@@ -3,6 +3,7 @@
 use super::fixtures::*;
 use super::*;
 use crate::domain::call::Outcome;
+use crate::domain::credential::Bearer;
 use crate::domain::episodes::{ArchiveRule, Carried, EpisodeEnd, EpisodeEnded, Sleep};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::Generation;
@@ -694,6 +695,61 @@ fn contents_are_kept_once_and_found_by_hash() {
         }
         assert_eq!(store.reads.blob(&hash).unwrap().as_deref(), Some("a fleet"));
         assert_eq!(store.reads.blob(&BlobHash::of("other")).unwrap(), None);
+    });
+}
+
+#[test]
+fn tokens_are_kept_with_their_use_and_revoking_one_ends_its_sessions() {
+    on_each_store(|open| {
+        let mut store = open();
+        let computers = TokenRecord {
+            bearer: Bearer::Computer {
+                client_id: "mine-*".into(),
+            },
+            tools: None,
+            ..token("tok_2")
+        };
+        let session = |id: &str, of: &str| TokenRecord {
+            session_of: Some(of.into()),
+            ..token(id)
+        };
+        let mut change = |tokens: Vec<TokenChange>| {
+            let change = SystemChange {
+                tokens,
+                ..SystemChange::default()
+            };
+            write_one(&mut store, Write::System(change)).unwrap();
+            store.reads.tokens().unwrap()
+        };
+        let made = |record: &TokenRecord| TokenChange::Made(Box::new(record.clone()));
+        let token_id = || "tok_1".to_owned();
+        let all = [
+            session("ses_1", "tok_1"),
+            session("ses_2", "tok_2"),
+            token("tok_1"),
+            computers.clone(),
+        ];
+        assert_eq!(change(all.iter().map(made).collect()), all);
+        let used = |at_ms| TokenChange::Used {
+            token_id: token_id(),
+            at_ms,
+        };
+        let kept = change(vec![used(7_000), used(5_000)]);
+        assert_eq!(kept[2].last_used_ms, Some(7_000));
+        let revoked = |at_ms| TokenChange::Revoked {
+            token_id: token_id(),
+            at_ms,
+        };
+        let forgotten = |id: &str| TokenChange::Forgotten {
+            token_id: id.into(),
+        };
+        // What is no session is not forgotten: people look up who had a token.
+        let kept = change(vec![revoked(8_000), revoked(8_500), forgotten("tok_2")]);
+        let left: Vec<_> = kept.iter().map(|t| (&*t.token_id, t.revoked_at_ms)).collect();
+        assert_eq!(left, [("ses_2", None), ("tok_1", Some(8_000)), ("tok_2", None)]);
+        assert_eq!(change(vec![forgotten("ses_2")]).len(), 2);
+        drop(store);
+        assert_eq!(open().reads.tokens().unwrap().len(), 2);
     });
 }
 

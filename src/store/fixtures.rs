@@ -1,7 +1,9 @@
 //! Small journals for tests.
 
 use super::{Append, ComputerRecord, Write};
+use crate::domain::access::Role;
 use crate::domain::call::{CallReport, Outcome, Target};
+use crate::domain::credential::{Bearer, TokenRecord};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
@@ -32,6 +34,7 @@ pub fn created(prompt: &str) -> TaskEvent {
         profile: BlobHash::of(PROFILE),
         client_id: Some(client("turtle-1")),
         owner: "local".into(),
+        confined_to: None,
         context: Value::Null,
         allowed_commands: None,
         metadata: Value::Null,
@@ -217,5 +220,24 @@ impl Author {
 
     pub fn write(&mut self, events: Vec<TaskEvent>) -> Write {
         Write::Append(Box::new(self.append(events)))
+    }
+}
+
+/// A person's token.
+pub fn token(id: &str) -> TokenRecord {
+    TokenRecord {
+        token_id: id.into(),
+        name: "the laptop".into(),
+        owner: "ada".into(),
+        bearer: Bearer::Person {
+            role: Role::Operator,
+        },
+        tools: Some(vec!["fs_*".into()]),
+        hash: "ab".repeat(32),
+        created_at_ms: 1_000,
+        last_used_ms: None,
+        expires_at_ms: Some(9_000),
+        revoked_at_ms: None,
+        session_of: None,
     }
 }

@@ -12,6 +12,7 @@ mod types;
 
 pub use types::*;
 
+use crate::domain::credential::TokenRecord;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
@@ -72,6 +73,9 @@ pub trait JournalReads: Send {
 
     /// Which computers are stopped, as [`SystemChange::stops`] was given last.
     fn stops(&self) -> Result<Option<String>, StoreError>;
+
+    /// Every token that is kept, revoked and expired ones too, by id.
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
 
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError>;
 

@@ -6,6 +6,7 @@ mod read;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod tokens;
 pub mod transfer;
 mod write;
 
@@ -28,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0002_tools.sql"),
     include_str!("schema/0003_checksums.sql"),
     include_str!("schema/0004_asleep.sql"),
+    include_str!("schema/0005_tokens.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.

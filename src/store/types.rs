@@ -1,5 +1,6 @@
 //! What goes into the store and what comes out.
 
+use crate::domain::credential::TokenRecord;
 use crate::domain::episodes::ArchiveRule;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
@@ -56,6 +57,21 @@ pub struct SystemChange {
     pub epoch: Option<u64>,
     /// Lanes that go on above these numbers.
     pub lanes: Vec<(ClientId, u64)>,
+    /// In this order.
+    pub tokens: Vec<TokenChange>,
+}
+
+/// What happens to a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenChange {
+    /// It is new.
+    Made(Box<TokenRecord>),
+    /// It was shown. Times are milliseconds since the Unix epoch.
+    Used { token_id: String, at_ms: i64 },
+    /// It counts no more, and neither do sessions that began with it.
+    Revoked { token_id: String, at_ms: i64 },
+    /// Nothing of it is kept: a session that is over.
+    Forgotten { token_id: String },
 }
 
 /// One entry of a batch.

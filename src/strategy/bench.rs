@@ -203,6 +203,7 @@ impl Bench {
             profile: BlobHash::of(""),
             client_id: Some(ClientId::parse(home).unwrap()),
             owner: "local".into(),
+            confined_to: None,
             context: Value::Null,
             allowed_commands: None,
             metadata: Value::Null,

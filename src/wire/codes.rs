@@ -82,6 +82,8 @@ codes! {
     NotWakeable "not_wakeable" 409 false "the task never sleeps; create tasks that live on with `schedule` or `wakes`";
     TooManyWakes "too_many_wakes" 429 true "the task is awake and will run once more; wait until this episode ends";
     TaskResting "task_resting" 503 true "the task rests after a fault, or its journal is damaged; `quarantine` in its answer says so";
+    NoSuchToken "no_such_token" 404 false "`ccfleet token list` shows the tokens with their ids";
+    TooManyTokens "too_many_tokens" 409 false "give fewer computers a token of their own: one token may name many with a glob";
     NoSuchQuestion "no_such_question" 409 false "the question was answered, has expired or never existed";
     NoSuchKind "no_such_kind" 404 false "check the name; `GET /api/v1/kinds` lists them";
     BadKind "bad_kind" 422 false "mend the named field; docs/kinds.md lists the keys of a kind";

@@ -169,6 +169,7 @@ impl Story {
             profile: BlobHash::of(""),
             client_id: Some(ClientId::parse("base").expect("id")),
             owner: "local".into(),
+            confined_to: None,
             context: Value::Null,
             allowed_commands: None,
             metadata: Value::Null,

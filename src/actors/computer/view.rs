@@ -109,7 +109,7 @@ impl Known {
 #[derive(Debug)]
 pub struct ComputerCell {
     client_id: ClientId,
-    owner: String,
+    owner: RwLock<Arc<str>>,
     known: RwLock<Known>,
     live: Mutex<Live>,
     /// Of `live`, for routing, which looks at many computers: the state's place in [`ComputerState::ALL`], and calls
@@ -133,7 +133,7 @@ impl ComputerCell {
     ) -> Self {
         let cell = ComputerCell {
             client_id,
-            owner,
+            owner: RwLock::new(owner.into()),
             known: RwLock::default(),
             live: Mutex::new(Live::default()),
             state: AtomicU8::new(3),
@@ -155,8 +155,22 @@ impl ComputerCell {
         &self.client_id
     }
 
-    pub fn owner(&self) -> &str {
-        &self.owner
+    pub fn owner(&self) -> Arc<str> {
+        let owner = self.owner.read();
+        owner.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a task may use it: one of its owner, or one that may use all computers.
+    pub fn is_for(&self, owner: Option<&str>) -> bool {
+        owner.is_none_or(|owner| *self.owner() == *owner)
+    }
+
+    /// It shows a token of this owner now.
+    pub fn set_owner(&self, owner: &str) {
+        let mut now = self.owner.write().unwrap_or_else(PoisonError::into_inner);
+        if **now != *owner {
+            *now = owner.into();
+        }
     }
 
     pub fn high_seq(&self) -> u64 {
@@ -398,7 +412,7 @@ impl ComputerCell {
             tools: self.tools(),
             queue: live.queue,
             current_call: live.current_call.map(String::from),
-            owner: self.owner.clone(),
+            owner: self.owner().to_string(),
             second_copy_ms: live.second_copy_ms,
         }
     }

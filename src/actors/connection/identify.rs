@@ -5,6 +5,7 @@ use super::outlet::Outlet;
 use super::{Connection, Identity};
 use crate::actors::near::Near;
 use crate::actors::registry::messages::{Refusal, RegisterComputer, Registered, Registration};
+use crate::actors::tokens::Admitted;
 use crate::domain::ids::ClientId;
 use crate::wire::PROTOCOL_VERSION;
 use crate::wire::codes::{CloseWith, ErrorCode};
@@ -61,6 +62,11 @@ impl Connection {
             return self.over_rate("registrations", None, ctx);
         }
         let (mut hello, mut shelf) = (hello, ToolShelf::default());
+        let shown = hello.token.take();
+        let token = match self.admit(shown.as_deref(), &hello.client_id) {
+            Ok(token) => token,
+            Err(why) => return self.send_away(why, ctx),
+        };
         let (tools, refused) = shelf.read(std::mem::take(&mut hello.commands));
         self.deps.counts.tools_refused.add(refused.len() as u64);
         let computer = hello.computer.clone().unwrap_or_default();
@@ -89,10 +95,11 @@ impl Connection {
                 legacy: false,
             },
             over_quota: self.handshake.over_quota,
+            owner: token.as_ref().map(|token| token.owner.clone()),
         };
         self.register(register, ctx, move |connection, done, ctx| {
             connection.shelf = shelf;
-            connection.welcome(&hello, done, refused, ctx);
+            connection.welcome(&hello, token, done, refused, ctx);
         });
     }
 
@@ -154,6 +161,7 @@ impl Connection {
     fn welcome(
         &mut self,
         hello: &Hello,
+        token: Option<Admitted>,
         done: Registered,
         refused: Vec<RefusedTool>,
         ctx: &mut Context<Self>,
@@ -169,6 +177,7 @@ impl Connection {
         let max_joined_bytes = joins.then_some(max_joined.min(max_frame_bytes * MAX_CHUNKS_OUT));
         self.set_known(Identity {
             client_id: hello.client_id.clone(),
+            token,
             boot_id: hello.boot_id.clone(),
             lane: Near::find(done.port.key),
             port: done.port,
@@ -211,6 +220,10 @@ impl Connection {
         first: Option<ClientMessage>,
         ctx: &mut Context<Self>,
     ) {
+        let token = match self.admit(None, &client_id) {
+            Ok(token) => token,
+            Err(why) => return self.send_away(why, ctx),
+        };
         // It has no program start of its own: every connection counts as one.
         let boot_id = format!(
             "connection-{}-{:?}",
@@ -229,6 +242,7 @@ impl Connection {
                 ..Registration::default()
             },
             over_quota: self.handshake.over_quota,
+            owner: token.as_ref().map(|token| token.owner.clone()),
         };
         let max_frame_bytes = self.deps.settings.max_frame_bytes;
         self.register(register, ctx, move |connection, done, ctx| {
@@ -238,6 +252,7 @@ impl Connection {
             }
             connection.set_known(Identity {
                 client_id,
+                token,
                 boot_id,
                 lane: Near::find(done.port.key),
                 port: done.port,

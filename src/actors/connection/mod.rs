@@ -15,6 +15,7 @@ pub mod outlet;
 pub mod socket;
 pub mod window;
 
+mod admit;
 mod identify;
 mod inbound;
 mod pulse;
@@ -29,6 +30,7 @@ use crate::actors::counts::FleetCounts;
 use crate::actors::near::{Home, Near};
 use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
 use crate::actors::shards::Shards;
+use crate::actors::tokens::{Admitted, Secret, TokenBook};
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::store::Epoch;
@@ -50,6 +52,7 @@ use messages::{
 use outlet::Outlet;
 use pulse::Due;
 use socket::{Incoming, Socket, TakenOver};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -151,6 +154,19 @@ pub struct ConnectionDeps {
     pub counts: Arc<FleetCounts>,
     /// Where computers are at home.
     pub shards: Shards,
+    pub tokens: TokenGate,
+}
+
+/// Tells to which owner a computer belongs; none if it was never here.
+pub type OwnerLookup = Arc<dyn Fn(&ClientId) -> Option<Arc<str>> + Send + Sync>;
+
+/// What computers have to show.
+#[derive(Clone, Default)]
+pub struct TokenGate {
+    pub book: TokenBook,
+    /// Everybody has to show a token, also before the first one is made.
+    pub always: bool,
+    pub owner_of: Option<OwnerLookup>,
 }
 
 impl ConnectionDeps {
@@ -172,6 +188,7 @@ impl ConnectionDeps {
             chunk_budget: Arc::default(),
             counts: Arc::default(),
             shards: Shards::default(),
+            tokens: TokenGate::default(),
         }
     }
 }
@@ -182,6 +199,9 @@ pub struct Handshake {
     /// `?client_id=` of the URL.
     pub client_id: Option<ClientId>,
     pub over_quota: bool,
+    /// Of the `Authorization` header.
+    pub token: Option<Secret>,
+    pub address: Option<IpAddr>,
 }
 
 /// Who speaks on this connection.
@@ -193,6 +213,8 @@ enum Phase {
 #[derive(Clone)]
 struct Identity {
     client_id: ClientId,
+    /// The token that let it in.
+    token: Option<Admitted>,
     boot_id: String,
     port: ComputerPort,
     /// The computer's lane, if it is on this thread.

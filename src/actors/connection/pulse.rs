@@ -37,6 +37,7 @@ impl Connection {
         if self.due.heartbeat <= now {
             self.due.heartbeat = now + settings.heartbeat;
             self.heartbeat(ctx);
+            self.look_at_token(ctx);
         }
         if self.due.program_ping <= now {
             self.due.program_ping = now + settings.program_ping;

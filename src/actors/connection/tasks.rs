@@ -86,7 +86,11 @@ impl Connection {
             prompt: create.prompt,
             kind: Some(create.task_kind),
             client_id: Some(identity.client_id.clone()),
-            owner: format!("computer:{client}"),
+            owner: match &identity.token {
+                Some(token) => token.owner.clone(),
+                None => format!("computer:{client}"),
+            },
+            confined_to: identity.token.as_ref().map(|token| token.owner.clone()),
             context: create.context.unwrap_or_default(),
             allowed_commands: create.allowed_commands,
             metadata: create.metadata.unwrap_or_default(),

@@ -2,6 +2,7 @@
 
 use super::batch::refused;
 use super::messages::{JournalError, LoadedTask};
+use crate::domain::credential::TokenRecord;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::Asleep;
@@ -122,6 +123,11 @@ impl JournalReader {
     /// Every computer that was ever saved, by name.
     pub async fn computers(&self) -> Result<Vec<KnownComputer>, JournalError> {
         self.read(|reads| reads.computers()).await
+    }
+
+    /// Every token that is kept.
+    pub async fn tokens(&self) -> Result<Vec<TokenRecord>, JournalError> {
+        self.read(|reads| reads.tokens()).await
     }
 
     pub async fn lane(&self, client_id: ClientId) -> Result<Lane, JournalError> {

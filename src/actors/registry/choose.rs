@@ -21,6 +21,8 @@ pub struct Wanted<'a> {
     pub tool: &'a str,
     /// None: whoever has the tool takes them.
     pub args: Option<&'a Value>,
+    /// Only computers of this owner are there; none: all are.
+    pub owner: Option<&'a str>,
     /// Milliseconds since the Unix epoch; read only for the words.
     pub now_ms: fn() -> i64,
 }
@@ -35,9 +37,9 @@ type Chosen = Result<Arc<ComputerCell>, NoRoute>;
 /// Nobody can take it, with the reason.
 pub fn choose(index: &ToolIndex, wanted: &Wanted<'_>) -> Chosen {
     match wanted.target {
-        Target::Computer(client_id) => match index.computer(client_id) {
-            Some(cell) => owned(index, cell, wanted.tool),
-            None => Err(unknown_computer(index, client_id)),
+        Target::Computer(client_id) => match computer(index, client_id, wanted.owner) {
+            Some(cell) => owned(index, cell, wanted),
+            None => Err(unknown_computer(index, client_id, wanted.owner)),
         },
         Target::Group(group) => match index.members(group) {
             Some(members) => least_busy(&members, wanted, &format!("group \"{group}\"")),
@@ -47,9 +49,10 @@ pub fn choose(index: &ToolIndex, wanted: &Wanted<'_>) -> Chosen {
             )),
         },
         Target::Any => {
-            let own = wanted.home.and_then(|home| index.computer(home));
+            let own = wanted.home;
+            let own = own.and_then(|home| computer(index, home, wanted.owner));
             match own.filter(|own| own.ever_owned(wanted.tool)) {
-                Some(own) => owned(index, own, wanted.tool),
+                Some(own) => owned(index, own, wanted),
                 None => match index.owners(wanted.tool) {
                     Some(owners) => least_busy(&owners, wanted, "the fleet"),
                     None => Err(no_route(
@@ -62,7 +65,16 @@ pub fn choose(index: &ToolIndex, wanted: &Wanted<'_>) -> Chosen {
     }
 }
 
-fn owned(index: &ToolIndex, cell: Arc<ComputerCell>, tool: &str) -> Chosen {
+fn computer(
+    index: &ToolIndex,
+    client_id: &ClientId,
+    owner: Option<&str>,
+) -> Option<Arc<ComputerCell>> {
+    index.computer(client_id).filter(|cell| cell.is_for(owner))
+}
+
+fn owned(index: &ToolIndex, cell: Arc<ComputerCell>, wanted: &Wanted<'_>) -> Chosen {
+    let tool = wanted.tool;
     let tools = cell.tools();
     if tools.active(tool).is_some() {
         return Ok(cell);
@@ -76,7 +88,9 @@ fn owned(index: &ToolIndex, cell: Arc<ComputerCell>, tool: &str) -> Chosen {
         false => format!("computer \"{who}\" has no tool \"{tool}\""),
     };
     let elsewhere = index.owners(tool).and_then(|owners| {
-        let mut others = owners.values().filter(|c| c.tools().active(tool).is_some());
+        let mut others = owners
+            .values()
+            .filter(|c| c.is_for(wanted.owner) && c.tools().active(tool).is_some());
         let other = others.next()?.client_id().clone();
         let address = Address {
             target: Target::Computer(other),
@@ -99,7 +113,7 @@ fn least_busy(computers: &Computers, wanted: &Wanted<'_>, place: &str) -> Chosen
     for cell in computers.values() {
         let load = cell.load();
         let better = best.is_none_or(|(least, _)| load < least);
-        if !better || !cell.can_take() {
+        if !better || !cell.can_take() || !cell.is_for(wanted.owner) {
             continue;
         }
         let tools = cell.tools();
@@ -148,7 +162,7 @@ fn nobody(computers: &Computers, wanted: &Wanted<'_>, place: &str) -> NoRoute {
     let tool = wanted.tool;
     let owners: Vec<&Arc<ComputerCell>> = computers
         .values()
-        .filter(|cell| cell.tools().get(tool).is_some())
+        .filter(|cell| cell.is_for(wanted.owner) && cell.tools().get(tool).is_some())
         .collect();
     let Some(first) = owners.first() else {
         let message = format!("no computer in {place} has a tool \"{tool}\"");
@@ -201,12 +215,13 @@ fn nobody(computers: &Computers, wanted: &Wanted<'_>, place: &str) -> NoRoute {
     no_route(reason, message)
 }
 
-fn unknown_computer(index: &ToolIndex, client_id: &ClientId) -> NoRoute {
+fn unknown_computer(index: &ToolIndex, client_id: &ClientId, owner: Option<&str>) -> NoRoute {
     let like = |cell: &Arc<ComputerCell>| {
         strsim::jaro_winkler(client_id.as_str(), cell.client_id().as_str())
     };
     let known = index.computers();
-    let best = known.iter().max_by(|a, b| like(a).total_cmp(&like(b)));
+    let known = known.iter().filter(|cell| cell.is_for(owner));
+    let best = known.max_by(|a, b| like(a).total_cmp(&like(b)));
     let guess = best.filter(|cell| like(cell) > LIKE);
     let guess = guess.map(|cell| format!("; did you mean \"{}\"?", cell.client_id()));
     let message = format!(

@@ -200,6 +200,7 @@ proptest! {
                 for home in [None, Some("a"), Some("nobody")] {
                     let home_id = home.map(id);
                     let found = choose(&index, &Wanted {
+                        owner: None,
                         target, home: home_id.as_ref(), tool, args: Some(&args), now_ms: || 0,
                     });
                     let found = found.map(|cell| cell.client_id().to_string()).map_err(|no| no.reason);
@@ -233,6 +234,7 @@ fn a_call_on_its_way_counts_before_it_arrives() {
     let mut routed = Vec::new();
     for _ in 0..4 {
         let wanted = Wanted {
+            owner: None,
             target: &Target::Any,
             home: None,
             tool: "dig",

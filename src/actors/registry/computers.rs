@@ -175,7 +175,7 @@ impl Registry {
             client_id: client_id.clone(),
             boot_id: entry.last_boot.clone(),
             secret_hash: entry.secret_hash.clone(),
-            owner: entry.cell.owner().to_owned(),
+            owner: entry.cell.owner().to_string(),
             registration,
             last_seen_ms: now_ms(),
         };

@@ -94,13 +94,23 @@ impl ToolIndex {
     /// Names of tools that somebody has and `wanted` takes, sorted.
     pub fn tool_names(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let names = self.0.owners.iter().map(|owners| owners.key().clone());
-        let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
+        // Collected first: `wanted` may look into the same map.
+        let mut names: Vec<String> = names.collect();
+        names.retain(|name| wanted(name));
         names.sort_unstable();
         names
     }
 
     pub fn has_tools(&self) -> bool {
         !self.0.owners.is_empty()
+    }
+
+    /// The same, of one owner's computers.
+    pub fn has_tools_of(&self, owner: &str) -> bool {
+        let has = |cell: &Arc<ComputerCell>| {
+            cell.is_for(Some(owner)) && cell.with_tools(|tools| tools.names().next().is_some())
+        };
+        self.0.computers.iter().any(|cell| has(&cell))
     }
 
     /// All computers, by name.

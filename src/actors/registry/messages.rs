@@ -62,6 +62,8 @@ pub struct RegisterComputer {
     pub registration: Registration,
     /// Its address opened too many connections; only a known secret gets it in.
     pub over_quota: bool,
+    /// Whose it is, by the token that it showed; none: as it was.
+    pub owner: Option<String>,
 }
 
 /// The connection speaks for its computer from now on.

@@ -150,6 +150,9 @@ impl Registry {
         let Some(entry) = self.entries.get_mut(&client_id) else {
             return self.refuse(in_use(&client_id));
         };
+        if let Some(owner) = &register.owner {
+            entry.cell.set_owner(owner);
+        }
         let secret = match register.session_secret {
             Some(secret) if entry.knows(&Some(secret.clone())) => secret,
             _ => new_secret(),

@@ -86,9 +86,29 @@ pub struct Router {
     lanes: Arc<DashMap<ClientId, Lane>>,
     index: ToolIndex,
     shards: Shards,
+    /// Only the computers of this owner are there.
+    owner: Option<Arc<str>>,
 }
 
 impl Router {
+    /// The same for a task that may use the computers of this owner alone; none = all computers.
+    pub fn of_owner(&self, owner: Option<&str>) -> Self {
+        Router {
+            owner: owner.map(Arc::from),
+            ..self.clone()
+        }
+    }
+
+    fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// A computer that is there for this owner.
+    fn computer(&self, client_id: &ClientId) -> Option<Arc<ComputerCell>> {
+        let cell = self.index.computer(client_id);
+        cell.filter(|cell| cell.is_for(self.owner()))
+    }
+
     /// For computers that are divided among these threads.
     pub fn over(shards: Shards) -> Self {
         Router {
@@ -147,6 +167,7 @@ impl Router {
         if let (Target::Any, Some(home)) = (target, home)
             && let Some(own) = self.lanes.get(home)
             && own.view.has_active(tool)
+            && own.view.is_for(self.owner())
         {
             return Ok(own.clone());
         }
@@ -155,6 +176,7 @@ impl Router {
             home,
             tool,
             args,
+            owner: self.owner(),
             now_ms,
         };
         let chosen = choose(&self.index, &wanted)?;
@@ -167,11 +189,11 @@ impl Router {
     /// What a task may see of the fleet when it decides: its own computer and those that it names, whole; of others the
     /// tools that it may want there, one computer for each different one.
     pub fn fleet_view(&self, home: Option<&ClientId>, wants: &Wants) -> FleetView {
-        let own = home.and_then(|home| self.index.computer(home));
+        let own = home.and_then(|home| self.computer(home));
         let named = wants
             .computers
             .iter()
-            .filter_map(|id| self.index.computer(id));
+            .filter_map(|id| self.computer(id));
         let whole: BTreeMap<ClientId, Arc<ComputerCell>> = own
             .iter()
             .cloned()
@@ -182,7 +204,7 @@ impl Router {
         if let Some((group, tool)) = &wants.in_group
             && let Some(members) = self.index.members(group)
         {
-            others.take_different(members.values(), tool);
+            others.take_different(self.own(members.values()), tool);
         }
         // A tool that its own computer ever had never leaves it; for one alone that a named computer has, nobody else
         // is needed.
@@ -194,7 +216,7 @@ impl Router {
         };
         for tool in self.names(wants, elsewhere) {
             if let Some(owners) = self.index.owners(&tool) {
-                others.take_different(owners.values(), &tool);
+                others.take_different(self.own(owners.values()), &tool);
             }
         }
         let mut computers: Vec<ComputerView> = whole.values().map(|cell| cell.view()).collect();
@@ -210,8 +232,18 @@ impl Router {
         computers.sort_by(|a, b| a.client_id.cmp(&b.client_id));
         FleetView {
             computers,
-            has_tools: self.index.has_tools(),
+            has_tools: match self.owner() {
+                None => self.index.has_tools(),
+                Some(owner) => self.index.has_tools_of(owner),
+            },
         }
+    }
+
+    fn own<'a>(
+        &'a self,
+        cells: impl Iterator<Item = &'a Arc<ComputerCell>>,
+    ) -> impl Iterator<Item = &'a Arc<ComputerCell>> {
+        cells.filter(|cell| cell.is_for(self.owner()))
     }
 
     /// The tools that a decision may want from others.
@@ -219,7 +251,11 @@ impl Router {
         match wants.one_tool() {
             Some(tool) => Vec::from_iter(elsewhere(tool).then(|| tool.to_owned())),
             None => {
-                let wanted = |tool: &str| wants.takes(tool) && elsewhere(tool);
+                let own = |tool: &str| match (self.owner(), self.index.owners(tool)) {
+                    (Some(_), Some(owners)) => self.own(owners.values()).next().is_some(),
+                    (owner, _) => owner.is_none(),
+                };
+                let wanted = |tool: &str| wants.takes(tool) && elsewhere(tool) && own(tool);
                 let mut names = self.index.tool_names(wanted);
                 names.truncate(MAX_TOOLS);
                 names

@@ -166,6 +166,7 @@ impl Registry {
             stops: None,
             epoch: (!lanes.is_empty()).then_some(now + 1),
             lanes,
+            tokens: Vec::new(),
         }
     }
 

@@ -170,6 +170,7 @@ impl Supervisor {
             kind: wanted.child.kind.clone(),
             client_id: wanted.child.computer.clone(),
             owner: wanted.owner.clone(),
+            confined_to: wanted.confined_to.clone(),
             allowed_commands: wanted.allowed_commands.clone(),
             parent: Some(wanted.parent.clone()),
             ..StartTask::default()

@@ -140,6 +140,7 @@ impl Supervisor {
             TaskEvent::TaskCreated(Box::new(TaskCreated {
                 profile: hash.clone(),
                 owner: request.owner,
+                confined_to: request.confined_to,
                 // Nobody waits for it, and it ends with nobody.
                 parent: None,
                 // Two would run at the same times: this one ends with its first end.

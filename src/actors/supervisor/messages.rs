@@ -1,6 +1,7 @@
 //! What may be asked of the supervisor.
 
 use crate::actors::computer::messages::LateSettled;
+use crate::domain::access::Principal;
 use crate::domain::call::CallReport;
 use crate::domain::decision::Approval;
 use crate::domain::event::DirectCall;
@@ -23,6 +24,8 @@ pub struct StartTask {
     pub kind: Option<String>,
     pub client_id: Option<ClientId>,
     pub owner: String,
+    /// The one owner whose computers it may use; none = all.
+    pub confined_to: Option<String>,
     pub context: Value,
     pub allowed_commands: Option<Vec<String>>,
     pub metadata: Value,
@@ -35,6 +38,18 @@ pub struct StartTask {
     pub wakes: Wakes,
     /// A second request under the same key answers with the first one's task.
     pub idempotency_key: Option<String>,
+}
+
+impl StartTask {
+    /// A task of whoever asks: its owner's, with no more rights than that one has. Its prompt is still to be said.
+    pub fn by(caller: &Principal, allowed_commands: Option<Vec<String>>) -> Self {
+        StartTask {
+            owner: caller.owner.clone(),
+            confined_to: caller.confined_to(),
+            allowed_commands: caller.allowed(allowed_commands),
+            ..StartTask::default()
+        }
+    }
 }
 
 /// Budgets that a request sets itself.
@@ -120,6 +135,8 @@ pub struct ForkTask {
     /// Another model for the planner, on the same server.
     pub model: Option<String>,
     pub owner: String,
+    /// As of [`StartTask`].
+    pub confined_to: Option<String>,
     /// As in [`StartTask`].
     pub idempotency_key: Option<String>,
 }

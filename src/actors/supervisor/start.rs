@@ -153,6 +153,7 @@ impl Supervisor {
             profile: hash.clone(),
             client_id: request.client_id,
             owner: request.owner,
+            confined_to: request.confined_to,
             context: request.context,
             allowed_commands: request.allowed_commands,
             metadata: request.metadata,

@@ -18,6 +18,7 @@ impl Task {
                 call_id: call.call_id.clone(),
                 child: child.clone(),
                 owner: created.map(|c| c.owner.clone()).unwrap_or_default(),
+                confined_to: created.and_then(|c| c.confined_to.clone()),
                 allowed_commands: created.and_then(|c| c.allowed_commands.clone()),
                 reply_to: ctx.address().recipient(),
             })));

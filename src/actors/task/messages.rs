@@ -81,6 +81,8 @@ pub struct ChildWanted {
     pub child: Child,
     /// The parent's owner, whose the child is too.
     pub owner: String,
+    /// Whose computers the parent may use; its child may use no others.
+    pub confined_to: Option<String>,
     /// What the parent may call; its child may not call more.
     pub allowed_commands: Option<Vec<String>>,
     pub reply_to: Recipient<ChildEnded>,

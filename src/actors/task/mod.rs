@@ -240,13 +240,20 @@ impl Task {
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
         Inputs {
             now_ms: (self.deps.clock)(),
-            fleet: self.deps.router.fleet_view(
+            fleet: self.router().fleet_view(
                 self.state.home(),
                 &strategy::wants(&self.state, &self.profile),
             ),
             roles: roles.into(),
             offline_timeout_ms: self.deps.settings.calls.offline_timeout.as_millis() as i64,
         }
+    }
+
+    /// Finds the computers that this task may use.
+    fn router(&self) -> Router {
+        let created = self.state.created.as_ref();
+        let owner = created.and_then(|created| created.confined_to.as_deref());
+        self.deps.router.of_owner(owner)
     }
 
     fn open_calls(&self) -> Vec<CallRecord> {

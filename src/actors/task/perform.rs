@@ -165,7 +165,7 @@ impl Task {
 
     /// Reserves a turn on the computer that the call is for.
     fn place(&mut self, call: &CallRecord, ctx: &mut Context<Self>) -> Option<TaskEvent> {
-        let lane = match self.deps.router.route_call(
+        let lane = match self.router().route_call(
             &call.target,
             self.state.home(),
             &call.tool,

@@ -6,7 +6,7 @@
 use super::Mcp;
 use crate::http::caller::Caller;
 use crate::http::extract::read_body;
-use crate::http::{Api, Problem, guard};
+use crate::http::{Api, Problem};
 use crate::wire::codes::ErrorCode;
 use actix_web::http::Method;
 use actix_web::web::Bytes;
@@ -28,7 +28,10 @@ pub(in crate::http) async fn serve(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     // MCP wants the origin looked at for every method; the guard does so where something changes.
-    guard::check(&Method::POST, request.headers(), api.loopback)?;
+    api.door
+        .settings
+        .hosts
+        .check(&Method::POST, request.headers())?;
     let session = request
         .headers()
         .get(SESSION)

@@ -10,7 +10,7 @@ use super::{fixed, names};
 use crate::domain::access::Principal;
 use crate::domain::ids::TaskId;
 use crate::http::tools::{self, WantedCall};
-use crate::http::{Api, Problem, tasks};
+use crate::http::{Api, Problem, computers, tasks};
 use crate::wire::codes::ErrorCode;
 use rmcp::model::{CallToolRequestParams, CallToolResult, RequestId};
 use rmcp::service::RequestContext;
@@ -87,15 +87,9 @@ pub(super) async fn call(
         Refusal::Request(ErrorData::invalid_params(words, None))
     };
     fixed::require(&caller, actix_web::http::Method::POST, "/api/v1/tools/call")?;
-    let computers = (api.computers)().await;
-    let computers =
-        computers.ok_or_else(|| Problem::new(ErrorCode::Stopping, "the server is stopping"))?;
+    let computers = computers::own(api, &caller).await?;
     let name = names::read(&request.name).ok_or_else(unknown)?;
     let meant = catalog::meant(&name, &computers).ok_or_else(unknown)?;
-    if !catalog::may_call(&caller, &meant.tool) {
-        let words = format!("{} may not call {}", caller.owner, meant.tool);
-        return Err(Problem::new(ErrorCode::NotAllowed, words).into());
-    }
     let mut args = request.arguments.unwrap_or_default();
     let aimed = meant.aimed(&mut args, &context.meta);
     let Aimed {

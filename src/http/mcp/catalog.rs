@@ -4,7 +4,7 @@ use super::names::{Name, Part, name_of};
 use crate::domain::access::Principal;
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
-use crate::domain::tool::{EffectClass, ToolState, name_matches};
+use crate::domain::tool::{EffectClass, ToolState};
 use crate::domain::toolbox::Tool;
 use crate::http::ComputerBody;
 use crate::http::tools::{ToolBody, by_tool};
@@ -22,17 +22,11 @@ pub(super) const META: &str = "ccfleet/";
 /// How many owners a description names.
 const MOST_NAMED: usize = 12;
 
-/// Whether a call of this tool may be made by them.
-pub(super) fn may_call(caller: &Principal, tool: &str) -> bool {
-    let tools = caller.tools.as_deref();
-    tools.is_none_or(|tools| tools.iter().any(|pattern| name_matches(pattern, tool)))
-}
-
 /// Every tool that may be called, by its MCP name. One that is the same on all its computers stands once, under its own
 /// name; where computers have different ones under one name, each stands under its computer's.
 pub(super) fn offered(computers: &[ComputerBody], caller: &Principal) -> Vec<McpTool> {
     let mut tools = by_tool(computers);
-    tools.retain(|body| body.tool.state == ToolState::Active && may_call(caller, &body.tool.name));
+    tools.retain(|body| body.tool.state == ToolState::Active && caller.may_call(&body.tool.name));
     let mut offered = Vec::new();
     for same_name in tools.chunk_by(|a, b| a.tool.name == b.tool.name) {
         match same_name {

@@ -5,7 +5,7 @@ use super::calls::{self, Running};
 use super::changes::{Changes, Counts};
 use super::{catalog, fixed, resources};
 use crate::domain::access::Principal;
-use crate::http::{Api, Problem};
+use crate::http::{Api, Problem, computers};
 use crate::wire::codes::ErrorCode;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Extensions,
@@ -51,7 +51,7 @@ impl Face {
         let mut tools = fixed::offered(caller);
         let post = actix_web::http::Method::POST;
         if fixed::require(caller, post, "/api/v1/tools/call").is_ok() {
-            let computers = (self.api.computers)().await.unwrap_or_default();
+            let computers = computers::own(&self.api, caller).await.unwrap_or_default();
             tools.extend(catalog::offered(&computers, caller));
         }
         tools.sort_by(|a, b| a.name.cmp(&b.name));

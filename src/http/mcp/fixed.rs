@@ -2,13 +2,14 @@
 
 use super::answer::{self, Refusal};
 use super::progress::{Waited, follow, in_words};
-use crate::actors::supervisor::messages::OpenQuestions;
+use crate::actors::supervisor::messages::{OpenQuestion, OpenQuestions};
 use crate::domain::access::Principal;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskSummary;
 use crate::http::extract::{question_id, read_value, task_id};
 use crate::http::follow::Ear;
 use crate::http::questions::{self, Answering};
+use crate::http::scope::{own_questions, own_task};
 use crate::http::{Api, Problem, ask, routes, shapes, tasks, tools};
 use crate::wire::codes::ErrorCode;
 use actix_web::http::Method;
@@ -183,11 +184,7 @@ pub(super) async fn run(
             shapes::task(&summary)
         }
         "task_list" => {
-            let mut query: tasks::ListQuery = read_value(arguments)?;
-            if !caller.sees_all() {
-                query.owner = Some(caller.owner);
-            }
-            let page = tasks::listed(api, query).await?;
+            let page = tasks::listed(api, &caller, read_value(arguments)?).await?;
             serde_json::to_value(page).unwrap_or_default()
         }
         "question_list" => json!({"items": open_questions(api, &caller).await?}),
@@ -229,19 +226,16 @@ async fn create(api: &Api, caller: Principal, arguments: Value) -> Result<Value,
 }
 
 /// A task that the caller may see; another's is as good as none.
+///
+/// # Errors
+/// There is none that they may see, or the journal cannot be read.
 pub(super) async fn visible(
     api: &Api,
     caller: &Principal,
     task_id: TaskId,
 ) -> Result<TaskSummary, Problem> {
-    let summary = api.journal.task(task_id.clone()).await?;
-    match caller.sees(&summary.owner) {
-        true => Ok(summary),
-        false => Err(Problem::new(
-            ErrorCode::NoSuchTask,
-            format!("no task {task_id}"),
-        )),
-    }
+    own_task(api, caller, task_id.clone()).await?;
+    Ok(api.journal.task(task_id).await?)
 }
 
 /// A task, and of one that is a call how that ended.
@@ -290,14 +284,9 @@ async fn wait(
     Ok(answer::with_text(content, text))
 }
 
-async fn open_questions(api: &Api, caller: &Principal) -> Result<Vec<Value>, Problem> {
-    let mut seen = Vec::new();
-    for question in ask(&api.open_questions, OpenQuestions).await? {
-        if visible(api, caller, question.task_id.clone()).await.is_ok() {
-            seen.push(serde_json::to_value(&question).unwrap_or_default());
-        }
-    }
-    Ok(seen)
+async fn open_questions(api: &Api, caller: &Principal) -> Result<Vec<OpenQuestion>, Problem> {
+    let open = ask(&api.open_questions, OpenQuestions).await?;
+    Ok(own_questions(api, caller, open).await)
 }
 
 /// Whoever speaks MCP is most often a model. What asks for consent is asked of a person, so no answer given here
@@ -305,7 +294,7 @@ async fn open_questions(api: &Api, caller: &Principal) -> Result<Vec<Value>, Pro
 async fn answer_question(api: &Api, caller: &Principal, given: Answer) -> Result<Value, Problem> {
     let id = question_id(&given.question_id)?;
     let open = open_questions(api, caller).await?;
-    if !open.iter().any(|open| open["question_id"] == json!(id)) {
+    if !open.iter().any(|open| open.question_id == id) {
         let words = format!("no open question {id}");
         return Err(Problem::new(ErrorCode::NoSuchQuestion, words));
     }

@@ -11,7 +11,7 @@ use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::http::extract::task_id;
 use crate::http::tools::{self, WantedCall};
-use crate::http::{Api, Problem, shapes};
+use crate::http::{Api, Problem, computers, shapes};
 use crate::store::TaskQuery;
 use crate::wire::codes::ErrorCode;
 use actix_web::http::Method;
@@ -86,7 +86,7 @@ fn files_of(client_id: &ClientId) -> String {
 pub(super) async fn list(api: &Api, caller: &Principal) -> Result<Vec<Resource>, Problem> {
     let mut resources = Vec::new();
     let query = TaskQuery {
-        owner: (!caller.sees_all()).then(|| caller.owner.clone()),
+        owner: caller.confined_to(),
         limit: TASKS,
         ..TaskQuery::default()
     };
@@ -104,7 +104,7 @@ pub(super) async fn list(api: &Api, caller: &Principal) -> Result<Vec<Resource>,
         resources.extend([one, journal]);
     }
     if require(caller, Method::POST, "/api/v1/tools/call").is_ok() {
-        let computers = (api.computers)().await.unwrap_or_default();
+        let computers = computers::own(api, caller).await?;
         let listed = computers
             .iter()
             .filter(|computer| computer.tools.active(LIST).is_some())
@@ -233,10 +233,6 @@ async fn call(
     tool: &str,
     path: &str,
 ) -> Result<Value, Problem> {
-    if !super::catalog::may_call(caller, tool) {
-        let words = format!("{} may not call {tool}", caller.owner);
-        return Err(Problem::new(ErrorCode::NotAllowed, words));
-    }
     let address = Address {
         target: Target::Computer(client_id.clone()),
         tool: tool.to_owned(),

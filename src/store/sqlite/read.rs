@@ -5,8 +5,10 @@ use super::super::{
     TaskPage, TaskQuery,
 };
 use super::archive;
+use super::tokens;
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
 use super::{At, checksum, count, is_known, stored};
+use crate::domain::credential::TokenRecord;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
@@ -370,6 +372,10 @@ impl JournalReads for Reader {
             [],
             |row| row.get(0),
         )
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        self.rows("list the tokens", tokens::LIST, [], tokens::read)
     }
 
     fn lane(&self, client_id: &ClientId) -> Result<Lane, StoreError> {

@@ -1,7 +1,7 @@
 //! What is special about the SQLite store: its files.
 
 use super::super::fixtures::*;
-use super::super::{Append, OpenStore, StoreError, Write};
+use super::super::{Append, OpenStore, StoreError, SystemChange, TokenChange, Write};
 use super::{APPLICATION_ID, FILE_NAME, MIGRATIONS, open};
 use rusqlite::Connection;
 use std::fs;
@@ -299,6 +299,13 @@ fn a_journal_of_every_earlier_schema_goes_on_with_what_it_held() {
             "{version}"
         );
         assert_eq!(store.reads.sleeping_tasks().unwrap(), []);
+        assert_eq!(store.reads.tokens().unwrap(), []);
+        let change = SystemChange {
+            tokens: vec![TokenChange::Made(Box::new(token("tok_1")))],
+            ..SystemChange::default()
+        };
+        store.writer.write(&[Write::System(change)]).unwrap();
+        assert_eq!(store.reads.tokens().unwrap(), [token("tok_1")], "{version}");
         let events = store
             .reads
             .load_task(&task("DONE"))

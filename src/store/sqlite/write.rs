@@ -404,6 +404,9 @@ fn change_system(transaction: &Transaction<'_>, change: &SystemChange) -> rusqli
     for (client_id, high_seq) in &change.lanes {
         raise_lane(transaction, client_id.as_str(), stored(*high_seq), 0)?;
     }
+    for token in &change.tokens {
+        super::tokens::change(transaction, token)?;
+    }
     Ok(())
 }
 

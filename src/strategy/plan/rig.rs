@@ -71,6 +71,7 @@ impl Rig {
             profile: BlobHash::of(""),
             client_id: Some(ClientId::parse("base").unwrap()),
             owner: "local".into(),
+            confined_to: None,
             context: Value::Null,
             allowed_commands: None,
             metadata: Value::Null,

@@ -16,6 +16,7 @@ fn fork_of(task_id: &TaskId, at: u32) -> ForkTask {
         at,
         model: None,
         owner: "local".into(),
+        confined_to: None,
         idempotency_key: None,
     }
 }
