@@ -19,6 +19,7 @@ mod tool_tests;
 pub use folder::{DataFolder, FolderError};
 pub use parts::{Leaves, Upper};
 
+use crate::actors::deltas::Deltas;
 use crate::actors::feed::Feed;
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::gateway::Gateway;
@@ -30,9 +31,11 @@ use crate::actors::supervisor::messages::{
 use crate::actors::tokens::TokenBook;
 use crate::config::Settings;
 use crate::config::kinds::KindError;
+use crate::domain::chat::Role;
 use crate::domain::credential::TokenRecord;
 use crate::http::{
-    self, Api, Door, DoorSettings, Hosts, HttpServer, OperatorKey, Stage, StageCell,
+    self, Api, Door, DoorSettings, Followers, Hosts, HttpServer, OperatorKey, Samples, Stage,
+    StageCell,
 };
 use crate::llm::{LlmError, ProviderSet};
 use crate::prompts::PromptError;
@@ -154,6 +157,7 @@ impl App {
         let listener = listen(settings.server.bind)?;
         let providers = models(&settings)?;
 
+        let servers = [Role::Planner, Role::Executor].map(|role| (role, providers.index(role)));
         let feed = Feed::default().start();
         let (journal, reader) = Journal::start(store, feed.clone().recipient());
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
@@ -166,6 +170,8 @@ impl App {
             reader,
             feed,
             gateway,
+            servers: servers.to_vec(),
+            deltas: Deltas::default(),
         };
         let closing = leaves.journal.clone();
         let started = Self::raise(leaves, folder, listener, upper).await;
@@ -201,6 +207,10 @@ impl App {
             computers: upper.computers.clone(),
             router: upper.router.clone(),
             status: parts::status(&leaves),
+            models: parts::models(&leaves),
+            deltas: leaves.deltas.clone(),
+            samples: Samples::default(),
+            followers: Followers::default(),
             stage: stage.clone(),
             door: Arc::clone(&door),
             call_grace: leaves.settings.calls.cancel_grace * 2,

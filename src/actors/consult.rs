@@ -1,5 +1,6 @@
 //! What planner and executor share: one model call, its answer read by the contract, and the news for the task.
 
+use super::deltas::Deltas;
 use super::gateway::messages::Complete;
 use crate::config::ModelSettings;
 use crate::domain::chat::{
@@ -53,6 +54,8 @@ pub struct Consulted {
 pub struct Consulting {
     pub gateway: Recipient<Complete>,
     pub models: Arc<ModelSettings>,
+    /// Who watches answers while they are made.
+    pub deltas: Deltas,
 }
 
 impl Consulting {
@@ -72,9 +75,13 @@ impl Consulting {
             params,
             script: consult.script,
         };
-        let call = self
-            .gateway
-            .send(Complete::new(consult.task_id, consult.generation, request));
+        let watched = self
+            .deltas
+            .sink(consult.task_id.clone(), consult.consult, consult.role);
+        let call = self.gateway.send(Complete {
+            on_delta: watched,
+            ..Complete::new(consult.task_id, consult.generation, request)
+        });
         Box::pin(async move {
             let answer = call.await.unwrap_or_else(|_| {
                 Err(ChatFailure {

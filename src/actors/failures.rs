@@ -48,7 +48,9 @@ impl Failures {
         let failed = seen.failed.get(&network(address))?;
         let left = failed.until.checked_duration_since(now)?;
         let known = !token_id.is_empty()
-            && seen.right.contains_key(&(network(address), token_id.to_owned()));
+            && seen
+                .right
+                .contains_key(&(network(address), token_id.to_owned()));
         (!left.is_zero() && !known).then_some(left)
     }
 
@@ -56,7 +58,11 @@ impl Failures {
     pub fn failed(&self, address: IpAddr, now: Instant) {
         let mut seen = self.seen();
         let forgotten = |failed: &Failed| now.saturating_duration_since(failed.last) > FORGIVEN;
-        make_room(&mut seen.failed, |failed| !forgotten(failed), |failed| failed.last);
+        make_room(
+            &mut seen.failed,
+            |failed| !forgotten(failed),
+            |failed| failed.last,
+        );
         let failed = seen.failed.entry(network(address)).or_insert(Failed {
             count: 0,
             last: now,
@@ -74,7 +80,8 @@ impl Failures {
     pub fn succeeded(&self, address: IpAddr, token_id: &str, now: Instant) {
         let mut seen = self.seen();
         make_room(&mut seen.right, |_| true, |at| *at);
-        seen.right.insert((network(address), token_id.to_owned()), now);
+        seen.right
+            .insert((network(address), token_id.to_owned()), now);
     }
 }
 

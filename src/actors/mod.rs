@@ -21,6 +21,7 @@ pub mod computer;
 pub mod connection;
 pub mod consult;
 pub mod counts;
+pub mod deltas;
 pub mod executor;
 pub mod failures;
 pub mod feed;

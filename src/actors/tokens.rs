@@ -229,7 +229,9 @@ impl TokenBook {
 
     fn find<'a>(&self, index: &'a Index, text: &str) -> Result<&'a Arc<Entry>, Refused> {
         let text = text.trim();
-        let id = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_'));
+        let id = text
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split_once('_'));
         let entry = id.and_then(|(id, _)| index.entries.get(id));
         let shown = blake3::hash(text.as_bytes());
         // The comparison of hashes takes the same time whatever is in them.
@@ -296,8 +298,10 @@ impl TokenBook {
         }
         let (record, secret) = mint(new, self.now())?;
         let made = TokenChange::Made(Box::new(record.clone()));
-        self.change(vec![made], |entries| entries.extend(Entry::of(record.clone())))
-            .await?;
+        self.change(vec![made], |entries| {
+            entries.extend(Entry::of(record.clone()))
+        })
+        .await?;
         Ok((record, secret))
     }
 
@@ -508,7 +512,10 @@ fn random_text(kind: &str) -> Result<(String, String), TokenError> {
     let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
     let (id, secret) = random.split_at(6);
     let id = hex(id);
-    Ok((format!("{kind}_{id}"), format!("{PREFIX}{id}_{}", hex(secret))))
+    Ok((
+        format!("{kind}_{id}"),
+        format!("{PREFIX}{id}_{}", hex(secret)),
+    ))
 }
 
 #[cfg(test)]

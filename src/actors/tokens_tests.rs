@@ -61,7 +61,10 @@ async fn a_revoked_token_opens_nothing_from_that_moment_on_and_its_sessions_end_
     let book = book();
     let (record, text) = make(&book, person("ada", Role::Admin)).await;
     let (_, principal) = book.person(&text).unwrap();
-    let (_, session) = book.begin_session(&record.token_id, &principal).await.unwrap();
+    let (_, session) = book
+        .begin_session(&record.token_id, &principal)
+        .await
+        .unwrap();
     assert_eq!(book.person(session.reveal()).unwrap().1, principal);
     book.revoke(&record.token_id).await.unwrap();
     assert_eq!(book.person(&text), Err(Refused::Revoked("ada".into())));
@@ -80,7 +83,10 @@ async fn an_expired_token_opens_nothing_and_the_door_stays_shut() {
     };
     let (record, text) = make(&book, new).await;
     let (_, principal) = book.person(&text).unwrap();
-    let (_, session) = book.begin_session(&record.token_id, &principal).await.unwrap();
+    let (_, session) = book
+        .begin_session(&record.token_id, &principal)
+        .await
+        .unwrap();
     NOW.set(2_000);
     assert_eq!(book.person(&text), Err(Refused::Expired("ada".into())));
     let over = book.person(session.reveal());
@@ -96,12 +102,17 @@ async fn a_computers_token_is_for_its_names_and_never_for_people() {
     let admitted = book.computer(&text, "mine-1").unwrap();
     assert_eq!(admitted.owner, "ben");
     assert!(book.stands(&admitted.token_id) && !book.stands("tok_none"));
-    assert!(matches!(book.computer(&text, "farm-1"), Err(Refused::OtherName { .. })));
+    assert!(matches!(
+        book.computer(&text, "farm-1"),
+        Err(Refused::OtherName { .. })
+    ));
     assert_eq!(book.person(&text), Err(Refused::NotForPeople("ben".into())));
     let (_, persons) = make(&book, person("ada", Role::Admin)).await;
     let refused = book.computer(&persons, "mine-1");
     assert_eq!(refused, Err(Refused::NotForComputers("ada".into())));
-    assert!(book.keeps("ben", "mine-1") && !book.keeps("ben", "farm-1") && !book.keeps("ada", "mine-1"));
+    assert!(
+        book.keeps("ben", "mine-1") && !book.keeps("ben", "farm-1") && !book.keeps("ada", "mine-1")
+    );
 }
 
 #[actix::test]
@@ -112,7 +123,10 @@ async fn a_token_has_so_many_sessions_and_then_the_oldest_ends() {
     let mut sessions = Vec::new();
     for at in 0..=SESSIONS_OF_A_TOKEN {
         NOW.set(1_001 + i64::try_from(at).unwrap());
-        let (_, secret) = book.begin_session(&record.token_id, &principal).await.unwrap();
+        let (_, secret) = book
+            .begin_session(&record.token_id, &principal)
+            .await
+            .unwrap();
         sessions.push(secret);
     }
     let open = |secret: &Secret| book.person(secret.reveal()).is_ok();
@@ -123,7 +137,9 @@ async fn a_token_has_so_many_sessions_and_then_the_oldest_ends() {
     NOW.set(1_001 + SESSION_MS + 100);
     assert!(!open(&sessions[4]));
     // The next one takes those that are over away.
-    book.begin_session(&record.token_id, &principal).await.unwrap();
+    book.begin_session(&record.token_id, &principal)
+        .await
+        .unwrap();
     assert_eq!(book.index().entries.len(), 2);
 }
 
@@ -132,7 +148,9 @@ async fn hashes_are_compared_in_constant_time() {
     // What the comparison is made of: `blake3::Hash` compares all of its bytes whatever they are, which its documentation
     // promises, and no text is compared anywhere. A text that was compared would be kept, and none is.
     let source = include_str!("tokens.rs");
-    assert!(source.contains("shown == known") && source.contains("known = entry.map_or(blake3::Hash::"));
+    assert!(
+        source.contains("shown == known") && source.contains("known = entry.map_or(blake3::Hash::")
+    );
     let book = book();
     let (record, text) = make(&book, person("ada", Role::Viewer)).await;
     assert!(!format!("{record:?}").contains(&text[PREFIX.len() + 13..]));

@@ -155,7 +155,9 @@ fn names_a_computer(method: &Method, pattern: &str) -> bool {
 fn is_owned(pattern: &str) -> bool {
     let owned = ["tasks", "questions", "approvals", "computers"];
     let owned = owned.map(|what| format!("/api/v1/{what}/{{id}}"));
-    owned.iter().any(|place| pattern.starts_with(place.as_str()))
+    owned
+        .iter()
+        .any(|place| pattern.starts_with(place.as_str()))
 }
 
 /// An answer without the name that it was asked with.
@@ -179,7 +181,9 @@ async fn every_route_asks_for_its_role_and_shows_another_owners_things_as_if_the
         // Nobody, and a computer.
         let nobody = shared.ask("", method, &place("x"), &own("mine-1")).await;
         assert_eq!(nobody.0, 401, "{method} {pattern}");
-        let computer = shared.ask(&of_a_computer, method, &place("x"), &own("mine-1")).await;
+        let computer = shared
+            .ask(&of_a_computer, method, &place("x"), &own("mine-1"))
+            .await;
         assert_eq!(computer.0, 403, "{method} {pattern}");
         // Each role. A task for each try: some routes end it.
         for (role, token) in &tokens {
@@ -201,7 +205,9 @@ async fn every_route_asks_for_its_role_and_shows_another_owners_things_as_if_the
             }
             let task_id = task["task_id"].as_str().unwrap();
             let cancel = format!("/api/v1/tasks/{task_id}/cancel");
-            shared.ask(&admins, &Method::POST, &cancel, &json!({})).await;
+            shared
+                .ask(&admins, &Method::POST, &cancel, &json!({}))
+                .await;
         }
         // A neighbour's things are answered as what never was.
         if *needed > Role::Operator {
@@ -218,40 +224,66 @@ async fn every_route_asks_for_its_role_and_shows_another_owners_things_as_if_the
         };
         let ada = &tokens[1].1;
         if is_owned(pattern) {
-            let theirs_answer = shared.ask(ada, method, &place(theirs), &own("mine-1")).await;
+            let theirs_answer = shared
+                .ask(ada, method, &place(theirs), &own("mine-1"))
+                .await;
             let never_answer = shared.ask(ada, method, &place(never), &own("mine-1")).await;
-            assert!((400..500).contains(&theirs_answer.0), "{method} {pattern}: {theirs_answer:?}");
+            assert!(
+                (400..500).contains(&theirs_answer.0),
+                "{method} {pattern}: {theirs_answer:?}"
+            );
             assert_eq!(
                 without(&theirs_answer, theirs),
                 without(&never_answer, never),
                 "{method} {pattern}"
             );
-            let (status, _) = shared.ask(&admins, method, &place(theirs), &own("farm-1")).await;
+            let (status, _) = shared
+                .ask(&admins, method, &place(theirs), &own("farm-1"))
+                .await;
             let is_question = pattern.contains("questions") || pattern.contains("approvals");
-            assert!(is_question || status != 404, "{method} {pattern} as an admin: {status}");
+            assert!(
+                is_question || status != 404,
+                "{method} {pattern} as an admin: {status}"
+            );
         }
         if names_a_computer(method, pattern) {
             let theirs = shared.ask(ada, method, &place(""), &own("farm-1")).await;
             let never = shared.ask(ada, method, &place(""), &own("farm-9")).await;
             assert_eq!(theirs.0, 404, "{method} {pattern}: {}", theirs.1);
-            assert_eq!(without(&theirs, "farm-1"), without(&never, "farm-9"), "{method} {pattern}");
+            assert_eq!(
+                without(&theirs, "farm-1"),
+                without(&never, "farm-9"),
+                "{method} {pattern}"
+            );
         }
         // What ada tried has done nothing to it.
         let (status, task) = shared
-            .ask(&bens, &Method::GET, &format!("/api/v1/tasks/{bens_task}"), &Value::Null)
+            .ask(
+                &bens,
+                &Method::GET,
+                &format!("/api/v1/tasks/{bens_task}"),
+                &Value::Null,
+            )
             .await;
         assert_eq!(status, 200);
         let touched = is_owned(pattern) && pattern.ends_with("/cancel");
-        assert!(touched || task["status"] != "cancelled", "{method} {pattern}: {task}");
+        assert!(
+            touched || task["status"] != "cancelled",
+            "{method} {pattern}: {task}"
+        );
         let cancel = format!("/api/v1/tasks/{bens_task}/cancel");
-        shared.ask(&admins, &Method::POST, &cancel, &json!({})).await;
+        shared
+            .ask(&admins, &Method::POST, &cancel, &json!({}))
+            .await;
     }
     shared.app.stop().await;
 }
 
 fn names(list: &Value, key: &str) -> Vec<String> {
     let items = list["items"].as_array().unwrap().iter();
-    items.map(|item| item[key].as_str().unwrap().to_owned()).collect()
+    items
+        .map(|item| item[key].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[actix::test]
@@ -262,7 +294,9 @@ async fn lists_hold_what_is_the_owners_and_an_admin_sees_all() {
         shared.make(person("ben", Role::Viewer)).await,
     );
     let admin = shared.make(person("root", Role::Admin)).await;
-    shared.task(&ada, json!({"prompt": "dig", "client_id": "mine-1"})).await;
+    shared
+        .task(&ada, json!({"prompt": "dig", "client_id": "mine-1"}))
+        .await;
     for (token, computers, tasks) in [
         (&ada, vec!["mine-1"], 1),
         (&ben, vec!["farm-1"], 0),
@@ -276,7 +310,11 @@ async fn lists_hold_what_is_the_owners_and_an_admin_sees_all() {
         assert_eq!(names(&list, "task_id").len(), tasks);
         let tools = shared.get(token, "/api/v1/tools").await.to_string();
         for computer in ["farm-1", "mine-1"] {
-            assert_eq!(tools.contains(computer), computers.contains(&computer), "{tools}");
+            assert_eq!(
+                tools.contains(computer),
+                computers.contains(&computer),
+                "{tools}"
+            );
         }
     }
     shared.app.stop().await;
@@ -285,7 +323,9 @@ async fn lists_hold_what_is_the_owners_and_an_admin_sees_all() {
 /// The computers that a task's decisions were shown, and its own fate.
 async fn call(shared: &Shared, token: &str, command: &str) -> (u16, Value) {
     let body = json!({"command": command, "timeout_ms": 300});
-    shared.ask(token, &Method::POST, "/api/v1/tools/call", &body).await
+    shared
+        .ask(token, &Method::POST, "/api/v1/tools/call", &body)
+        .await
 }
 
 #[actix::test]
@@ -294,8 +334,10 @@ async fn a_call_that_names_no_computer_goes_to_none_of_another_owner() {
     let ada = shared.make(person("ada", Role::Operator)).await;
     // Both have `dig`, and both are in the group; farm-1 comes first by name.
     for command in ["dig", "group:all/dig"] {
-        let (asked, heard) =
-            futures_util::join!(call_(&shared.app, &shared.http, &ada, command), shared.computers[0].expect("command_call"));
+        let (asked, heard) = futures_util::join!(
+            call_(&shared.app, &shared.http, &ada, command),
+            shared.computers[0].expect("command_call")
+        );
         assert_eq!(heard["command"], "dig");
         // Nobody answered in time: what counts is where it went.
         assert_eq!(asked, 504, "{command}");
@@ -304,7 +346,11 @@ async fn a_call_that_names_no_computer_goes_to_none_of_another_owner() {
     for command in ["of_farm-1", "group:all/of_farm-1", "farm-1/dig"] {
         let (status, answer) = call(&shared, &ada, command).await;
         assert_eq!(status, 404, "{command}: {answer}");
-        let told = answer["detail"].as_str().unwrap().replace(command, "").replace("of_farm-1", "");
+        let told = answer["detail"]
+            .as_str()
+            .unwrap()
+            .replace(command, "")
+            .replace("of_farm-1", "");
         let told = told.replace("\"farm-1\"", "");
         assert!(!told.contains("farm-1"), "{answer}");
     }
@@ -343,7 +389,9 @@ async fn a_token_with_tools_calls_those_alone_and_so_do_its_tasks() {
     let wide = shared.make(person("ada", Role::Operator)).await;
     let task = shared.task(&wide, json!({"prompt": "dig"})).await;
     let fork = format!("/api/v1/tasks/{}/fork", task["task_id"].as_str().unwrap());
-    let (status, _) = shared.ask(&token, &Method::POST, &fork, &json!({"at": 1})).await;
+    let (status, _) = shared
+        .ask(&token, &Method::POST, &fork, &json!({"at": 1}))
+        .await;
     assert_eq!(status, 403);
     shared.app.stop().await;
 }
@@ -354,24 +402,52 @@ async fn a_page_gets_a_cookie_that_no_script_reads_and_that_ends_when_it_is_told
     let ada = shared.make(person("ada", Role::Operator)).await;
     let base = format!("http://{}", shared.app.address());
     let url = format!("{base}/api/v1/session");
-    let begun = shared.http.post(&url).bearer_auth(&ada).send().await.unwrap();
+    let begun = shared
+        .http
+        .post(&url)
+        .bearer_auth(&ada)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(begun.status(), 201);
     let cookie = begun.headers()["set-cookie"].to_str().unwrap().to_owned();
     for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
         assert!(cookie.contains(part), "{cookie}");
     }
-    assert!(!begun.text().await.unwrap().contains("ccf_"), "the page itself never sees it");
+    assert!(
+        !begun.text().await.unwrap().contains("ccf_"),
+        "the page itself never sees it"
+    );
     let cookie = cookie.split(';').next().unwrap().to_owned();
-    let shown = shared.http.get(&url).header("cookie", &cookie).send().await.unwrap();
+    let shown = shared
+        .http
+        .get(&url)
+        .header("cookie", &cookie)
+        .send()
+        .await
+        .unwrap();
     let shown: Value = shown.json().await.unwrap();
-    assert_eq!((&shown["owner"], &shown["session"]), (&json!("ada"), &json!(true)));
+    assert_eq!(
+        (&shown["owner"], &shown["session"]),
+        (&json!("ada"), &json!(true))
+    );
     let end = |page: bool| {
         let request = shared.http.delete(&url).header("cookie", &cookie);
-        if page { request.header("origin", &base) } else { request }
+        if page {
+            request.header("origin", &base)
+        } else {
+            request
+        }
     };
     assert_eq!(end(false).send().await.unwrap().status(), 403);
     assert_eq!(end(true).send().await.unwrap().status(), 204);
-    let after = shared.http.get(&url).header("cookie", &cookie).send().await.unwrap();
+    let after = shared
+        .http
+        .get(&url)
+        .header("cookie", &cookie)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(after.status(), 401);
     shared.app.stop().await;
 }
@@ -381,12 +457,22 @@ async fn tokens_outlive_the_server_and_so_does_their_revocation() {
     let shared = Shared::open().await;
     let key = DataFolder::key_beside(shared.folder.path()).unwrap();
     let made = json!({"name": "ada", "role": "admin"});
-    let (status, made) = shared.ask(&key, &Method::POST, "/api/v1/tokens", &made).await;
+    let (status, made) = shared
+        .ask(&key, &Method::POST, "/api/v1/tokens", &made)
+        .await;
     assert_eq!(status, 201, "{made}");
-    let (ada, id) = (made["secret"].as_str().unwrap(), made["token_id"].as_str().unwrap());
+    let (ada, id) = (
+        made["secret"].as_str().unwrap(),
+        made["token_id"].as_str().unwrap(),
+    );
     let list = shared.get(ada, "/api/v1/tokens").await;
-    assert!(!list.to_string().contains(ada) && !list.to_string().contains("hash"), "{list}");
-    let Shared { app, folder, http, .. } = shared;
+    assert!(
+        !list.to_string().contains(ada) && !list.to_string().contains("hash"),
+        "{list}"
+    );
+    let Shared {
+        app, folder, http, ..
+    } = shared;
     app.stop().await;
 
     let start = || App::start(settings(folder.path(), &[]), Options::default());
@@ -400,7 +486,9 @@ async fn tokens_outlive_the_server_and_so_does_their_revocation() {
     let place = format!("/api/v1/tokens/{id}");
     let (status, revoked) = shared.ask(ada, &Method::DELETE, &place, &Value::Null).await;
     assert_eq!((status, &revoked["state"]), (200, &json!("revoked")));
-    let (status, _) = shared.ask(ada, &Method::GET, "/api/v1/tokens", &Value::Null).await;
+    let (status, _) = shared
+        .ask(ada, &Method::GET, "/api/v1/tokens", &Value::Null)
+        .await;
     assert_eq!(status, 401);
     shared.app.stop().await;
     let app = start().await.unwrap();
@@ -427,9 +515,15 @@ async fn a_computer_without_the_right_token_is_told_why_and_sent_away() {
             let header = token.map(|token| format!("Authorization: Bearer {token}\r\n"));
             let header = header.filter(|_| in_header).unwrap_or_default();
             let mut client = shared.connect(&header).await;
-            client.say(hello(client_id, token.filter(|_| !in_header))).await;
+            client
+                .say(hello(client_id, token.filter(|_| !in_header)))
+                .await;
             let told = client.expect("error").await;
-            let code = if close == 4401 { "token_invalid" } else { "not_allowed" };
+            let code = if close == 4401 {
+                "token_invalid"
+            } else {
+                "not_allowed"
+            };
             assert_eq!(told["code"], code, "{told}");
             assert!(token.is_none_or(|token| !told.to_string().contains(token)));
             assert_eq!(client.closed().await, Some(close), "{client_id} {token:?}");
@@ -440,7 +534,9 @@ async fn a_computer_without_the_right_token_is_told_why_and_sent_away() {
         let token = if header { &ada } else { &bens };
         let line = format!("Authorization: Bearer {token}\r\n");
         let mut client = shared.connect(if header { &line } else { "" }).await;
-        client.say(hello(client_id, (!header).then_some(token))).await;
+        client
+            .say(hello(client_id, (!header).then_some(token)))
+            .await;
         client.expect("welcome").await;
     }
     shared.app.stop().await;
@@ -451,8 +547,10 @@ async fn what_a_computer_starts_is_its_owners_and_uses_that_ones_computers_alone
     let mut shared = Shared::open().await;
     let client = &mut shared.computers[0];
     client
-        .say(json!({"type": "create_task", "request_id": "r1", "task_kind": "general_agent",
-                    "client_id": "mine-1", "prompt": "dig"}))
+        .say(
+            json!({"type": "create_task", "request_id": "r1", "task_kind": "general_agent",
+                    "client_id": "mine-1", "prompt": "dig"}),
+        )
         .await;
     let created = client.expect("task_created").await;
     let path = format!("/api/v1/tasks/{}", created["task_id"].as_str().unwrap());
@@ -472,7 +570,9 @@ async fn a_client_of_document_001_shows_its_token_in_the_header() {
     let mut client = shared.connect("").await;
     client.say(create.clone()).await;
     assert_eq!(client.closed().await, Some(4401));
-    let mut client = shared.connect(&format!("Authorization: Bearer {token}\r\n")).await;
+    let mut client = shared
+        .connect(&format!("Authorization: Bearer {token}\r\n"))
+        .await;
     client.say(create).await;
     client.expect("task_created").await;
     shared.app.stop().await;
@@ -499,12 +599,18 @@ async fn others_reach_the_server_only_if_there_is_a_token_and_then_everybody_sho
         ("server.bind", "0.0.0.0:0"),
         ("server.allowed_hosts", "[\"fleet.example.org\"]"),
     ] {
-        let refused = App::start(settings(folder.path(), &[(key, value)]), Options::default()).await;
+        let refused =
+            App::start(settings(folder.path(), &[(key, value)]), Options::default()).await;
         let words = refused.err().expect("it is refused").to_string();
-        let command = format!("ccfleet token create me --role admin --data {}", folder.path().display());
+        let command = format!(
+            "ccfleet token create me --role admin --data {}",
+            folder.path().display()
+        );
         assert!(words.contains(&command), "{words}");
     }
-    let app = App::start(settings(folder.path(), &[]), Options::default()).await.unwrap();
+    let app = App::start(settings(folder.path(), &[]), Options::default())
+        .await
+        .unwrap();
     app.tokens().make(computer("ada", "*")).await.unwrap();
     app.stop().await;
     let public = settings(folder.path(), &[("server.bind", "0.0.0.0:0")]);
@@ -522,9 +628,13 @@ async fn others_reach_the_server_only_if_there_is_a_token_and_then_everybody_sho
     ] {
         assert_eq!(answer.headers()[name], value);
     }
-    let policy = answer.headers()["content-security-policy"].to_str().unwrap();
+    let policy = answer.headers()["content-security-policy"]
+        .to_str()
+        .unwrap();
     assert!(policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"));
-    let mut client = Client::open(([127, 0, 0, 1], app.address().port()).into(), "", "").await.unwrap();
+    let mut client = Client::open(([127, 0, 0, 1], app.address().port()).into(), "", "")
+        .await
+        .unwrap();
     client.say(hello("mine-1", None)).await;
     assert!(matches!(client.hear().await, Heard::Message(told) if told["code"] == "token_invalid"));
     app.stop().await;

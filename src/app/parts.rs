@@ -3,6 +3,7 @@
 use super::AppError;
 use super::fleet::Fleet;
 use crate::actors::consult::Consulting;
+use crate::actors::deltas::Deltas;
 use crate::actors::executor::Executor;
 use crate::actors::feed::Feed;
 use crate::actors::gateway::Gateway;
@@ -19,8 +20,9 @@ use crate::actors::task::TaskDeps;
 use crate::actors::tokens::TokenBook;
 use crate::config::Settings;
 use crate::config::kinds::LiveKinds;
+use crate::domain::chat::Role;
 use crate::http::ws::WsGate;
-use crate::http::{ComputerBody, Source};
+use crate::http::{ComputerBody, ModelBody, Source};
 use crate::prompts::PromptLibrary;
 use crate::strategy;
 use actix::{Actor, Addr, Recipient};
@@ -38,6 +40,9 @@ pub struct Leaves {
     pub tokens: TokenBook,
     /// Everybody has to show a token, also before the first one is made.
     pub locked: bool,
+    /// Which of the gateway's servers answers for each role.
+    pub servers: Vec<(Role, usize)>,
+    pub deltas: Deltas,
 }
 
 /// What stands on the leaves: computers with their registry, and tasks with their supervisor.
@@ -73,6 +78,28 @@ pub(super) fn status(leaves: &Leaves) -> Vec<(&'static str, Source<Value>)> {
         Box::pin(async move { serde_json::to_value(report.await.ok()?).ok() })
     });
     vec![("models", models)]
+}
+
+/// `GET /api/v1/models`: for each role what its settings say and how its server fares.
+pub(super) fn models(leaves: &Leaves) -> Source<Vec<ModelBody>> {
+    let gateway = leaves.gateway.clone();
+    let (settings, servers) = (leaves.settings.clone(), leaves.servers.clone());
+    Arc::new(move || {
+        let report = gateway.send(Observe);
+        let (settings, servers) = (settings.clone(), servers.clone());
+        Box::pin(async move {
+            let report = report.await.ok()?;
+            let body = |(role, at): &(Role, usize)| {
+                let role_settings = settings.models.role(*role);
+                Some(ModelBody::new(
+                    *role,
+                    role_settings,
+                    report.servers.get(*at)?,
+                ))
+            };
+            Some(servers.iter().filter_map(body).collect())
+        })
+    })
 }
 
 /// Builds the upper storey. This is the one place where the supervisor and the registry are plugged in.
@@ -119,6 +146,7 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
     let consulting = Consulting {
         gateway: leaves.gateway.clone().recipient(),
         models: Arc::new(leaves.settings.models.clone()),
+        deltas: leaves.deltas.clone(),
     };
     let planner = Planner(consulting.clone()).start().recipient();
     let executor = Executor(consulting).start().recipient();

@@ -123,7 +123,11 @@ fn announce(app: &RunningApp) {
     say!("  try one   ccfleet sim --server {url} --count 1");
     let tokens = app.tokens();
     if !tokens.is_empty() {
-        let people = if tokens.people_need() { "people and computers" } else { "computers" };
+        let people = if tokens.people_need() {
+            "people and computers"
+        } else {
+            "computers"
+        };
         say!("  tokens    {people} have to show one");
         if !address.ip().is_loopback() {
             tracing::warn!(%address, "tokens travel unencrypted: put a proxy with TLS before it (docs/security.md)");

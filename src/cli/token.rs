@@ -299,7 +299,8 @@ fn table(tokens: &[Value]) -> Vec<String> {
     if tokens.is_empty() {
         return vec!["no tokens; make one: ccfleet token create NAME --role admin".to_owned()];
     }
-    let mut rows = vec![["ID", "NAME", "OWNER", "FOR", "TOOLS", "STATE", "LAST USED"].map(str::to_owned)];
+    let mut rows =
+        vec![["ID", "NAME", "OWNER", "FOR", "TOOLS", "STATE", "LAST USED"].map(str::to_owned)];
     rows.extend(tokens.iter().map(|token| {
         let whom = match token.get("client_id").and_then(Value::as_str) {
             Some(name) => format!("computer {name}"),
@@ -318,10 +319,18 @@ fn table(tokens: &[Value]) -> Vec<String> {
         ]
     }));
     let widths: Vec<usize> = (0..7)
-        .map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0))
+        .map(|at| {
+            rows.iter()
+                .map(|row| row[at].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let line = |row: &[String; 7]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
@@ -373,7 +382,9 @@ mod tests {
         // The text itself is nowhere in the folder.
         for entry in std::fs::read_dir(&folder).unwrap() {
             let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-            let found = bytes.windows(20).any(|piece| piece == &secret.as_bytes()[17..37]);
+            let found = bytes
+                .windows(20)
+                .any(|piece| piece == &secret.as_bytes()[17..37]);
             assert!(!found);
         }
     }
@@ -385,8 +396,15 @@ mod tests {
         assert_eq!(here(parent.path(), true).err().unwrap().exit, Exit::Data);
         held.operator_key().unwrap();
         let place = here(parent.path(), true).unwrap();
-        let failure = place.create(create("bot").wanted(now_ms())).await.unwrap_err();
-        assert!(failure.text.contains("http://127.0.0.1:9"), "{}", failure.text);
+        let failure = place
+            .create(create("bot").wanted(now_ms()))
+            .await
+            .unwrap_err();
+        assert!(
+            failure.text.contains("http://127.0.0.1:9"),
+            "{}",
+            failure.text
+        );
     }
 
     #[actix::test]
@@ -399,6 +417,13 @@ mod tests {
         let place = here(parent.path(), true).unwrap();
         let failure = place.create(new.wanted(now_ms())).await.unwrap_err();
         assert_eq!(failure.exit, Exit::Usage);
-        assert!(here(parent.path(), false).unwrap().list().await.unwrap().is_empty());
+        assert!(
+            here(parent.path(), false)
+                .unwrap()
+                .list()
+                .await
+                .unwrap()
+                .is_empty()
+        );
     }
 }

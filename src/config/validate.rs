@@ -149,8 +149,7 @@ impl Check<'_> {
             trusted_proxies: self.proxies(&server.trusted_proxies)?,
             requests_per_second: server.requests_per_second,
             requests_burst: self.at_least_one("server.requests_burst", server.requests_burst)?,
-            max_connections: self
-                .at_least_one("server.max_connections", server.max_connections)?,
+            max_connections: self.at_least_one("server.max_connections", server.max_connections)?,
         })
     }
 

@@ -155,9 +155,8 @@ impl NewToken {
 }
 
 fn is_word(text: &str, most: usize, spaces: bool) -> bool {
-    let fits = |c: char| {
-        c.is_alphanumeric() || matches!(c, '_' | '.' | '@' | '-') || (spaces && c == ' ')
-    };
+    let fits =
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '@' | '-') || (spaces && c == ' ');
     (1..=most).contains(&text.chars().count()) && text.trim() == text && text.chars().all(fits)
 }
 

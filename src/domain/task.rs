@@ -156,6 +156,8 @@ pub enum Open {
         seq: u64,
         question: Question,
         delivered: bool,
+        /// When it was decided to ask.
+        asked_ms: i64,
     },
     Wait {
         seq: u64,

@@ -147,7 +147,9 @@ impl Door {
         let id = if is_token { id_in(text) } else { key.clone() };
         self.wait(address, &id)?;
         if !is_token && self.operator.is(text) {
-            self.tokens.failures().succeeded(address, &id, Instant::now());
+            self.tokens
+                .failures()
+                .succeeded(address, &id, Instant::now());
             return Ok((Principal::holder_of_the_folder(), Shown::Key(key)));
         }
         self.by_text(text, address, &id, Shown::Token)
@@ -168,7 +170,9 @@ impl Door {
     ) -> Result<(Principal, Shown), Problem> {
         match self.tokens.person(text) {
             Ok((token_id, principal)) => {
-                self.tokens.failures().succeeded(address, id, Instant::now());
+                self.tokens
+                    .failures()
+                    .succeeded(address, id, Instant::now());
                 Ok((principal, shown(token_id)))
             }
             Err(refused) if refused.is_a_guess() => {
@@ -206,21 +210,28 @@ impl Door {
         };
         match ours {
             true => Ok(()),
-            false => Err(refuse("a session changes things from this server's own page alone".into())
-                .with_hint("programs send Authorization: Bearer TOKEN instead of the cookie")),
+            false => Err(refuse(
+                "a session changes things from this server's own page alone".into(),
+            )
+            .with_hint("programs send Authorization: Bearer TOKEN instead of the cookie")),
         }
     }
 }
 
 /// The id in a token's text, which is no secret; empty if there is none.
 fn id_in(text: &str) -> String {
-    let id = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_'));
-    id.map(|(id, _)| id.chars().take(16).collect()).unwrap_or_default()
+    let id = text
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.split_once('_'));
+    id.map(|(id, _)| id.chars().take(16).collect())
+        .unwrap_or_default()
 }
 
 /// The session's text in the cookies of a request.
 fn session_of(headers: &HeaderMap) -> Option<&str> {
-    let lines = headers.get_all(COOKIE).filter_map(|line| line.to_str().ok());
+    let lines = headers
+        .get_all(COOKIE)
+        .filter_map(|line| line.to_str().ok());
     let mut cookies = lines.flat_map(|line| line.split(';'));
     cookies.find_map(|cookie| {
         let (name, value) = cookie.trim().split_once('=')?;

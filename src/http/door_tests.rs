@@ -31,7 +31,13 @@ async fn make(door: &Door, bearer: Bearer) -> String {
 }
 
 async fn person(door: &Door) -> String {
-    make(door, Bearer::Person { role: Role::Operator }).await
+    make(
+        door,
+        Bearer::Person {
+            role: Role::Operator,
+        },
+    )
+    .await
 }
 
 fn showing(lines: &[(HeaderName, &str)]) -> HeaderMap {
@@ -57,14 +63,29 @@ async fn on_loopback_nobody_shows_anything_until_a_person_has_a_token() {
     let nothing = HeaderMap::new();
     let (local, shown) = ask(&door, &nothing).unwrap();
     assert_eq!((local, shown), (Principal::local(), Shown::Nothing));
-    make(&door, Bearer::Computer { client_id: "*".into() }).await;
-    assert!(ask(&door, &nothing).is_ok(), "a computer's token locks no people out");
+    make(
+        &door,
+        Bearer::Computer {
+            client_id: "*".into(),
+        },
+    )
+    .await;
+    assert!(
+        ask(&door, &nothing).is_ok(),
+        "a computer's token locks no people out"
+    );
     let text = person(&door).await;
     assert_eq!(ask(&door, &nothing), Err(401));
     let (ada, _) = ask(&door, &bearer(&text)).unwrap();
-    assert_eq!((ada.owner.as_str(), ada.role, ada.authenticated), ("ada", Role::Operator, true));
+    assert_eq!(
+        (ada.owner.as_str(), ada.role, ada.authenticated),
+        ("ada", Role::Operator, true)
+    );
     // Who can read the data folder is never locked out.
-    assert_eq!(ask(&door, &bearer(KEY)).unwrap().0, Principal::holder_of_the_folder());
+    assert_eq!(
+        ask(&door, &bearer(KEY)).unwrap().0,
+        Principal::holder_of_the_folder()
+    );
 }
 
 #[actix::test]
@@ -75,14 +96,27 @@ async fn a_server_that_others_reach_wants_a_token_from_the_first_request_on() {
     };
     let door = door(settings);
     assert_eq!(ask(&door, &HeaderMap::new()), Err(401));
-    let refused = door.admit(&Method::GET, peer(), &HeaderMap::new()).unwrap_err();
-    assert!(refused.error_response().headers().contains_key(WWW_AUTHENTICATE));
+    let refused = door
+        .admit(&Method::GET, peer(), &HeaderMap::new())
+        .unwrap_err();
+    assert!(
+        refused
+            .error_response()
+            .headers()
+            .contains_key(WWW_AUTHENTICATE)
+    );
 }
 
 #[actix::test]
 async fn a_computers_token_gives_no_rights_to_people() {
     let door = door(DoorSettings::default());
-    let text = make(&door, Bearer::Computer { client_id: "*".into() }).await;
+    let text = make(
+        &door,
+        Bearer::Computer {
+            client_id: "*".into(),
+        },
+    )
+    .await;
     assert_eq!(ask(&door, &bearer(&text)), Err(403));
     let cookie = format!("{SESSION_COOKIE}={text}");
     assert_eq!(ask(&door, &showing(&[(COOKIE, &cookie)])), Err(403));
@@ -93,10 +127,17 @@ async fn wrong_tokens_make_an_address_wait_and_who_was_right_there_goes_on() {
     let door = door(DoorSettings::default());
     let text = person(&door).await;
     ask(&door, &bearer(&text)).unwrap();
-    let answers: Vec<_> = (0..7).map(|_| ask(&door, &bearer("ccf_00_guess")).unwrap_err()).collect();
+    let answers: Vec<_> = (0..7)
+        .map(|_| ask(&door, &bearer("ccf_00_guess")).unwrap_err())
+        .collect();
     assert_eq!(answers, [401, 401, 401, 401, 401, 401, 429]);
-    let refused = door.admit(&Method::GET, peer(), &bearer("ccf_00_guess")).unwrap_err();
-    assert_eq!(refused.error_response().headers().get(RETRY_AFTER).unwrap(), "1");
+    let refused = door
+        .admit(&Method::GET, peer(), &bearer("ccf_00_guess"))
+        .unwrap_err();
+    assert_eq!(
+        refused.error_response().headers().get(RETRY_AFTER).unwrap(),
+        "1"
+    );
     assert!(ask(&door, &bearer(&text)).is_ok());
     // A token that was never right from there waits, be it right or not; from elsewhere it does not.
     let other = person(&door).await;
@@ -114,7 +155,10 @@ async fn who_asks_too_often_is_told_to_wait_and_others_are_not_concerned() {
     };
     let door = door(settings);
     let nothing = HeaderMap::new();
-    assert!((0..9).all(|_| ask(&door, &nothing).is_ok()), "on loopback without tokens nobody counts");
+    assert!(
+        (0..9).all(|_| ask(&door, &nothing).is_ok()),
+        "on loopback without tokens nobody counts"
+    );
     let text = person(&door).await;
     let answers: Vec<_> = (0..4).map(|_| ask(&door, &bearer(&text)).err()).collect();
     assert_eq!(answers, [None, None, None, Some(429)]);
@@ -155,7 +199,11 @@ fn only_a_trusted_proxy_says_who_really_asks() {
     let door = door(settings);
     let line = |text: &str| showing(&[(FORWARDED_FOR, text)]);
     let real = IpAddr::from([203, 0, 113, 7]);
-    for text in ["203.0.113.7", "1.2.3.4, 203.0.113.7", "1.2.3.4, 203.0.113.7, 10.0.0.2"] {
+    for text in [
+        "203.0.113.7",
+        "1.2.3.4, 203.0.113.7",
+        "1.2.3.4, 203.0.113.7, 10.0.0.2",
+    ] {
         assert_eq!(door.address(Some(proxy), &line(text)), real, "{text}");
         assert_eq!(door.address(peer(), &line(text)), peer().unwrap(), "{text}");
     }

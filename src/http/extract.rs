@@ -13,6 +13,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::future::{Ready, ready};
 
+/// The longest idempotency key, in bytes.
+const MAX_KEY: usize = 200;
+
+/// How a body names it.
+const KEY_FIELD: &str = "idempotency_key";
+
 /// A JSON body; no body is taken as an empty object. The `Content-Type` is not looked at: a forgotten
 /// header is no reason to refuse a request that can be read.
 pub struct Json<T>(pub T);
@@ -91,6 +97,50 @@ fn refused_field(path: String, text: String) -> Problem {
     match did_you_mean(&text) {
         Some(hint) => problem.with_hint(hint),
         None => problem,
+    }
+}
+
+/// The `Idempotency-Key` header: the same as the field of that name in a body.
+pub struct KeyHeader(Option<String>);
+
+impl FromRequest for KeyHeader {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let shown = request.headers().get("Idempotency-Key");
+        let text = shown.map(|value| value.to_str().map(str::to_owned));
+        let unreadable = |_| Problem::invalid(KEY_FIELD, "the Idempotency-Key header is no text");
+        ready(text.transpose().map(KeyHeader).map_err(unreadable))
+    }
+}
+
+impl KeyHeader {
+    /// As where there are no headers.
+    pub(super) fn none() -> Self {
+        KeyHeader(None)
+    }
+
+    /// The key of a request, whichever way it was given.
+    ///
+    /// # Errors
+    /// Header and body name different ones, or it is no key.
+    pub(super) fn or(self, field: Option<String>) -> Result<Option<String>, Problem> {
+        if let (Some(header), Some(field)) = (&self.0, &field)
+            && header != field
+        {
+            let detail = "the Idempotency-Key header and the body name different keys";
+            return Err(Problem::invalid(KEY_FIELD, detail));
+        }
+        let key = self.0.or(field);
+        if key
+            .as_ref()
+            .is_none_or(|key| (1..=MAX_KEY).contains(&key.len()))
+        {
+            return Ok(key);
+        }
+        let detail = format!("an idempotency key has 1 to {MAX_KEY} bytes");
+        Err(Problem::invalid(KEY_FIELD, detail))
     }
 }
 

@@ -2,12 +2,20 @@
 
 use super::{Api, Problem, ask};
 use crate::actors::feed::messages::{Committed, Subscribe};
+use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
+use crate::domain::task::TaskSummary;
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
 
 /// Batches that may wait for a handler; one that lags reads the journal again.
 const CAPACITY: usize = 256;
+
+/// What was committed of a task, and the task after it.
+pub(super) struct News {
+    pub(super) events: Arc<Vec<StoredEvent>>,
+    pub(super) summary: Arc<TaskSummary>,
+}
 
 /// Hears everything that is committed from when it was made on. Made before the task or before the first look at it,
 /// it misses nothing.
@@ -35,20 +43,19 @@ impl Ear {
     ///
     /// # Errors
     /// The server is stopping, or the journal cannot be read.
-    pub(super) async fn next(
-        &mut self,
-        api: &Api,
-        task_id: &TaskId,
-    ) -> Result<Committed, Problem> {
+    pub(super) async fn next(&mut self, api: &Api, task_id: &TaskId) -> Result<News, Problem> {
         loop {
             if self.missed {
                 let summary = Arc::new(api.journal.task(task_id.clone()).await?);
                 self.missed = false;
                 let events = Arc::default();
-                return Ok(Committed { events, summary });
+                return Ok(News { events, summary });
             }
             match self.feed.recv().await {
-                Some(news) if news.summary.task_id == *task_id => return Ok(news),
+                Some(news) if news.summary.task_id == *task_id => {
+                    let (events, summary) = (news.events, news.summary);
+                    return Ok(News { events, summary });
+                }
                 Some(_) => {}
                 None => {
                     // Too slow: listen again, then look at what was missed.

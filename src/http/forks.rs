@@ -1,9 +1,9 @@
 //! `POST /api/v1/tasks/{id}/fork`
 
 use super::caller::Caller;
-use super::extract::{Json, task_id};
+use super::extract::{Json, KeyHeader, task_id};
 use super::hosts::refuse;
-use super::tasks::{check_key, is_there, refused};
+use super::tasks::{is_there, refused};
 use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{ForkError, ForkTask};
 use crate::domain::access::Principal;
@@ -27,9 +27,9 @@ pub(super) async fn fork(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
+    key: KeyHeader,
     Json(body): Json<ForkBody>,
 ) -> Result<HttpResponse, Problem> {
-    check_key(body.idempotency_key.as_deref())?;
     let of = task_id(&id)?;
     check_rights(&api, &caller, of.clone()).await?;
     let message = ForkTask {
@@ -38,7 +38,7 @@ pub(super) async fn fork(
         model: body.model,
         confined_to: caller.confined_to(),
         owner: caller.owner,
-        idempotency_key: body.idempotency_key,
+        idempotency_key: key.or(body.idempotency_key)?,
     };
     let started = ask(&api.fork_task, message)
         .await?

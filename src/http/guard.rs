@@ -6,15 +6,20 @@ use super::{Api, Problem, headers, routes};
 use crate::domain::access::Principal;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, ResponseError, web};
 
 /// Lets a request through with the [`Principal`] that it speaks for, or answers why not.
 pub(super) async fn guard(
     api: web::ThinData<Api>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
+    if request.method() == Method::HEAD && request.path() != routes::FEED {
+        // Answered as GET is; the body is left out where the answer is written.
+        request.head_mut().method = Method::GET;
+    }
     let pattern = request.match_pattern();
     let is_open = pattern.as_deref().is_some_and(routes::is_open);
     let checked = if is_open {

@@ -143,7 +143,10 @@ mod tests {
             "null",
             "127.0.0.1:8080",
         ] {
-            assert!(!allowed(&hosts, Method::POST, host, Some(origin)), "{origin}");
+            assert!(
+                !allowed(&hosts, Method::POST, host, Some(origin)),
+                "{origin}"
+            );
             assert!(allowed(&hosts, Method::GET, host, Some(origin)), "{origin}");
         }
         let own = Some("http://127.0.0.1:8080");
@@ -157,7 +160,11 @@ mod tests {
             let hosts = hosts(loopback, &["fleet.example.org", "10.0.0.2:81"]);
             let page = Some("https://fleet.example.org");
             // With the name kept, and with the name that the proxy itself uses.
-            for host in ["Fleet.Example.org", "fleet.example.org:443", "127.0.0.1:8080"] {
+            for host in [
+                "Fleet.Example.org",
+                "fleet.example.org:443",
+                "127.0.0.1:8080",
+            ] {
                 assert!(allowed(&hosts, Method::POST, host, page), "{host}");
             }
             assert!(allowed(&hosts, Method::GET, "10.0.0.2:81", None));

@@ -3,10 +3,12 @@
 //! `docs/http.md` is the public form of this folder. Every error, also of an unknown address, is
 //! `application/problem+json` with a stable code and a hint.
 
+mod approvals;
 mod caller;
 mod computers;
 mod door;
 mod extract;
+mod feed;
 mod follow;
 mod forks;
 mod guard;
@@ -17,9 +19,11 @@ mod kinds;
 pub mod listen;
 mod lua;
 mod mcp;
+mod models;
 mod operator;
 mod problem;
 mod questions;
+mod replay;
 mod routes;
 mod scope;
 mod server;
@@ -41,14 +45,17 @@ mod ws_tests;
 pub(crate) use routes::NEEDS;
 
 pub use door::{Door, DoorSettings};
+pub use feed::{Followers, Samples};
 pub use hosts::Hosts;
 pub use lua::library_version;
+pub use models::ModelBody;
 pub use operator::OperatorKey;
 pub use problem::Problem;
 pub use server::{HttpServer, bind};
 pub use shapes::{ComputerBody, time};
 pub use tokens::token_body;
 
+use crate::actors::deltas::Deltas;
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::{JournalError, ObserveJournal};
@@ -67,8 +74,8 @@ use actix_web::{Resource, middleware, web};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// How long a handler waits for an actor's answer before it says that something is wrong.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -102,6 +109,14 @@ pub struct Api {
     pub stage: StageCell,
     /// Who may come in.
     pub door: Arc<Door>,
+    /// `GET /api/v1/models`.
+    pub models: Source<Vec<ModelBody>>,
+    /// Models' answers while they are made.
+    pub deltas: Deltas,
+    /// What followers of the feed are shown of computers and questions.
+    pub samples: Samples,
+    /// How many follow the feed.
+    pub followers: Followers,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
     pub mcp: McpSettings,
@@ -110,7 +125,6 @@ pub struct Api {
 
 /// Where the server is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Stage {
     /// It listens, but tasks of the last run are still being taken up.
     Starting,
@@ -120,20 +134,28 @@ pub enum Stage {
 }
 
 /// The stage, shared between the composition root and the handlers.
-#[derive(Debug, Clone, Default)]
-pub struct StageCell(Arc<AtomicU8>);
+#[derive(Debug, Clone)]
+pub struct StageCell(Arc<watch::Sender<Stage>>);
+
+impl Default for StageCell {
+    fn default() -> Self {
+        StageCell(Arc::new(watch::Sender::new(Stage::Starting)))
+    }
+}
 
 impl StageCell {
     pub fn get(&self) -> Stage {
-        match self.0.load(Ordering::Acquire) {
-            0 => Stage::Starting,
-            1 => Stage::Ready,
-            _ => Stage::Stopping,
-        }
+        *self.0.borrow()
     }
 
     pub fn set(&self, stage: Stage) {
-        self.0.store(stage as u8, Ordering::Release);
+        self.0.send_replace(stage);
+    }
+
+    /// Waits until it is that stage.
+    pub async fn reaches(&self, stage: Stage) {
+        // The sender lives as long as this cell.
+        let _ = self.0.subscribe().wait_for(|now| *now == stage).await;
     }
 }
 
@@ -181,6 +203,11 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tasks/{id}/cancel").route(web::post().to(tasks::cancel)))
         .service(at("/tasks/{id}/fork").route(web::post().to(forks::fork)))
         .service(at("/tasks/{id}/wake").route(web::post().to(wakes::wake)))
+        .service(at("/tasks/{id}/replay").route(web::post().to(replay::replay)))
+        .service(at("/events").route(web::get().to(feed::follow)))
+        .service(at("/models").route(web::get().to(models::list)))
+        .service(at("/approvals").route(web::get().to(approvals::list)))
+        .service(at("/approvals/{id}").route(web::post().to(approvals::decide)))
         .service(at("/stop").route(web::post().to(stop::stop)))
         .service(at("/resume").route(web::post().to(stop::resume)))
         .service(at("/computers").route(web::get().to(computers::list)))

@@ -1,8 +1,9 @@
 //! Errors as people and programs get them: `application/problem+json` (RFC 9457).
 
+use super::routes;
 use crate::wire::codes::ErrorCode;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -116,11 +117,14 @@ pub(super) async fn not_found(request: HttpRequest) -> Problem {
     )
 }
 
-pub(super) async fn method_not_allowed(request: HttpRequest) -> Problem {
-    Problem::new(
-        ErrorCode::MethodNotAllowed,
-        format!("{} does not take {}", request.path(), request.method()),
-    )
+pub(super) async fn method_not_allowed(request: HttpRequest) -> HttpResponse {
+    let detail = format!("{} does not take {}", request.path(), request.method());
+    let mut response = Problem::new(ErrorCode::MethodNotAllowed, detail).error_response();
+    let pattern = request.match_pattern().unwrap_or_default();
+    if let Ok(allow) = HeaderValue::from_str(&routes::taken(&pattern).join(", ")) {
+        response.headers_mut().insert(ALLOW, allow);
+    }
+    response
 }
 
 impl actix_web::Responder for Problem {

@@ -2,24 +2,63 @@
 
 use super::caller::Caller;
 use super::extract::{Json, question_id};
-use super::scope::own_questions;
-use super::shapes::List;
+use super::shapes::{List, time};
 use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
     AnswerError, AnswerQuestion, OpenQuestion, OpenQuestions,
 };
-use crate::domain::ids::QuestionId;
+use crate::domain::access::Principal;
+use crate::domain::decision::Approval;
+use crate::domain::ids::{ClientId, QuestionId, TaskId};
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+/// A question that waits for an answer.
+#[derive(Debug, Serialize)]
+pub(super) struct QuestionBody {
+    question_id: QuestionId,
+    task_id: TaskId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<ClientId>,
+    owner: String,
+    question: String,
+    why: String,
+    /// Calls that wait for consent; only a person who proved who they are can give it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<Approval>,
+    asked_at: String,
+    /// When silence ends it; it counts from the question's delivery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+}
+
+impl From<OpenQuestion> for QuestionBody {
+    fn from(open: OpenQuestion) -> Self {
+        QuestionBody {
+            question_id: open.question_id,
+            task_id: open.task_id,
+            client_id: open.client_id,
+            owner: open.owner,
+            question: open.question,
+            why: open.why,
+            approval: open.approval,
+            asked_at: time(open.asked_ms),
+            expires_at: open.expires_ms.map(time),
+        }
+    }
+}
 
 pub(super) async fn list(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
-) -> Result<web::Json<List<OpenQuestion>>, Problem> {
+) -> Result<web::Json<List<QuestionBody>>, Problem> {
     let questions = ask(&api.open_questions, OpenQuestions).await?;
-    Ok(web::Json(List::all(own_questions(&api, &caller, questions).await)))
+    let seen = questions
+        .into_iter()
+        .filter(|open| caller.sees(&open.owner));
+    Ok(web::Json(List::all(seen.map(QuestionBody::from).collect())))
 }
 
 #[derive(Deserialize)]
@@ -35,43 +74,30 @@ pub(super) async fn answer(
     Json(body): Json<AnswerBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let question_id = question_id(&id)?;
-    let by = Answering {
+    if body.answer.trim().is_empty() {
+        return Err(Problem::invalid("answer", "the answer is empty"));
+    }
+    give(&api, caller, question_id.clone(), body.answer).await?;
+    Ok(web::Json(
+        json!({"question_id": question_id, "accepted": true}),
+    ))
+}
+
+/// Gives an answer; the first committed one wins.
+pub(super) async fn give(
+    api: &Api,
+    caller: Principal,
+    question_id: QuestionId,
+    answer: String,
+) -> Result<(), Problem> {
+    let message = AnswerQuestion {
+        question_id,
+        answer,
         by: caller.owner,
         authenticated: caller.authenticated,
     };
-    given(&api, by, question_id, body.answer)
-        .await
-        .map(web::Json)
-}
-
-/// Who answers a question.
-pub(super) struct Answering {
-    pub(super) by: String,
-    /// Whether the answer may consent to calls.
-    pub(super) authenticated: bool,
-}
-
-/// Gives an answer; the first that is committed wins.
-///
-/// # Errors
-/// Nothing is open under this id, the answer is empty, or it needs somebody who may consent.
-pub(super) async fn given(
-    api: &Api,
-    who: Answering,
-    question_id: QuestionId,
-    answer: String,
-) -> Result<Value, Problem> {
-    if answer.trim().is_empty() {
-        return Err(Problem::invalid("answer", "the answer is empty"));
-    }
-    let message = AnswerQuestion {
-        question_id: question_id.clone(),
-        answer,
-        by: who.by,
-        authenticated: who.authenticated,
-    };
     match ask(&api.answer_question, message).await? {
-        Ok(()) => Ok(json!({"question_id": question_id, "accepted": true})),
+        Ok(()) => Ok(()),
         Err(error @ AnswerError::NotOpen(_)) => {
             Err(Problem::new(ErrorCode::NoSuchQuestion, error.to_string()))
         }

@@ -15,6 +15,11 @@ pub(crate) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::POST, "/api/v1/tasks/{id}/cancel", Role::Operator),
     (Method::POST, "/api/v1/tasks/{id}/fork", Role::Operator),
     (Method::POST, "/api/v1/tasks/{id}/wake", Role::Operator),
+    (Method::POST, "/api/v1/tasks/{id}/replay", Role::Operator),
+    (Method::GET, "/api/v1/events", Role::Viewer),
+    (Method::GET, "/api/v1/models", Role::Viewer),
+    (Method::GET, "/api/v1/approvals", Role::Viewer),
+    (Method::POST, "/api/v1/approvals/{id}", Role::Operator),
     (Method::POST, "/api/v1/stop", Role::Operator),
     (Method::POST, "/api/v1/resume", Role::Admin),
     (Method::GET, "/api/v1/computers", Role::Viewer),
@@ -77,3 +82,20 @@ pub(super) fn needed(method: &Method, pattern: &str) -> Role {
         .find(|(known, place, _)| known == method && *place == pattern);
     row.map_or(Role::Admin, |(_, _, role)| *role)
 }
+
+/// The methods that an address takes.
+pub(super) fn taken(pattern: &str) -> Vec<&'static str> {
+    let rows = NEEDS.iter().filter(|(_, place, _)| *place == pattern);
+    let mut methods: Vec<&str> = rows.map(|(method, _, _)| method.as_str()).collect();
+    if methods.contains(&"GET") && pattern != FEED {
+        methods.push("HEAD");
+    }
+    // Health is there for everybody, so it has no row.
+    match methods.is_empty() {
+        true => vec!["GET", "HEAD"],
+        false => methods,
+    }
+}
+
+/// Answered for ever, so there is nothing to tell of it without its body.
+pub(super) const FEED: &str = "/api/v1/events";

@@ -5,7 +5,7 @@ use super::caller::Caller;
 use super::extract::{question_id, task_id};
 use super::{Api, Problem, ask};
 use crate::actors::journal::messages::JournalError;
-use crate::actors::supervisor::messages::{OpenQuestion, OpenQuestions};
+use crate::actors::supervisor::messages::OpenQuestions;
 use crate::domain::access::{Principal, Role};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::wire::codes::ErrorCode;
@@ -101,25 +101,6 @@ async fn own_question(api: &Api, caller: &Principal, id: &str) -> Result<(), Pro
     Err(Problem::new(ErrorCode::NoSuchQuestion, detail))
 }
 
-/// Those of the questions that are asked of whoever asks.
-pub(super) async fn own_questions(
-    api: &Api,
-    caller: &Principal,
-    questions: Vec<OpenQuestion>,
-) -> Vec<OpenQuestion> {
-    if caller.role == Role::Admin {
-        return questions;
-    }
-    let mut own = Vec::new();
-    for question in questions {
-        let task_id = question.task_id.clone();
-        if own_task(api, caller, task_id).await.is_ok() {
-            own.push(question);
-        }
-    }
-    own
-}
-
 /// Whether a computer is there for whoever asks.
 pub(super) fn sees_computer(api: &Api, caller: &Principal, client_id: &ClientId) -> bool {
     let lane = api.router.lane(client_id);
@@ -154,7 +135,10 @@ pub(super) fn proven(caller: Caller) -> Result<Principal, Problem> {
     match caller.0.authenticated {
         true => Ok(caller.0),
         false => {
-            let problem = Problem::new(ErrorCode::NotAllowed, "that takes a token or the operator's key");
+            let problem = Problem::new(
+                ErrorCode::NotAllowed,
+                "that takes a token or the operator's key",
+            );
             Err(problem.with_hint(
                 "send the content of operator.key in the server's data folder: Authorization: Bearer KEY",
             ))

@@ -1,8 +1,8 @@
 //! Listening: the socket, the workers and their end.
 
 use super::listen::{self, Listening};
-use super::ws::WsGate;
 use super::mcp::Mcp;
+use super::ws::WsGate;
 use super::{Api, guard, problem, routes};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, middleware, web};

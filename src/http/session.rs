@@ -74,8 +74,10 @@ fn body(caller: &Principal, is_session: bool) -> Value {
 fn cookie(api: &Api, request: &HttpRequest, value: &str, seconds: i64) -> String {
     // Behind a proxy that ends TLS the page says how it was loaded.
     let origin = header(request.headers(), ORIGIN).ok().flatten();
-    let encrypted = api.door.settings.encrypted
-        || origin.is_some_and(|origin| origin.starts_with("https://"));
+    let encrypted =
+        api.door.settings.encrypted || origin.is_some_and(|origin| origin.starts_with("https://"));
     let secure = if encrypted { "; Secure" } else { "" };
-    format!("{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    format!(
+        "{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    )
 }

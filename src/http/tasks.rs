@@ -1,7 +1,7 @@
 //! `/api/v1/tasks`
 
 use super::caller::Caller;
-use super::extract::{Json, Query, limit, object, task_id};
+use super::extract::{Json, KeyHeader, Query, limit, object, task_id};
 use super::scope::{own_computer, own_task};
 use super::shapes::{self, List};
 use super::wakes::{self, ScheduleBody, WakesBody};
@@ -20,9 +20,6 @@ use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use serde_json::Value;
-
-/// The longest idempotency key, in bytes.
-const MAX_KEY: usize = 200;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,8 +53,10 @@ pub(super) struct CreateBody {
 pub(super) async fn create(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
-    Json(body): Json<CreateBody>,
+    key: KeyHeader,
+    Json(mut body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
+    body.idempotency_key = key.or(body.idempotency_key.take())?;
     Ok(is_there(&created(&api, caller, body).await?))
 }
 
@@ -114,18 +113,10 @@ pub(super) fn is_there(started: &StartedTask) -> HttpResponse {
         .json(shapes::task(&started.summary))
 }
 
-/// Whether a request's key may be one.
-pub(super) fn check_key(key: Option<&str>) -> Result<(), Problem> {
-    if key.is_none_or(|key| (1..=MAX_KEY).contains(&key.len())) {
-        return Ok(());
-    }
-    let detail = format!("an idempotency key has 1 to {MAX_KEY} bytes");
-    Err(Problem::invalid("idempotency_key", detail))
-}
-
 /// Asks the supervisor, and maps its refusals.
-pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, Problem> {
-    check_key(message.idempotency_key.as_deref())?;
+pub(super) async fn start(api: &Api, mut message: StartTask) -> Result<StartedTask, Problem> {
+    // Not every caller has a header that was looked at together with it.
+    message.idempotency_key = KeyHeader::none().or(message.idempotency_key)?;
     ask(&api.start_task, message)
         .await?
         .map_err(|error| refused(&error))

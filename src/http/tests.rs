@@ -202,9 +202,13 @@ impl Handler<OpenQuestions> for Scripted {
         MessageResult(vec![OpenQuestion {
             question_id: Scripted::question(),
             task_id: task("T1"),
+            owner: "local".into(),
+            client_id: Some(client("turtle-1")),
             question: "Which chest?".into(),
             why: "there are two".into(),
             approval: None,
+            asked_ms: 1_700_000_000_000,
+            expires_ms: None,
         }])
     }
 }
@@ -267,27 +271,31 @@ impl Handler<AnswerQuestion> for Scripted {
 const KEY: &str = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk";
 
 /// A server on a free port of this machine.
-struct Bench {
-    api: Api,
-    url: String,
-    client: reqwest::Client,
-    stage: StageCell,
-    journal: Addr<Journal>,
+pub(super) struct Bench {
+    pub(super) url: String,
+    pub(super) client: reqwest::Client,
+    pub(super) stage: StageCell,
+    pub(super) journal: Addr<Journal>,
+    pub(super) api: Api,
     supervisor: Addr<Scripted>,
     _server: HttpServer,
-    _folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
 }
 
-async fn bench() -> Bench {
+pub(super) async fn bench() -> Bench {
+    bench_in(tempfile::tempdir().unwrap()).await
+}
+
+/// A server on a journal that may be there already.
+pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
     let mcp = McpSettings {
         handle_after: Duration::from_millis(50),
         max_sessions: 8,
     };
-    bench_of(turtle(), mcp).await
+    bench_of(folder, turtle(), mcp).await
 }
 
-async fn bench_of(computer: ComputerBody, mcp: McpSettings) -> Bench {
-    let folder = tempfile::tempdir().unwrap();
+async fn bench_of(folder: tempfile::TempDir, computer: ComputerBody, mcp: McpSettings) -> Bench {
     let feed = Feed::default().start();
     let store = sqlite::open(folder.path()).unwrap();
     let (journal, reader) = Journal::start(store, feed.clone().recipient());
@@ -327,23 +335,28 @@ async fn bench_of(computer: ComputerBody, mcp: McpSettings) -> Bench {
             TokenBook::default(),
             OperatorKey::new(KEY).unwrap(),
         )),
+        models: Arc::new(|| Box::pin(async { Some(Vec::new()) })),
+        deltas: Default::default(),
+        samples: Samples::default(),
+        followers: Followers::default(),
         call_grace: Duration::from_millis(1),
         mcp,
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let server = HttpServer::start(listener, api.clone(), |_| {}, None, Duration::from_secs(1)).unwrap();
+    let server =
+        HttpServer::start(listener, api.clone(), |_| {}, None, Duration::from_secs(1)).unwrap();
     // reqwest wants one although nothing here is encrypted; a second installation is refused, and harmless.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Bench {
-        api,
         url: format!("http://{}", server.address),
         client: reqwest::Client::builder().no_proxy().build().unwrap(),
         stage,
         journal,
+        api,
         supervisor,
         _server: server,
-        _folder: folder,
+        folder,
     }
 }
 
@@ -366,7 +379,7 @@ fn turtle() -> ComputerBody {
 }
 
 impl Bench {
-    async fn get(&self, path: &str) -> (u16, Value) {
+    pub(super) async fn get(&self, path: &str) -> (u16, Value) {
         let response = self
             .client
             .get(format!("{}{path}", self.url))
@@ -376,7 +389,7 @@ impl Bench {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
-    async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+    pub(super) async fn post(&self, path: &str, body: Value) -> (u16, Value) {
         let request = self.client.post(format!("{}{path}", self.url)).json(&body);
         let response = request.send().await.unwrap();
         (response.status().as_u16(), response.json().await.unwrap())

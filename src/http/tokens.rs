@@ -79,7 +79,8 @@ pub(super) async fn create(
         (Some(role), None) => Bearer::Person { role },
         (None, Some(client_id)) => Bearer::Computer { client_id },
         _ => {
-            let words = "a token has either a `role` (for a person) or a `client_id` (for computers)";
+            let words =
+                "a token has either a `role` (for a person) or a `client_id` (for computers)";
             return Err(Problem::invalid("role", words));
         }
     };
@@ -111,7 +112,9 @@ pub(super) async fn revoke(
 
 fn moment(text: &str) -> Result<i64, Problem> {
     let moment = humantime::parse_rfc3339_weak(text);
-    let since = moment.ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let since = moment
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let ms = since.and_then(|since| i64::try_from(since.as_millis()).ok());
     ms.ok_or_else(|| Problem::invalid("expires_at", "a moment is written as 2027-01-31T12:00:00Z"))
 }

@@ -2,11 +2,11 @@
 //! outcome as the answer.
 
 use super::caller::Caller;
-use super::extract::{Json, object};
+use super::extract::{Json, KeyHeader, object};
 use super::follow::Ear;
-use super::shapes::List;
 use super::hosts::refuse;
 use super::scope::own_computer;
+use super::shapes::List;
 use super::{Api, ComputerBody, Problem, ask, computers, tasks};
 use crate::actors::supervisor::messages::{CancelTask, StartTask, StartedTask};
 use crate::domain::access::Principal;
@@ -116,9 +116,11 @@ impl CallBody {
 pub(super) async fn call(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
+    key: KeyHeader,
     Json(body): Json<CallBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let body = body.check()?;
+    let idempotency_key = key.or(body.idempotency_key)?;
     let timeout_ms = body.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let deadline = Instant::now() + Duration::from_millis(timeout_ms) + api.call_grace;
     let wanted = WantedCall {
@@ -126,7 +128,7 @@ pub(super) async fn call(
         args: body.args,
         client_id: body.client_id,
         timeout_ms: Some(timeout_ms),
-        idempotency_key: body.idempotency_key,
+        idempotency_key,
         metadata: body.metadata,
     };
     let (started, mut ear) = begin(&api, &caller, wanted).await?;

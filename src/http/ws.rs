@@ -1,8 +1,8 @@
 //! `/ws`: the handshake, and the start of a connection's actor.
 
+use super::{Door, Hosts};
 use crate::actors::connection::admission::Admission;
 use crate::actors::connection::socket::{self, TakenOver};
-use super::{Door, Hosts};
 use crate::actors::connection::{Connection, ConnectionDeps, Handshake};
 use crate::actors::tokens::Secret;
 use crate::domain::ids::ClientId;

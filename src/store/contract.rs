@@ -745,8 +745,14 @@ fn tokens_are_kept_with_their_use_and_revoking_one_ends_its_sessions() {
         };
         // What is no session is not forgotten: people look up who had a token.
         let kept = change(vec![revoked(8_000), revoked(8_500), forgotten("tok_2")]);
-        let left: Vec<_> = kept.iter().map(|t| (&*t.token_id, t.revoked_at_ms)).collect();
-        assert_eq!(left, [("ses_2", None), ("tok_1", Some(8_000)), ("tok_2", None)]);
+        let left: Vec<_> = kept
+            .iter()
+            .map(|t| (&*t.token_id, t.revoked_at_ms))
+            .collect();
+        assert_eq!(
+            left,
+            [("ses_2", None), ("tok_1", Some(8_000)), ("tok_2", None)]
+        );
         assert_eq!(change(vec![forgotten("ses_2")]).len(), 2);
         drop(store);
         assert_eq!(open().reads.tokens().unwrap().len(), 2);

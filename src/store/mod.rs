@@ -7,9 +7,11 @@
 mod contract;
 #[cfg(test)]
 pub mod fixtures;
+mod place;
 pub mod sqlite;
 mod types;
 
+pub use place::{BadPlace, CommittedEvent, CommittedPage, PAGE_BYTES, Place, RETENTION};
 pub use types::*;
 
 use crate::domain::credential::TokenRecord;
@@ -36,6 +38,9 @@ pub trait JournalStore: Send {
     /// # Errors
     /// The store could not write. It stays usable: the next batch is a new attempt.
     fn write(&mut self, batch: &[Write]) -> Result<Vec<Written>, StoreError>;
+
+    /// The position of the last event of the last batch that appended one ([`Place::pos`]); 0 before the first such batch.
+    fn position(&self) -> u64;
 }
 
 /// The reading half. What it sees is always the state after some committed batch.
@@ -81,6 +86,18 @@ pub trait JournalReads: Send {
 
     /// Whether a call's result is stored: it is journalled as done or failed, not only as unknown.
     fn has_result(&self, call_id: &CallId) -> Result<bool, StoreError>;
+
+    /// Where the order of all commits ends.
+    fn head(&self) -> Result<Place, StoreError>;
+
+    /// What was committed after a place, of the tasks that are wanted, in the order of the commits: up to `limit` appends, and not
+    /// much more than [`PAGE_BYTES`]. None if the place is none of this journal, or what follows it is not all kept.
+    fn committed_after(
+        &self,
+        after: Place,
+        limit: usize,
+        wanted: &dyn Fn(&TaskSummary) -> bool,
+    ) -> Result<Option<CommittedPage>, StoreError>;
 
     /// Ended tasks of a computer that it was not told of, oldest first.
     fn undelivered_notices(

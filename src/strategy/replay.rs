@@ -5,6 +5,7 @@ use super::episodes::close;
 use super::{decide, read_answer, version_of};
 use crate::domain::decision::{Inputs, InputsRef};
 use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::fork::Forked;
 use crate::domain::ids::BlobHash;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
@@ -138,6 +139,20 @@ pub fn replay(
         done.events += 1;
     }
     Ok(done)
+}
+
+/// What a fork carried over is not decided again; it has to be what the other task's journal says. Gives the position there of the
+/// first event that is not.
+pub fn carried_differs(forked: &Forked, former: &[StoredEvent]) -> Option<u64> {
+    // Of a task that lives on, its creation and the episode that was forked are carried over.
+    let from = forked.carried.get(1).map_or(1, |second| second.seq);
+    let is_carried = |e: &&StoredEvent| e.seq == 1 || (from..=forked.at_seq).contains(&e.seq);
+    let mut there = former.iter().filter(is_carried);
+    let differs = forked
+        .carried
+        .iter()
+        .find(|carried| there.next() != Some(carried));
+    differs.or(there.next()).map(|stored| stored.seq)
 }
 
 /// The decision of a state, as it would be journalled; null if nothing is to be decided.

@@ -113,6 +113,8 @@ codes! {
     InvalidRequest "invalid_request" 400 false "the request cannot be read; see the named field";
     NotFound "not_found" 404 false "there is nothing under this address";
     MethodNotAllowed "method_not_allowed" 405 false "this address does not take this method";
+    TooManyFollowers "too_many_followers" 503 true "close a page or a program that follows the feed, or try again later";
+    CannotReplay "cannot_replay" 409 false "only a task that was decided by this version, with all that it was decided on, can be decided anew";
     Internal "internal" 500 true "a fault of the server; its log says more";
 }
 

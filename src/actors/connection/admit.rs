@@ -38,7 +38,10 @@ impl Connection {
         let header = self.handshake.token.as_ref().map(|token| token.reveal());
         let Some(text) = in_hello.or(header).filter(|text| !text.is_empty()) else {
             return match needed {
-                true => Err(NotIn::Token("this server wants a token".into(), Guess(false))),
+                true => Err(NotIn::Token(
+                    "this server wants a token".into(),
+                    Guess(false),
+                )),
                 false => Ok(None),
             };
         };
@@ -49,7 +52,10 @@ impl Connection {
             Err(refused @ (Refused::OtherName { .. } | Refused::NotForComputers(_))) => {
                 Err(NotIn::NotAllowed(refused.to_string()))
             }
-            Err(refused) => Err(NotIn::Token(refused.to_string(), Guess(refused.is_a_guess()))),
+            Err(refused) => Err(NotIn::Token(
+                refused.to_string(),
+                Guess(refused.is_a_guess()),
+            )),
         }
     }
 
@@ -90,7 +96,9 @@ impl Connection {
                 let wait = failures.wait(address, "", now).unwrap_or_default();
                 let waited = tokio::time::sleep(wait.min(LONGEST_WAIT)).into_actor(self);
                 // What it says meanwhile is not read.
-                ctx.wait(waited.map(move |(), connection, ctx| connection.close(close, error, ctx)));
+                ctx.wait(
+                    waited.map(move |(), connection, ctx| connection.close(close, error, ctx)),
+                );
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::domain::event::StoredEvent;
 use crate::domain::task::TaskSummary;
+use crate::store::Place;
 use actix::Message;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use std::sync::Arc;
 pub struct Committed {
     pub events: Arc<Vec<StoredEvent>>,
     pub summary: Arc<TaskSummary>,
+    /// Behind the last of them in the order of all commits.
+    pub upto: Place,
 }
 
 /// Listen to everything that is committed from now on. The receiver's capacity is the subscriber's bound: one

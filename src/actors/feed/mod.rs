@@ -59,6 +59,7 @@ mod tests {
             event: noted("x"),
         };
         Committed {
+            upto: crate::store::Place::behind(seq, &event),
             events: vec![event].into(),
             summary: append.summary.into(),
         }

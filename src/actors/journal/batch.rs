@@ -43,6 +43,8 @@ pub(super) struct Done {
     pub(super) store: Box<dyn JournalStore>,
     pub(super) entries: Vec<Write>,
     pub(super) result: Result<Vec<Written>, StoreError>,
+    /// The position of the last event that was committed ([`JournalStore::position`]).
+    pub(super) position: u64,
 }
 
 /// Blocking. A panic in the store becomes an error, so that the store comes back: a transaction that was
@@ -55,6 +57,7 @@ pub(super) fn run(mut store: Box<dyn JournalStore>, entries: Vec<Write>) -> Done
         })
     });
     Done {
+        position: store.position(),
         store,
         entries,
         result,

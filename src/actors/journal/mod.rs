@@ -19,7 +19,7 @@ use crate::actors::feed::messages::Committed;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::wakes::Asleep;
-use crate::store::{Append, JournalStore, OpenStore, StoreError, Write, Written};
+use crate::store::{Append, JournalStore, OpenStore, Place, StoreError, Write, Written};
 use actix::{
     Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
     ResponseFuture, WrapFuture,
@@ -126,7 +126,7 @@ impl Journal {
             match done {
                 Ok(done) => {
                     journal.store = Some(done.store);
-                    journal.finish(done.entries, replies, done.result, ctx);
+                    journal.finish(done.entries, replies, done.result, done.position, ctx);
                 }
                 // Only while the runtime shuts down: panics of the store are caught in `batch::run`.
                 Err(_) => journal.closing = true,
@@ -141,6 +141,7 @@ impl Journal {
         entries: Vec<Write>,
         replies: Vec<Reply>,
         result: Result<Vec<Written>, StoreError>,
+        position: u64,
         ctx: &mut Context<Self>,
     ) {
         self.transactions += 1;
@@ -158,6 +159,8 @@ impl Journal {
             tracing::info!("the journal can be written again");
         }
         self.entries += entries.len() as u64;
+        let written = answers.iter().flatten().map(Vec::len).sum::<usize>() as u64;
+        let mut position = position.saturating_sub(written);
         for ((entry, reply), answer) in entries.into_iter().zip(replies).zip(answers) {
             if let (Write::System(change), Ok(_)) = (&entry, &answer)
                 && let Some(epoch) = change.epoch
@@ -165,9 +168,13 @@ impl Journal {
                 self.reader.epoch().raise(epoch);
             }
             let committed = match (entry, &answer) {
-                (Write::Append(append), Ok(events)) if !events.is_empty() => Some(Committed {
-                    events: events.clone().into(),
-                    summary: append.summary.into(),
+                (Write::Append(append), Ok(events)) => events.last().map(|last| {
+                    position += events.len() as u64;
+                    Committed {
+                        upto: Place::behind(position, last),
+                        events: events.clone().into(),
+                        summary: append.summary.into(),
+                    }
                 }),
                 _ => None,
             };

@@ -7,8 +7,8 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::Asleep;
 use crate::store::{
-    Epoch, EventPage, Identity, JournalReads, Journalled, KnownComputer, Lane, StoreError,
-    TaskPage, TaskQuery,
+    CommittedPage, Epoch, EventPage, Identity, JournalReads, Journalled, KnownComputer, Lane,
+    Place, StoreError, TaskPage, TaskQuery,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,6 +46,22 @@ impl JournalReader {
     /// Which computers are stopped, as it was kept last.
     pub async fn stops(&self) -> Result<Option<String>, JournalError> {
         self.read(|reads| reads.stops()).await
+    }
+
+    /// Where the order of all commits ends.
+    pub async fn head(&self) -> Result<Place, JournalError> {
+        self.read(|reads| reads.head()).await
+    }
+
+    /// As [`JournalReads::committed_after`].
+    pub async fn committed_after(
+        &self,
+        after: Place,
+        limit: usize,
+        wanted: impl Fn(&TaskSummary) -> bool + Send + 'static,
+    ) -> Result<Option<CommittedPage>, JournalError> {
+        self.read(move |reads| reads.committed_after(after, limit, &wanted))
+            .await
     }
 
     /// Lets go of the file; later reads answer `Unavailable`.

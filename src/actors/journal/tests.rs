@@ -36,6 +36,10 @@ impl JournalStore for Gated {
             }),
         }
     }
+
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
 }
 
 struct Bench {

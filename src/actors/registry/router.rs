@@ -190,10 +190,7 @@ impl Router {
     /// tools that it may want there, one computer for each different one.
     pub fn fleet_view(&self, home: Option<&ClientId>, wants: &Wants) -> FleetView {
         let own = home.and_then(|home| self.computer(home));
-        let named = wants
-            .computers
-            .iter()
-            .filter_map(|id| self.computer(id));
+        let named = wants.computers.iter().filter_map(|id| self.computer(id));
         let whole: BTreeMap<ClientId, Arc<ComputerCell>> = own
             .iter()
             .cloned()

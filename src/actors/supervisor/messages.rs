@@ -254,15 +254,21 @@ pub enum AnswerError {
 #[rtype(result = "Vec<OpenQuestion>")]
 pub struct OpenQuestions;
 
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct OpenQuestion {
     pub question_id: QuestionId,
     pub task_id: TaskId,
+    /// The task's.
+    pub owner: String,
+    pub client_id: Option<ClientId>,
     pub question: String,
     pub why: String,
     /// Calls that wait for consent; only a person who proved who they are can give it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Milliseconds since the Unix epoch.
+    pub asked_ms: i64,
+    /// When silence ends it; none as long as it was not delivered.
+    pub expires_ms: Option<i64>,
 }
 
 /// Start all unfinished tasks from the journal. Answers how many.

@@ -13,6 +13,7 @@ use crate::domain::call::args_hash;
 use crate::domain::decision::WaitReason;
 use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::ids::CallId;
+use crate::domain::task::Open;
 use actix::prelude::*;
 use std::sync::Arc;
 
@@ -208,12 +209,23 @@ impl Handler<GetQuestion> for Task {
 
     fn handle(&mut self, _: GetQuestion, _ctx: &mut Self::Context) -> Self::Result {
         let (question, _) = self.state.open_question()?;
+        let asked_ms = self.state.open.values().find_map(|open| match open {
+            Open::Question { asked_ms, .. } => Some(*asked_ms),
+            _ => None,
+        });
+        let ends = self.question_ends.as_ref();
         Some(OpenQuestion {
             question_id: question.question_id.clone(),
             task_id: self.state.task_id.clone(),
+            owner: self.state.created.as_ref()?.owner.clone(),
+            client_id: self.state.home().cloned(),
             question: question.question.clone(),
             why: question.why.clone(),
             approval: question.approval.clone(),
+            asked_ms: asked_ms.unwrap_or_default(),
+            expires_ms: ends
+                .filter(|(id, _)| *id == question.question_id)
+                .map(|(_, at_ms)| *at_ms),
         })
     }
 }

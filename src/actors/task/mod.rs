@@ -69,6 +69,8 @@ pub struct Task {
     /// The supervisor knows that the task has ended.
     told_over: bool,
     finished: bool,
+    /// When silence ends the question that is open, in milliseconds since the Unix epoch.
+    question_ends: Option<(QuestionId, i64)>,
 }
 
 /// What is done once events are durable and folded.
@@ -92,6 +94,7 @@ impl Task {
             waits: Waits::default(),
             told_over: false,
             finished: false,
+            question_ends: None,
         }
     }
 

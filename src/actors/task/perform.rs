@@ -255,6 +255,9 @@ impl Task {
         // A later question has its own clock.
         let question_id = question.question_id.clone();
         let timeout = self.deps.settings.tasks.question_timeout;
+        let timeout_ms = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
+        let ends_ms = (self.deps.clock)().saturating_add(timeout_ms);
+        self.question_ends = Some((question_id.clone(), ends_ms));
         self.later(ctx, timeout, move |task, ctx| {
             if task.state.asks(&question_id) {
                 task.append_then_advance(ctx, TaskEvent::QuestionExpired { question_id });

@@ -2,9 +2,8 @@
 
 use super::journal::{Journal, Task};
 use crate::cli::{Exit, Failure};
-use crate::domain::event::StoredEvent;
 use crate::domain::fork;
-use crate::strategy::replay::{Replayed, replay};
+use crate::strategy::replay::{Replayed, carried_differs, replay};
 use serde_json::{Value, json};
 
 /// More tasks than any journal is replayed whole with.
@@ -107,18 +106,9 @@ fn carried_is_the_same(journal: &Journal, task: &Task) -> Result<(), (&'static s
         );
         return Err((code, words));
     };
-    // Of a task that lives on, its creation and the episode that was forked are carried over.
-    let from = forked.carried.get(1).map_or(1, |second| second.seq);
-    let is_carried = |e: &&StoredEvent| e.seq == 1 || (from..=forked.at_seq).contains(&e.seq);
-    let mut there = former.events.iter().filter(is_carried);
-    let differs = forked
-        .carried
-        .iter()
-        .find(|carried| there.next() != Some(carried));
-    match (differs, there.next()) {
-        (None, None) => Ok(()),
-        (differs, more) => {
-            let seq = differs.or(more).map_or(0, |stored| stored.seq);
+    match carried_differs(forked, &former.events) {
+        None => Ok(()),
+        Some(seq) => {
             let words = format!(
                 "event {seq} of {}: what was carried over is not what its journal says ({code})",
                 forked.from

@@ -238,6 +238,7 @@ impl TaskState {
             seq,
             question: question.clone(),
             delivered: false,
+            asked_ms: self.updated_at_ms,
         };
         self.open.insert(track, open);
         self.begin_step(track);

@@ -70,12 +70,7 @@ pub(super) fn of_call(outcome: Value) -> CallToolResult {
         (true, result) => result.to_string(),
         (false, _) => {
             let word = |name: &str| outcome[name].as_str().unwrap_or_default().to_owned();
-            format!(
-                "{} ({}): {}",
-                word("outcome"),
-                word("code"),
-                word("error")
-            )
+            format!("{} ({}): {}", word("outcome"), word("code"), word("error"))
         }
     };
     let mut result = with_text(outcome, text);
@@ -115,10 +110,14 @@ mod tests {
     #[test]
     fn a_result_is_the_text_and_a_failure_says_what_happened() {
         let done = of_call(json!({"ok": true, "outcome": "done", "result": {"blocks": 3}}));
-        assert_eq!((text(&done), done.is_error), (r#"{"blocks":3}"#, Some(false)));
+        assert_eq!(
+            (text(&done), done.is_error),
+            (r#"{"blocks":3}"#, Some(false))
+        );
         let word = of_call(json!({"ok": true, "outcome": "done", "result": "hello"}));
         assert_eq!(text(&word), "hello");
-        let failed = json!({"ok": false, "outcome": "failed", "code": "tool_error", "error": "no fuel"});
+        let failed =
+            json!({"ok": false, "outcome": "failed", "code": "tool_error", "error": "no fuel"});
         let failed = of_call(failed);
         assert_eq!(text(&failed), "failed (tool_error): no fuel");
         assert_eq!(failed.is_error, Some(true));

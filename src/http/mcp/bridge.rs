@@ -39,8 +39,10 @@ pub(in crate::http) async fn serve(
     if let Some(session) = &session
         && !mcp.sessions.is_of(session, &caller.owner)
     {
-        return Err(Problem::new(ErrorCode::NotFound, "there is no such session")
-            .with_hint("begin a new one with initialize, without Mcp-Session-Id"));
+        return Err(
+            Problem::new(ErrorCode::NotFound, "there is no such session")
+                .with_hint("begin a new one with initialize, without Mcp-Session-Id"),
+        );
     }
     let owner = caller.owner.clone();
     let mut carried = carried(&request, read_body(payload.into_inner()).await?)?;

@@ -105,7 +105,10 @@ fn reserved(body: &ToolBody, on: Option<&ClientId>) -> Vec<(&'static str, Value)
 /// The tool's schema with the reserved arguments. Lua cannot tell an empty object from an empty list, and MCP wants an
 /// object at the top.
 fn input_schema(tool: &Tool, reserved: &[(&'static str, Value)]) -> JsonObject {
-    let own = tool.args_schema.as_ref().and_then(|s| s.as_object().cloned());
+    let own = tool
+        .args_schema
+        .as_ref()
+        .and_then(|s| s.as_object().cloned());
     let mut schema = own.unwrap_or_default();
     schema.insert("type".to_owned(), json!("object"));
     let properties = schema.remove("properties");
@@ -114,9 +117,7 @@ fn input_schema(tool: &Tool, reserved: &[(&'static str, Value)]) -> JsonObject {
         _ => JsonObject::new(),
     };
     for (name, value) in reserved {
-        properties
-            .entry(*name)
-            .or_insert_with(|| value.clone());
+        properties.entry(*name).or_insert_with(|| value.clone());
     }
     schema.insert("properties".to_owned(), Value::Object(properties));
     schema

@@ -33,7 +33,9 @@ fn dig() -> Tool {
 }
 
 fn look(words: &str) -> Tool {
-    tool(json!({"name": "look", "description": words, "effect": "read", "args_schema": {"properties": []}}))
+    tool(
+        json!({"name": "look", "description": words, "effect": "read", "args_schema": {"properties": []}}),
+    )
 }
 
 fn fleet() -> Vec<ComputerBody> {
@@ -136,7 +138,12 @@ fn reserved_arguments_choose_the_computer_and_the_key_and_never_reach_the_tool()
     assert_eq!(left, json!({"side": "up"}));
     let (told, _) = aimed("dig", &fleet, json!({ON: "group:north"}), json!({}));
     assert_eq!(told, "group:north/dig None");
-    let (told, _) = aimed("dig", &fleet, json!({}), json!({"ccfleet/idempotency_key": "m"}));
+    let (told, _) = aimed(
+        "dig",
+        &fleet,
+        json!({}),
+        json!({"ccfleet/idempotency_key": "m"}),
+    );
     assert_eq!(told, r#"dig Some("m")"#);
     let (told, _) = aimed("mine.207__look", &fleet, json!({}), json!({}));
     assert_eq!(told, "mine 7/look None");
@@ -157,5 +164,8 @@ fn an_argument_of_the_tools_own_stays_the_tools() {
     assert_eq!(told, r#"pay Some("k")"#);
     assert_eq!(left, json!({KEY: 7}));
     let shown = offered(&fleet, &Principal::local());
-    assert_eq!(shown[0].input_schema["properties"][KEY], json!({"type": "integer"}));
+    assert_eq!(
+        shown[0].input_schema["properties"][KEY],
+        json!({"type": "integer"})
+    );
 }

@@ -207,10 +207,7 @@ impl ServerHandler for Face {
         });
     }
 
-    fn accepted_subscription_filter(
-        &self,
-        _: &SubscriptionFilter,
-    ) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(&self, _: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let filter = SubscriptionFilter::builder();
         Some(filter.tools_list_changed().resources_list_changed().build())
     }
@@ -275,7 +272,10 @@ mod tests {
         let (first, next) = page(tools(), None);
         let (second, end) = page(tools(), next.as_deref());
         assert_eq!((first.len(), second.len(), end), (PAGE, 3, None));
-        let both = first.iter().chain(&second).map(|tool| tool.name.to_string());
+        let both = first
+            .iter()
+            .chain(&second)
+            .map(|tool| tool.name.to_string());
         assert_eq!(both.collect::<Vec<_>>(), names);
     }
 }

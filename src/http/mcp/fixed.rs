@@ -8,8 +8,8 @@ use crate::domain::ids::TaskId;
 use crate::domain::task::TaskSummary;
 use crate::http::extract::{question_id, read_value, task_id};
 use crate::http::follow::Ear;
-use crate::http::questions::{self, Answering};
-use crate::http::scope::{own_questions, own_task};
+use crate::http::questions::{self, QuestionBody};
+use crate::http::scope::own_task;
 use crate::http::{Api, Problem, ask, routes, shapes, tasks, tools};
 use crate::wire::codes::ErrorCode;
 use actix_web::http::Method;
@@ -83,7 +83,8 @@ pub(super) fn offered(caller: &Principal) -> Vec<Tool> {
 }
 
 fn definition(name: &'static str) -> Tool {
-    let task = json!({"type": "string", "description": "tsk_…, as task_create or a pending call gave it"});
+    let task =
+        json!({"type": "string", "description": "tsk_…, as task_create or a pending call gave it"});
     let text = |words: &str| json!({"type": "string", "description": words});
     let (words, properties, required) = match name {
         "task_create" => (
@@ -187,8 +188,11 @@ pub(super) async fn run(
             let page = tasks::listed(api, &caller, read_value(arguments)?).await?;
             serde_json::to_value(page).unwrap_or_default()
         }
-        "question_list" => json!({"items": open_questions(api, &caller).await?}),
-        _ => answer_question(api, &caller, read_value(arguments)?).await?,
+        "question_list" => {
+            let open = open_questions(api, &caller).await?.into_iter();
+            json!({"items": open.map(QuestionBody::from).collect::<Vec<_>>()})
+        }
+        _ => answer_question(api, caller, read_value(arguments)?).await?,
     };
     Ok(CallToolResult::structured(content))
 }
@@ -285,32 +289,38 @@ async fn wait(
 }
 
 async fn open_questions(api: &Api, caller: &Principal) -> Result<Vec<OpenQuestion>, Problem> {
-    let open = ask(&api.open_questions, OpenQuestions).await?;
-    Ok(own_questions(api, caller, open).await)
+    let mut open = ask(&api.open_questions, OpenQuestions).await?;
+    open.retain(|open| caller.sees(&open.owner));
+    Ok(open)
 }
 
 /// Whoever speaks MCP is most often a model. What asks for consent is asked of a person, so no answer given here
 /// consents, whatever token came along.
-async fn answer_question(api: &Api, caller: &Principal, given: Answer) -> Result<Value, Problem> {
+async fn answer_question(api: &Api, caller: Principal, given: Answer) -> Result<Value, Problem> {
     let id = question_id(&given.question_id)?;
-    let open = open_questions(api, caller).await?;
+    if given.answer.trim().is_empty() {
+        return Err(Problem::invalid("answer", "the answer is empty"));
+    }
+    let open = open_questions(api, &caller).await?;
     if !open.iter().any(|open| open.question_id == id) {
         let words = format!("no open question {id}");
         return Err(Problem::new(ErrorCode::NoSuchQuestion, words));
     }
-    let who = Answering {
-        by: caller.owner.clone(),
+    let who = Principal {
         authenticated: false,
+        ..caller
     };
-    let refused = |problem: Problem| match problem.code() {
+    let refused = |problem: Problem| {
+        match problem.code() {
         ErrorCode::NotAllowed => problem.with_hint(
             "over MCP no consent is taken: a person gives it on the server's page or with its command line",
         ),
         _ => problem,
+    }
     };
-    questions::given(api, who, id, given.answer)
-        .await
-        .map_err(refused)
+    let given = questions::give(api, who, id.clone(), given.answer).await;
+    given.map_err(refused)?;
+    Ok(json!({"question_id": id, "accepted": true}))
 }
 
 #[cfg(test)]
@@ -325,7 +335,12 @@ mod tests {
             assert!(is_fixed(&tool.name));
             let schema = Value::Object((*tool.input_schema).clone());
             jsonschema::validator_for(&schema).unwrap();
-            assert_eq!(schema["additionalProperties"], json!(false), "{}", tool.name);
+            assert_eq!(
+                schema["additionalProperties"],
+                json!(false),
+                "{}",
+                tool.name
+            );
         }
     }
 
@@ -336,7 +351,10 @@ mod tests {
             ..Principal::local()
         };
         let names: Vec<_> = offered(&viewer).into_iter().map(|tool| tool.name).collect();
-        assert_eq!(names, ["question_list", "task_list", "task_status", "task_wait"]);
+        assert_eq!(
+            names,
+            ["question_list", "task_list", "task_status", "task_wait"]
+        );
         assert!(require(&viewer, Method::POST, "/api/v1/tools/call").is_err());
     }
 }

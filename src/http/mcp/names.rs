@@ -187,8 +187,21 @@ mod tests {
     #[test]
     fn what_is_no_name_of_a_tool_is_not_read() {
         for wrong in [
-            "", "__", "a__", "__a", "a.", "a.2", "a.zz", "a.2e", "a.61", ".hxyz", "a b", "ä",
-            ".FF", "a___b", "task_wait",
+            "",
+            "__",
+            "a__",
+            "__a",
+            "a.",
+            "a.2",
+            "a.zz",
+            "a.2e",
+            "a.61",
+            ".hxyz",
+            "a b",
+            "ä",
+            ".FF",
+            "a___b",
+            "task_wait",
         ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }

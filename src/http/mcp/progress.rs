@@ -1,10 +1,9 @@
 //! Waiting for a task, telling the client meanwhile how far it is.
 
-use crate::actors::feed::messages::Committed;
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{CallId, ClientId, TaskId};
 use crate::domain::task::TaskSummary;
-use crate::http::follow::Ear;
+use crate::http::follow::{Ear, News};
 use crate::http::{Api, Problem};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -92,7 +91,7 @@ async fn until_the_end(
 }
 
 /// The call that left last.
-fn call_in(news: &Committed) -> Option<(ClientId, CallId)> {
+fn call_in(news: &News) -> Option<(ClientId, CallId)> {
     let events = news.events.iter().rev();
     events
         .filter_map(|stored| match &stored.event {

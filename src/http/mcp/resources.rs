@@ -95,12 +95,19 @@ pub(super) async fn list(api: &Api, caller: &Principal) -> Result<Vec<Resource>,
         let title: String = task.prompt.chars().take(80).collect();
         let one = Resource::new(format!("{SCHEME}tasks/{id}"), id.as_str())
             .with_title(title.clone())
-            .with_description(format!("A task of kind {}: {}", task.kind, task.status.as_str()))
+            .with_description(format!(
+                "A task of kind {}: {}",
+                task.kind,
+                task.status.as_str()
+            ))
             .with_mime_type("application/json");
-        let journal = Resource::new(format!("{SCHEME}tasks/{id}/journal"), format!("{id} journal"))
-            .with_title(format!("Journal: {title}"))
-            .with_description("Everything that happened in the task, one event a line")
-            .with_mime_type("application/x-ndjson");
+        let journal = Resource::new(
+            format!("{SCHEME}tasks/{id}/journal"),
+            format!("{id} journal"),
+        )
+        .with_title(format!("Journal: {title}"))
+        .with_description("Everything that happened in the task, one event a line")
+        .with_mime_type("application/x-ndjson");
         resources.extend([one, journal]);
     }
     if require(caller, Method::POST, "/api/v1/tools/call").is_ok() {
@@ -110,9 +117,15 @@ pub(super) async fn list(api: &Api, caller: &Principal) -> Result<Vec<Resource>,
             .filter(|computer| computer.tools.active(LIST).is_some())
             .map(|computer| {
                 let state = if computer.online { "online" } else { "offline" };
-                Resource::new(files_of(&computer.client_id), format!("{} files", computer.client_id))
-                    .with_description(format!("The root folder of {} ({state})", computer.client_id))
-                    .with_mime_type("application/json")
+                Resource::new(
+                    files_of(&computer.client_id),
+                    format!("{} files", computer.client_id),
+                )
+                .with_description(format!(
+                    "The root folder of {} ({state})",
+                    computer.client_id
+                ))
+                .with_mime_type("application/json")
             });
         resources.extend(listed);
     }
@@ -128,15 +141,23 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     };
     let files = "A file of a computer as text, or a folder's list as JSON; read while the computer is online";
     vec![
-        form("tasks/{task_id}", "task", "A task as it is now", "application/json"),
+        form(
+            "tasks/{task_id}",
+            "task",
+            "A task as it is now",
+            "application/json",
+        ),
         form(
             "tasks/{task_id}/journal{?after}",
             "journal",
             "The events of a task, one a line, from the one behind `after` on; the last line says if there are more",
             "application/x-ndjson",
         ),
-        ResourceTemplate::new(format!("{SCHEME}computers/{{client_id}}/files/{{+path}}"), "file")
-            .with_description(files),
+        ResourceTemplate::new(
+            format!("{SCHEME}computers/{{client_id}}/files/{{+path}}"),
+            "file",
+        )
+        .with_description(files),
     ]
 }
 
@@ -155,7 +176,10 @@ pub(super) async fn read(
         Some(Place::Journal { task_id: id, after }) => {
             let summary = visible(api, caller, task_id(&id)?).await?;
             let page = api.journal.events(summary.task_id, after, EVENTS).await?;
-            let lines = page.events.iter().map(|event| (event.seq, shapes::event(event)));
+            let lines = page
+                .events
+                .iter()
+                .map(|event| (event.seq, shapes::event(event)));
             text(uri, lines_of(lines, page.more), "application/x-ndjson")
         }
         Some(Place::File { client_id, path }) => file(api, caller, uri, &client_id, path).await?,
@@ -215,7 +239,10 @@ async fn file(
         return Ok(text(uri, listed["result"].to_string(), "application/json"));
     }
     let words = listed["error"].as_str().unwrap_or("it cannot be read");
-    Err(Problem::new(ErrorCode::NotFound, format!("{path} on {client_id}: {words}")))
+    Err(Problem::new(
+        ErrorCode::NotFound,
+        format!("{path} on {client_id}: {words}"),
+    ))
 }
 
 /// Says that a file is longer than what is shown of it.
@@ -270,21 +297,36 @@ mod tests {
             ("ccfleet://tasks/tsk_1", Place::Task("tsk_1".into())),
             (
                 "ccfleet://tasks/tsk_1/journal",
-                Place::Journal { task_id: "tsk_1".into(), after: 0 },
+                Place::Journal {
+                    task_id: "tsk_1".into(),
+                    after: 0,
+                },
             ),
             (
                 "ccfleet://tasks/tsk_1/journal?after=7",
-                Place::Journal { task_id: "tsk_1".into(), after: 7 },
+                Place::Journal {
+                    task_id: "tsk_1".into(),
+                    after: 7,
+                },
             ),
             ("ccfleet://computers/base/files", file("base", "/")),
             ("ccfleet://computers/base/files/", file("base", "/")),
-            ("ccfleet://computers/mine%207/files/a%20b/c.lua", file("mine 7", "/a b/c.lua")),
+            (
+                "ccfleet://computers/mine%207/files/a%20b/c.lua",
+                file("mine 7", "/a b/c.lua"),
+            ),
         ] {
             assert_eq!(place(uri), Some(expected), "{uri}");
         }
         for wrong in [
-            "", "http://tasks/x", "ccfleet://tasks", "ccfleet://tasks/x/y", "ccfleet://computers/a",
-            "ccfleet://tasks/x/journal?after=-1", "ccfleet://computers/a/filesystem", "ccfleet://moon/1",
+            "",
+            "http://tasks/x",
+            "ccfleet://tasks",
+            "ccfleet://tasks/x/y",
+            "ccfleet://computers/a",
+            "ccfleet://tasks/x/journal?after=-1",
+            "ccfleet://computers/a/filesystem",
+            "ccfleet://moon/1",
             "ccfleet://computers/%FF/files/",
         ] {
             assert_eq!(place(wrong), None, "{wrong}");
@@ -295,7 +337,10 @@ mod tests {
     fn the_files_of_any_computer_lead_back_to_it() {
         for name in ["base", "mine 7", "a/b:c%", "höhle?#"] {
             let uri = files_of(&ClientId::parse(name).unwrap());
-            let expected = Place::File { client_id: name.to_owned(), path: "/".into() };
+            let expected = Place::File {
+                client_id: name.to_owned(),
+                path: "/".into(),
+            };
             assert_eq!(place(&uri), Some(expected), "{uri}");
         }
     }

@@ -19,7 +19,7 @@ async fn fleet(handle_after: Duration) -> Bench {
         handle_after,
         max_sessions,
     };
-    bench_of(computer, mcp).await
+    bench_of(tempfile::tempdir().unwrap(), computer, mcp).await
 }
 
 /// One client: with a session where there is an id, else with the metadata that stands for one.
@@ -134,8 +134,15 @@ async fn tools_are_listed_and_called_with_a_session_and_without() {
         assert_eq!(
             names,
             [
-                "hangs", "question_answer", "question_list", "runs", "task_cancel", "task_create",
-                "task_list", "task_status", "task_wait"
+                "hangs",
+                "question_answer",
+                "question_list",
+                "runs",
+                "task_cancel",
+                "task_create",
+                "task_list",
+                "task_status",
+                "task_wait"
             ]
         );
         let result = mcp.call(2, "turtle-1__runs", json!({})).await;
@@ -157,7 +164,10 @@ async fn a_call_that_takes_long_answers_with_its_task_which_goes_on_until_it_is_
     let mcp = Mcp::new(&bench);
     let pending = mcp.call(1, "hangs", json!({"idempotency_key": "k"})).await;
     let content = &pending["structuredContent"];
-    assert_eq!((&pending["isError"], &content["pending"]), (&json!(false), &json!(true)));
+    assert_eq!(
+        (&pending["isError"], &content["pending"]),
+        (&json!(false), &json!(true))
+    );
     assert_eq!(content["next"]["tool"], "task_wait");
     let again = mcp.call(2, "hangs", json!({"idempotency_key": "k"})).await;
     assert_eq!(again["structuredContent"]["task_id"], content["task_id"]);
@@ -256,10 +266,17 @@ async fn tasks_and_journals_are_resources() {
     mcp.call(1, "task_create", json!({"prompt": "dig"})).await;
     let listed = mcp.ask(2, "resources/list", json!({})).await;
     let resources = listed["result"]["resources"].as_array().unwrap();
-    let uris: Vec<_> = resources.iter().map(|r| r["uri"].as_str().unwrap()).collect();
-    assert_eq!(uris, ["ccfleet://tasks/tsk_T1", "ccfleet://tasks/tsk_T1/journal"]);
+    let uris: Vec<_> = resources
+        .iter()
+        .map(|r| r["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        uris,
+        ["ccfleet://tasks/tsk_T1", "ccfleet://tasks/tsk_T1/journal"]
+    );
     let read = async |uri: &str| {
-        let body = json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": uri}});
+        let body =
+            json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": uri}});
         let request = mcp.request(&body).header("mcp-name", uri);
         message(&request.send().await.unwrap().text().await.unwrap())
     };
@@ -268,7 +285,15 @@ async fn tasks_and_journals_are_resources() {
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!(first["type"], "task_created");
     let missing = read("ccfleet://tasks/tsk_T9").await;
-    assert_eq!(missing["error"]["data"]["code"], "no_such_task", "{missing}");
+    assert_eq!(
+        missing["error"]["data"]["code"], "no_such_task",
+        "{missing}"
+    );
     let nothing = read("ccfleet://moon/1").await;
-    assert!(nothing["error"]["message"].as_str().unwrap().contains("moon"));
+    assert!(
+        nothing["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("moon")
+    );
 }

@@ -53,7 +53,7 @@ async fn what_is_got_of_any_kind_can_be_put_and_changes_nothing() {
         );
     }
     assert_eq!(bench.get("/api/v1/kinds").await.1, list);
-    assert!(!bench._folder.path().join("kinds").exists());
+    assert!(!bench.folder.path().join("kinds").exists());
 }
 
 #[actix::test]
@@ -143,7 +143,7 @@ async fn what_is_wrong_with_a_kind_is_told_by_its_field() {
         let (status, problem) = bench.delete_kind(kind).await;
         assert_eq!((status, &problem["code"]), (409, &json!("kind_needed")));
     }
-    std::fs::write(bench._folder.path().join("kinds"), "a file").unwrap();
+    std::fs::write(bench.folder.path().join("kinds"), "a file").unwrap();
     let (status, problem) = bench.put_kind("fishing", &fishing()).await;
     assert_eq!((status, &problem["code"]), (507, &json!("kind_unwritable")));
 }

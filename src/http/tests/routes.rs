@@ -30,7 +30,9 @@ fn registered(map: &str) -> BTreeSet<String> {
             }
             _ => {
                 let mut end = 0;
-                while rest.as_bytes()[end] != b'"' || rest.as_bytes()[end - usize::from(end > 0)] == b'\\' {
+                while rest.as_bytes()[end] != b'"'
+                    || rest.as_bytes()[end - usize::from(end > 0)] == b'\\'
+                {
                     end += 1;
                 }
                 let text = rest[..end].to_owned();
@@ -90,7 +92,9 @@ async fn every_route_that_is_registered_has_its_row_and_every_row_its_route() {
         }
         for method in &methods {
             let status = ask(method, place).await;
-            let row = NEEDS.iter().any(|(known, at, _)| known == method && at == place);
+            let row = NEEDS
+                .iter()
+                .any(|(known, at, _)| known == method && at == place);
             if status != 405 && !row {
                 missing.push(format!("{method} {place} ({status}) has no row"));
             }
@@ -105,5 +109,9 @@ async fn every_route_that_is_registered_has_its_row_and_every_row_its_route() {
             missing.push(format!("{method} {place} has a row and is not registered"));
         }
     }
-    assert!(missing.is_empty(), "src/http/routes.rs:\n{}", missing.join("\n"));
+    assert!(
+        missing.is_empty(),
+        "src/http/routes.rs:\n{}",
+        missing.join("\n")
+    );
 }

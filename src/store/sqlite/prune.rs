@@ -83,6 +83,7 @@ fn take_out(transaction: &Transaction<'_>, task_id: &str) -> rusqlite::Result<us
             .execute(params![task_id])
     };
     let events = delete("events")?;
+    super::commits::take_out(transaction, task_id)?;
     for table in ["archive", "calls", "idempotency", "tasks"] {
         delete(table)?;
     }

@@ -1,12 +1,12 @@
 //! The reading connection.
 
 use super::super::{
-    ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer, Lane, StoreError,
-    TaskPage, TaskQuery,
+    CommittedPage, ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer,
+    Lane, Place, StoreError, TaskPage, TaskQuery,
 };
 use super::archive;
-use super::tokens;
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
+use super::tokens;
 use super::{At, checksum, count, is_known, stored};
 use crate::domain::credential::TokenRecord;
 use crate::domain::event::{StoredEvent, TaskEvent};
@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 pub(super) struct Reader {
-    connection: Connection,
-    at: At,
+    pub(super) connection: Connection,
+    pub(super) at: At,
 }
 
 impl Reader {
@@ -71,7 +71,7 @@ impl Reader {
         })
     }
 
-    fn event(&self, task_id: &TaskId, row: EventRow) -> Result<StoredEvent, StoreError> {
+    pub(super) fn event(&self, task_id: &TaskId, row: EventRow) -> Result<StoredEvent, StoreError> {
         if !is_known(&row.kind, row.version) {
             return Err(StoreError::UnknownEvent {
                 kind: row.kind,
@@ -114,6 +114,16 @@ impl Reader {
         after: u64,
         limit: i64,
     ) -> Result<Vec<StoredEvent>, StoreError> {
+        let rows = self.some_rows(task_id, after, limit)?;
+        self.events_of(task_id, rows)
+    }
+
+    pub(super) fn some_rows(
+        &self,
+        task_id: &TaskId,
+        after: u64,
+        limit: i64,
+    ) -> Result<Vec<EventRow>, StoreError> {
         let mut rows = self.hot_events(task_id, after, limit)?;
         // Only the creation stands before what was archived.
         let archived = archive::archived(&self.connection, &self.at, task_id, after, limit)?;
@@ -122,7 +132,7 @@ impl Reader {
             rows.sort_by_key(|row| row.seq);
             rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
-        self.events_of(task_id, rows)
+        Ok(rows)
     }
 
     /// Events that are not archived.
@@ -401,6 +411,19 @@ impl JournalReads for Reader {
             |row| row.get(0),
         )?;
         Ok(result.unwrap_or(false))
+    }
+
+    fn head(&self) -> Result<Place, StoreError> {
+        self.commits_end()
+    }
+
+    fn committed_after(
+        &self,
+        after: Place,
+        limit: usize,
+        wanted: &dyn Fn(&TaskSummary) -> bool,
+    ) -> Result<Option<CommittedPage>, StoreError> {
+        self.committed(after, limit, wanted)
     }
 
     fn undelivered_notices(

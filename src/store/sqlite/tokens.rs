@@ -6,7 +6,8 @@ use crate::domain::credential::{Bearer, TokenRecord};
 use rusqlite::types::Type;
 use rusqlite::{Row, Transaction, params};
 
-pub(super) const LIST: &str = "SELECT token_id, name, owner, role, client_id, tools, hash, created_at_ms, last_used_ms,
+pub(super) const LIST: &str =
+    "SELECT token_id, name, owner, role, client_id, tools, hash, created_at_ms, last_used_ms,
             expires_at_ms, revoked_at_ms, session_of
      FROM tokens ORDER BY token_id";
 
@@ -51,7 +52,8 @@ pub(super) fn change(transaction: &Transaction<'_>, change: &TokenChange) -> rus
             Ok(())
         }
         TokenChange::Revoked { token_id, at_ms } => {
-            let sql = "UPDATE tokens SET revoked_at_ms = coalesce(revoked_at_ms, ?2) WHERE token_id = ?1";
+            let sql =
+                "UPDATE tokens SET revoked_at_ms = coalesce(revoked_at_ms, ?2) WHERE token_id = ?1";
             transaction
                 .prepare_cached(sql)?
                 .execute(params![token_id, at_ms])?;
@@ -72,7 +74,10 @@ fn make(transaction: &Transaction<'_>, record: &TokenRecord) -> rusqlite::Result
         Bearer::Person { role } => (Some(role.as_str()), None),
         Bearer::Computer { client_id } => (None, Some(client_id)),
     };
-    let tools = record.tools.as_ref().map(|tools| serde_json::json!(tools).to_string());
+    let tools = record
+        .tools
+        .as_ref()
+        .map(|tools| serde_json::json!(tools).to_string());
     transaction
         .prepare_cached(
             "INSERT INTO tokens (token_id, name, owner, role, client_id, tools, hash, created_at_ms, last_used_ms,

@@ -16,7 +16,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 /// The tables, in an order in which what is referred to comes first.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "meta",
     "blobs",
     "tasks",
@@ -28,6 +28,7 @@ const TABLES: [&str; 11] = [
     "computers",
     "tools",
     "idempotency",
+    "commits",
 ];
 
 /// Columns that hold JSON, written out as such.

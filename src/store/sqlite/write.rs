@@ -5,6 +5,7 @@ use super::super::{
     Written,
 };
 use super::archive::archive;
+use super::commits;
 use super::{At, checksum, count, stored};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
@@ -19,6 +20,8 @@ pub(super) struct Writer {
     at: At,
     /// What `event_kinds` holds for sure, so that most events need no write there.
     kinds: HashSet<&'static str>,
+    /// As [`JournalStore::position`].
+    position: u64,
 }
 
 impl Writer {
@@ -27,15 +30,25 @@ impl Writer {
             connection,
             at,
             kinds: HashSet::new(),
+            position: 0,
         }
     }
 
     fn write_all(&mut self, batch: &[Write]) -> rusqlite::Result<Vec<Written>> {
         let transaction = self.connection.transaction()?;
         let mut answers = Vec::with_capacity(batch.len());
+        let mut position = self.position;
         for entry in batch {
             answers.push(match entry {
-                Write::Append(append) => write_append(&transaction, append, &self.kinds)?,
+                Write::Append(append) => {
+                    let written = write_append(&transaction, append, &self.kinds)?;
+                    if let Ok(events) = &written
+                        && !events.is_empty()
+                    {
+                        position = commits::note(&transaction, events)?;
+                    }
+                    written
+                }
                 Write::SaveComputer(record) => {
                     save_computer(&transaction, record)?;
                     Ok(Vec::new())
@@ -69,6 +82,7 @@ impl Writer {
         crash_points::pass(Point::InTransaction);
         transaction.commit()?;
         crash_points::pass(Point::CommittedUntold);
+        self.position = position;
         for event in answers.iter().flatten().flatten() {
             self.kinds.insert(event.event.name());
         }
@@ -80,6 +94,10 @@ impl JournalStore for Writer {
     fn write(&mut self, batch: &[Write]) -> Result<Vec<Written>, StoreError> {
         let result = self.write_all(batch);
         self.at.map("write to the journal", result)
+    }
+
+    fn position(&self) -> u64 {
+        self.position
     }
 }
 

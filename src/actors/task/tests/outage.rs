@@ -71,6 +71,7 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
     let consulting = Consulting {
         gateway: gateway.clone().recipient(),
         models: Arc::new(settings.models.clone()),
+        deltas: Default::default(),
     };
     let (told, heard) = unbounded_channel();
     let router = Router::default();
