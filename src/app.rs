@@ -228,6 +228,7 @@ impl App {
                 gateway: Some(leaves.gateway.clone().recipient()),
                 folder: folder.path().to_owned(),
             },
+            mcp: leaves.settings.mcp,
             started: Instant::now(),
         };
         let routes = upper.routes.clone();

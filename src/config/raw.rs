@@ -29,6 +29,7 @@ pub(super) struct Raw {
     pub calls: RawCalls,
     pub tasks: RawTasks,
     pub journal: RawJournal,
+    pub mcp: RawMcp,
     pub log: RawLog,
 }
 
@@ -189,6 +190,13 @@ pub(super) struct RawJournal {
     pub keep_episodes: u32,
     pub archive_after_days: u32,
     pub archive_over_bytes: u64,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawMcp {
+    pub handle_after_ms: u64,
+    pub max_sessions: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

@@ -32,6 +32,7 @@ pub struct Settings {
     pub goals: GoalRules,
     pub plan: PlanRules,
     pub wakes: WakeRules,
+    pub mcp: McpSettings,
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
@@ -177,6 +178,14 @@ pub struct MemorySettings {
     pub rules: MemoryRules,
     /// Bytes of one value in the step log.
     pub step_log_bytes: usize,
+}
+
+/// `[mcp]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct McpSettings {
+    /// From when on the answer to a call is how to go on.
+    pub handle_after: Duration,
+    pub max_sessions: usize,
 }
 
 /// `[tools]`

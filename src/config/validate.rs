@@ -60,6 +60,10 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         goals: check.goals(raw.goals)?,
         wakes: check.wakes(raw.wakes.clone())?,
         plan: check.plan(&raw)?,
+        mcp: McpSettings {
+            handle_after: check.millis("mcp.handle_after_ms", raw.mcp.handle_after_ms)?,
+            max_sessions: check.at_least_one("mcp.max_sessions", raw.mcp.max_sessions)? as usize,
+        },
         tools: ToolSettings {
             max_shown: raw.tools.max_shown as usize,
         },

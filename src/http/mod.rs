@@ -10,6 +10,7 @@ mod door;
 mod embedded;
 mod extract;
 mod feed;
+mod follow;
 mod forks;
 mod guard;
 mod headers;
@@ -18,6 +19,7 @@ mod hosts;
 mod kinds;
 pub mod listen;
 mod lua;
+mod mcp;
 pub mod metrics;
 mod models;
 mod openapi;
@@ -66,6 +68,7 @@ use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
+use crate::config::McpSettings;
 use crate::config::kinds::LiveKinds;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -122,6 +125,7 @@ pub struct Api {
     pub call_grace: Duration,
     /// What `/metrics` tells.
     pub sources: metrics::Sources,
+    pub mcp: McpSettings,
     pub started: Instant,
 }
 
@@ -247,6 +251,12 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
         .service(at("/metrics").route(web::get().to(metrics::scrape)))
+        .service(
+            at("/mcp")
+                .route(web::get().to(mcp::serve))
+                .route(web::post().to(mcp::serve))
+                .route(web::delete().to(mcp::serve)),
+        )
         .service(api);
 }
 

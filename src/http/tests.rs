@@ -27,6 +27,9 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+#[path = "mcp/tests.rs"]
+mod mcp;
+
 /// Writes what a prompt or command asks for: `T1`, `T2`, … are its tasks.
 struct Scripted {
     journal: Addr<Journal>,
@@ -289,6 +292,19 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
 }
 
 async fn bench_behind(settings: DoorSettings, folder: tempfile::TempDir) -> Bench {
+    let mcp = McpSettings {
+        handle_after: Duration::from_millis(50),
+        max_sessions: 8,
+    };
+    bench_of(settings, folder, turtle(), mcp).await
+}
+
+async fn bench_of(
+    settings: DoorSettings,
+    folder: tempfile::TempDir,
+    computer: ComputerBody,
+    mcp: McpSettings,
+) -> Bench {
     let feed = Feed::default().start();
     let store = sqlite::open(folder.path()).unwrap();
     let (journal, reader) = Journal::start(store, feed.clone().recipient());
@@ -314,7 +330,10 @@ async fn bench_behind(settings: DoorSettings, folder: tempfile::TempDir) -> Benc
         subscribe: feed.recipient(),
         journal: reader,
         router: Default::default(),
-        computers: Arc::new(|| Box::pin(async { Some(vec![turtle()]) })),
+        computers: Arc::new(move || {
+            let computers = vec![computer.clone()];
+            Box::pin(async { Some(computers) })
+        }),
         status: vec![(
             "models",
             Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
@@ -336,6 +355,7 @@ async fn bench_behind(settings: DoorSettings, folder: tempfile::TempDir) -> Benc
             gateway: None,
             folder: folder.path().to_owned(),
         },
+        mcp,
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();

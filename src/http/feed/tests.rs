@@ -116,7 +116,7 @@ async fn from_any_cursor_exactly_the_missing_events_follow_also_over_a_restart()
     };
     let bench = again(bench).await;
     bench.journal.send(CloseJournal).await.unwrap();
-    let bench = bench_in(bench._folder).await;
+    let bench = bench_in(bench.folder).await;
     let bench = again(bench).await;
     // And what comes after the restart follows what came before it.
     let mut follower = follow(&bench, everything(), Start::Behind(told[2].0)).await;
