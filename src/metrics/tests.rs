@@ -1,12 +1,16 @@
 use super::names::{ALL, MetricType};
 use super::*;
-use crate::domain::call::Outcome;
-use crate::domain::chat::{ChatAnswer, Role, StopReason, Usage};
+use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
+use crate::domain::chat::{ChatAnswer, ChatFailure, Role, StopReason, Usage};
+use crate::domain::decision::{Decision, Guard, Inputs};
+use crate::domain::episodes::{EpisodeEnd, EpisodeEnded};
 use crate::domain::event::TaskEvent;
 use crate::domain::task::TaskStatus;
+use crate::domain::wakes::{Wake, WakeCause};
 use crate::store::fixtures::{
     Author, call, client, completed, created, decided, finished, intended,
 };
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// A snapshot in which nothing is unknown.
@@ -81,6 +85,70 @@ fn commit(metrics: &Metrics, author: &mut Author, events: Vec<TaskEvent>) {
     metrics.committed(&stored, &append.summary);
 }
 
+/// An event of each sort whose labels are not known before one came.
+fn one_of_each(metrics: &Metrics) {
+    let mut author = Author::new("EACH");
+    let (id, turtle) = (call("EACH"), client("turtle-1"));
+    let carried = json!({
+        "usage": {"steps": 1, "calls": 1, "model_calls": 1, "executor_model_calls": 0, "questions": 0,
+                  "tokens_in": 1, "tokens_out": 1, "tokens_cached": 0},
+        "awake_ms": 1, "failures": 0, "past": [],
+    });
+    let events = vec![
+        created("dig"),
+        TaskEvent::Decided {
+            decision: Box::new(Decision::Block {
+                guard: Guard::Tool,
+                evidence: "no such tool".to_owned(),
+            }),
+            inputs: Inputs::default().journalled().0,
+            track: Default::default(),
+        },
+        answered("qwen3:8b"),
+        TaskEvent::ModelFailed {
+            consult: 2,
+            role: Role::Executor,
+            failure: ChatFailure {
+                code: "model_unreachable".to_owned(),
+                message: "away".to_owned(),
+                hint: "start it".to_owned(),
+                retryable: true,
+            },
+        },
+        TaskEvent::CallNotPlaced {
+            call_id: call("OTHER"),
+            no_route: NoRoute {
+                reason: NoRouteReason::Offline,
+                message: "away".to_owned(),
+            },
+        },
+        intended(&id, &turtle, Some(1)),
+        finished(&id, Outcome::Done),
+        TaskEvent::EpisodeEnded(Box::new(EpisodeEnded {
+            episode: 1,
+            end: EpisodeEnd::Failed {
+                code: "budget".to_owned(),
+                error: "too many steps".to_owned(),
+                details: Value::Null,
+            },
+            carried: serde_json::from_value(carried).unwrap(),
+        })),
+        TaskEvent::EpisodeStarted {
+            episode: 2,
+            wakes: vec![Wake {
+                at_ms: 1,
+                cause: WakeCause::Schedule { due_ms: 1 },
+            }],
+        },
+        TaskEvent::TaskFailed {
+            code: "budget".to_owned(),
+            error: "too many steps".to_owned(),
+            details: Value::Null,
+        },
+    ];
+    commit(metrics, &mut author, events);
+}
+
 #[track_caller]
 fn says(text: &str, line: &str) {
     assert!(
@@ -91,7 +159,9 @@ fn says(text: &str, line: &str) {
 
 #[test]
 fn every_metric_is_told_with_its_type_and_its_help() {
-    let text = Metrics::default().render(whole(), Format::Prometheus);
+    let metrics = Metrics::default();
+    one_of_each(&metrics);
+    let text = metrics.render(whole(), Format::Prometheus);
     let words = |word: &str| -> BTreeSet<(String, String)> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(word));
         let pairs = lines.filter_map(|line| line.split_once(' '));
