@@ -251,7 +251,9 @@ impl Answer {
             None => format!("{detail} ({code})"),
         };
         match self.status {
-            401 => format!("{told}\n  commands show the token in {TOKEN_VARIABLE}, or in a file: --token-file FILE"),
+            401 => format!(
+                "{told}\n  commands show the token in {TOKEN_VARIABLE}, or in a file: --token-file FILE"
+            ),
             _ => told,
         }
     }
@@ -395,7 +397,10 @@ mod tests {
             status: 422,
             body: wrong,
         };
-        assert_eq!(answer.problem(), "no such key (bad_kind, at budgets.stepps)");
+        assert_eq!(
+            answer.problem(),
+            "no such key (bad_kind, at budgets.stepps)"
+        );
         let body = json!({"detail": "no", "code": "token_invalid"});
         let answer = Answer { status: 401, body };
         assert!(answer.problem().contains("CCFLEET_TOKEN"));
