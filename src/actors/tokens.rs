@@ -5,7 +5,7 @@
 
 mod answers;
 
-pub use answers::{Admitted, Refused, Secret, TokenError};
+pub use answers::{Admitted, Refused, Secret, TokenError, revoked};
 
 use crate::actors::failures::Failures;
 use crate::actors::journal::messages::{JournalError, KeepSystem};
@@ -427,14 +427,6 @@ pub fn mint(new: NewToken, now_ms: i64) -> Result<(TokenRecord, Secret), TokenEr
         session_of: None,
     };
     Ok((record, Secret::shown(&text)))
-}
-
-/// A token as it is from now on.
-pub fn revoked(record: &TokenRecord, now_ms: i64) -> TokenRecord {
-    TokenRecord {
-        revoked_at_ms: record.revoked_at_ms.or(Some(now_ms)),
-        ..record.clone()
-    }
 }
 
 /// An id, and a text with 256 random bits.

@@ -2,6 +2,7 @@
 
 use super::MAX_TOKENS;
 use crate::actors::journal::messages::JournalError;
+use crate::domain::credential::TokenRecord;
 use std::fmt;
 
 /// The text of a token. It shows itself only to who asks for it.
@@ -73,4 +74,12 @@ pub enum TokenError {
     NoRandomness(String),
     #[error(transparent)]
     NotKept(#[from] JournalError),
+}
+
+/// A token as it is from now on.
+pub fn revoked(record: &TokenRecord, now_ms: i64) -> TokenRecord {
+    TokenRecord {
+        revoked_at_ms: record.revoked_at_ms.or(Some(now_ms)),
+        ..record.clone()
+    }
 }
