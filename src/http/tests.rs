@@ -276,7 +276,7 @@ pub(super) struct Bench {
     pub(super) api: Api,
     supervisor: Addr<Scripted>,
     _server: HttpServer,
-    pub(super) _folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
 }
 
 pub(super) async fn bench() -> Bench {
@@ -341,7 +341,7 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         api,
         supervisor,
         _server: server,
-        _folder: folder,
+        folder,
     }
 }
 
