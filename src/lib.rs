@@ -1,7 +1,7 @@
 //! ccfleet: locally hosted language models run fleets of ComputerCraft computers.
 //!
 //! The folders are layers and imports only go down this list (kept by `tests/tidy.rs`):
-//! `cli` → `app` → `http` → `actors` → `sim`, `llm`, `store` → `strategy` → `prompts`, `config` →
+//! `cli` → `app` → `http` → `dashboard` → `actors` → `sim`, `llm`, `store` → `strategy` → `prompts`, `config` →
 //! `wire` → `domain`. `ARCHITECTURE.md` is the map with the invariants.
 
 pub mod actors;
@@ -10,10 +10,12 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crash_points;
+pub mod dashboard;
 pub mod domain;
 pub mod http;
 pub mod llm;
 pub mod lua_files;
+pub mod metrics;
 pub mod prompts;
 pub mod sim;
 pub mod store;

@@ -3,11 +3,10 @@
 //! Players read these answers on a small screen, so errors are plain text. Nobody needs a token: a computer that
 //! is not set up yet has none.
 
+use super::embedded::answer;
 use crate::lua_files::LuaFiles;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{
-    self, CacheControl, CacheDirective, ETag, EntityTag, HOST, Header, HeaderMap, IfNoneMatch,
-};
+use actix_web::http::header::{HOST, HeaderMap};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::json;
 use std::borrow::Cow;
@@ -173,34 +172,6 @@ fn plain(status: StatusCode, text: impl Into<String>) -> HttpResponse {
     HttpResponse::build(status)
         .content_type("text/plain; charset=utf-8")
         .body(text.into())
-}
-
-fn answer(
-    request: &HttpRequest,
-    content_type: &'static str,
-    tag: &str,
-    body: Cow<'static, [u8]>,
-) -> HttpResponse {
-    let tag = EntityTag::new_strong(tag.to_owned());
-    let is_known = match IfNoneMatch::parse(request) {
-        Ok(IfNoneMatch::Any) => true,
-        Ok(IfNoneMatch::Items(tags)) => tags.iter().any(|other| other.weak_eq(&tag)),
-        Err(_) => false,
-    };
-    let mut response = if is_known {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
-    };
-    response
-        .insert_header(ETag(tag))
-        .insert_header(CacheControl(vec![CacheDirective::NoCache]))
-        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
-    match (is_known, body) {
-        (true, _) => response.finish(),
-        (false, Cow::Borrowed(bytes)) => response.content_type(content_type).body(bytes),
-        (false, Cow::Owned(bytes)) => response.content_type(content_type).body(bytes),
-    }
 }
 
 /// The `Host` of a request if it is strictly `host` or `host:port`: it goes into a program.

@@ -7,8 +7,10 @@ mod approvals;
 mod caller;
 mod computers;
 mod door;
+mod embedded;
 mod extract;
 mod feed;
+mod follow;
 mod forks;
 mod guard;
 mod headers;
@@ -17,9 +19,12 @@ mod hosts;
 mod kinds;
 pub mod listen;
 mod lua;
+mod mcp;
+pub mod metrics;
 mod models;
 mod openapi;
 mod operator;
+mod page;
 mod problem;
 mod questions;
 mod replay;
@@ -63,6 +68,7 @@ use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
+use crate::config::McpSettings;
 use crate::config::kinds::LiveKinds;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -117,6 +123,9 @@ pub struct Api {
     pub followers: Followers,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
+    /// What `/metrics` tells.
+    pub sources: metrics::Sources,
+    pub mcp: McpSettings,
     pub started: Instant,
 }
 
@@ -237,9 +246,17 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
     routes_for_computers(config);
     openapi::routes(config);
+    routes_of_page(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
+        .service(at("/metrics").route(web::get().to(metrics::scrape)))
+        .service(
+            at("/mcp")
+                .route(web::get().to(mcp::serve))
+                .route(web::post().to(mcp::serve))
+                .route(web::delete().to(mcp::serve)),
+        )
         .service(api);
 }
 
@@ -263,6 +280,15 @@ fn routes_for_computers(config: &mut web::ServiceConfig) {
                 .route(web::get().to(lua::file))
                 .route(web::head().to(lua::file)),
         );
+}
+
+/// The web page.
+fn routes_of_page(config: &mut web::ServiceConfig) {
+    let read_only =
+        |path: &str| web::resource(path).default_service(web::to(problem::method_not_allowed));
+    config
+        .service(read_only("/").route(web::get().to(page::start)))
+        .service(read_only("/dashboard/{path:.*}").route(web::get().to(page::file)));
 }
 
 /// A resource that answers a method it does not have with a problem, and names nothing that is another owner's.

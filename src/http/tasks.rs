@@ -9,8 +9,9 @@ use super::{Api, Problem, ask};
 use crate::actors::supervisor::messages::{
     BudgetOverrides, CancelTask, StartError, StartTask, StartedTask,
 };
+use crate::domain::access::Principal;
 use crate::domain::ids::{ClientId, TaskId};
-use crate::domain::task::TaskStatus;
+use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::domain::wakes::Wakes;
 use crate::store::{Cursor, TaskQuery};
 use crate::strategy::step_log::{StepLog, step_log};
@@ -73,33 +74,41 @@ pub(super) async fn create(
     api: web::ThinData<Api>,
     Caller(caller): Caller,
     key: KeyHeader,
-    Json(body): Json<CreateBody>,
+    Json(mut body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
-    let idempotency_key = key.or(body.idempotency_key)?;
+    body.idempotency_key = key.or(body.idempotency_key.take())?;
+    Ok(is_there(&created(&api, caller, body).await?))
+}
+
+/// Makes a task in the caller's name.
+///
+/// # Errors
+/// What is asked for cannot be, or the task was not made.
+pub(super) async fn created(
+    api: &Api,
+    caller: Principal,
+    body: CreateBody,
+) -> Result<StartedTask, Problem> {
     let wakes = wakes::wakes(body.schedule, body.wakes)?;
     let wakes = of_no_child(wakes, body.parent.is_some())?;
-    own_computer(&api, &caller, body.client_id.as_ref())?;
+    own_computer(api, &caller, body.client_id.as_ref())?;
     if let Some(parent) = &body.parent {
-        own_task(&api, &caller, parent.clone()).await?;
+        own_task(api, &caller, parent.clone()).await?;
     }
-    let started = start(
-        &api,
-        StartTask {
-            prompt: body.prompt,
-            kind: body.kind,
-            client_id: body.client_id,
-            context: body.context,
-            metadata: object("metadata", body.metadata)?,
-            interactive: body.interactive,
-            budgets: body.budgets.unwrap_or_default(),
-            parent: body.parent,
-            wakes,
-            idempotency_key,
-            ..StartTask::by(&caller, body.allowed_commands)
-        },
-    )
-    .await?;
-    Ok(is_there(&started))
+    let request = StartTask {
+        prompt: body.prompt,
+        kind: body.kind,
+        client_id: body.client_id,
+        context: body.context,
+        metadata: object("metadata", body.metadata)?,
+        interactive: body.interactive,
+        budgets: body.budgets.unwrap_or_default(),
+        parent: body.parent,
+        wakes,
+        idempotency_key: body.idempotency_key,
+        ..StartTask::by(&caller, body.allowed_commands)
+    };
+    start(api, request).await
 }
 
 /// A child ends with its parent, which may wait for it: it cannot live on.
@@ -125,7 +134,9 @@ pub(super) fn is_there(started: &StartedTask) -> HttpResponse {
 }
 
 /// Asks the supervisor, and maps its refusals.
-pub(super) async fn start(api: &Api, message: StartTask) -> Result<StartedTask, Problem> {
+pub(super) async fn start(api: &Api, mut message: StartTask) -> Result<StartedTask, Problem> {
+    // Not every caller has a header that was looked at together with it.
+    message.idempotency_key = KeyHeader::none().or(message.idempotency_key)?;
     ask(&api.start_task, message)
         .await?
         .map_err(|error| refused(&error))
@@ -166,12 +177,24 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
+    listed(&api, &caller, query).await.map(web::Json)
+}
+
+/// A page of tasks, newest first.
+///
+/// # Errors
+/// The query cannot be read, or the journal cannot.
+pub(super) async fn listed(
+    api: &Api,
+    caller: &Principal,
+    query: ListQuery,
+) -> Result<List<Value>, Problem> {
     let client_id = query.client_id.map(|id| ClientId::parse(&id)).transpose();
     let cursor = query.cursor.map(|text| text.parse::<Cursor>()).transpose();
     let own = caller.confined_to();
     if own.is_some() && query.owner.is_some() && query.owner != own {
         // Of other owners nothing is there.
-        return Ok(web::Json(List::all(Vec::new())));
+        return Ok(List::all(Vec::new()));
     }
     let page = api
         .journal
@@ -184,10 +207,10 @@ pub(super) async fn list(
             limit: limit(query.limit, 50, 500)?,
         })
         .await?;
-    Ok(web::Json(List {
+    Ok(List {
         items: page.tasks.iter().map(shapes::task).collect(),
         next_cursor: page.next.map(|cursor| cursor.to_string()),
-    }))
+    })
 }
 
 pub(super) async fn show(
@@ -252,17 +275,27 @@ pub(super) async fn cancel(
     id: web::Path<String>,
     Json(body): Json<CancelBody>,
 ) -> Result<web::Json<Value>, Problem> {
-    let task_id = task_id(&id)?;
+    let summary = cancelled(&api, caller, task_id(&id)?, body.reason).await?;
+    Ok(web::Json(shapes::task(&summary)))
+}
+
+/// Cancels a task; it is answered as it is then.
+///
+/// # Errors
+/// There is no such task, or the journal cannot be read.
+pub(super) async fn cancelled(
+    api: &Api,
+    caller: Principal,
+    task_id: TaskId,
+    reason: Option<String>,
+) -> Result<TaskSummary, Problem> {
     let message = CancelTask {
         task_id: task_id.clone(),
-        reason: body
-            .reason
-            .unwrap_or_else(|| "cancelled by a person".into()),
+        reason: reason.unwrap_or_else(|| "cancelled by a person".into()),
         by: caller.owner,
     };
     ask(&api.cancel_task, message)
         .await?
         .map_err(|error| Problem::new(ErrorCode::NoSuchTask, error.to_string()))?;
-    let summary = api.journal.task(task_id).await?;
-    Ok(web::Json(shapes::task(&summary)))
+    Ok(api.journal.task(task_id).await?)
 }

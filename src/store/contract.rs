@@ -194,12 +194,17 @@ fn unfinished_are_live_tasks_and_ended_ones_with_a_call_without_outcome() {
             store.reads.unfinished_tasks().unwrap(),
             [task("OPEN"), task("LIVE")]
         );
+        let counted = store.reads.open_tasks().unwrap();
+        assert_eq!(counted, [(TaskStatus::Queued, 1)]);
+        let open_calls = store.reads.open_calls().unwrap();
+        assert_eq!(open_calls, [(pending.clone(), EffectClass::Effect)]);
         write_one(
             &mut store,
             open_call.write(vec![finished(&pending, Outcome::Done)]),
         )
         .unwrap();
         assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("LIVE")]);
+        assert_eq!(store.reads.open_calls().unwrap(), []);
     });
 }
 
@@ -232,6 +237,17 @@ fn who_sleeps_is_listed_with_what_wakes_it_and_is_not_unfinished() {
             wakes: hourly(),
         };
         assert!(sleeping.contains(&(task("SLEEPER"), asleep)));
+        let asleep = TaskStatus::Sleeping;
+        assert_eq!(
+            store
+                .reads
+                .open_tasks()
+                .unwrap()
+                .iter()
+                .map(|(s, n)| if *s == asleep { *n } else { 0 })
+                .sum::<u64>(),
+            2
+        );
         // A call without outcome is waited for.
         assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("BUSY")]);
         let woken = TaskEvent::EpisodeStarted {

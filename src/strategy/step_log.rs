@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepLog {
     pub step: u32,
+    /// The place in the journal where the step began. None for one that was carried over from another task.
+    pub begun_at: Option<u64>,
     /// 1: the planner's whole prompt.
     pub planner_input: Option<String>,
     /// 2: the planner's raw answer.
@@ -62,38 +64,47 @@ pub fn step_log(events: &[StoredEvent]) -> Vec<StepLog> {
         return Vec::new();
     };
     let mut state = TaskState::new(first.task_id.clone());
-    let inputs = planner_inputs(&mut state, events);
-    let input = |number: u32| {
-        inputs
-            .iter()
-            .find(|(n, _)| *n == number)
-            .map(|(_, text)| text.clone())
-    };
+    let begins = begins(&mut state, events);
+    let begin = |number: u32| begins.iter().find(|begin| begin.step == number);
     let whole = with_all_steps(&first.task_id, events);
     whole
         .steps
         .iter()
-        .map(|step| of_step(step, input(step.number)))
+        .map(|step| of_step(step, begin(step.number)))
         .collect()
 }
 
-/// The planner's prompt of each step, also of those that were carried over from another task.
-fn planner_inputs(state: &mut TaskState, events: &[StoredEvent]) -> Vec<(u32, String)> {
-    let mut inputs: Vec<(u32, String)> = Vec::new();
+/// How a step began.
+struct Begin {
+    step: u32,
+    at: Option<u64>,
+    /// None where no planner was asked.
+    planner_input: Option<String>,
+}
+
+/// The beginning of each step, also of those that were carried over from another task.
+fn begins(state: &mut TaskState, events: &[StoredEvent]) -> Vec<Begin> {
+    let mut begins: Vec<Begin> = Vec::new();
     for event in events {
         if let TaskEvent::Forked(forked) = &event.event {
             let mut former = TaskState::new(forked.from.clone());
-            inputs.extend(planner_inputs(&mut former, &forked.carried));
+            let carried = self::begins(&mut former, &forked.carried);
+            begins.extend(carried.into_iter().map(|begin| Begin { at: None, ..begin }));
             state.apply(event);
             continue;
         }
         let before = state.usage.steps;
         state.apply(event);
-        if state.usage.steps > before && !state.prompt(Role::Planner).is_empty() {
-            inputs.push((state.usage.steps, prompt_text(state.prompt(Role::Planner))));
+        if state.usage.steps > before {
+            let prompt = state.prompt(Role::Planner);
+            begins.push(Begin {
+                step: state.usage.steps,
+                at: Some(event.seq),
+                planner_input: (!prompt.is_empty()).then(|| prompt_text(prompt)),
+            });
         }
     }
-    inputs
+    begins
 }
 
 /// A prompt as one text.
@@ -105,14 +116,15 @@ pub fn prompt_text(prompt: &[Message]) -> String {
         .collect()
 }
 
-fn of_step(step: &Step, planner_input: Option<String>) -> StepLog {
+fn of_step(step: &Step, begin: Option<&Begin>) -> StepLog {
     let read = step.reading.as_ref();
     let executor_input = read
         .map(|r| ExecutorInput::of(r).text().to_owned())
         .filter(|t| !t.is_empty());
     StepLog {
         step: step.number,
-        planner_input,
+        begun_at: begin.and_then(|begin| begin.at),
+        planner_input: begin.and_then(|begin| begin.planner_input.clone()),
         planner_output: step.planner.as_ref().map(|p| p.answer.content.clone()),
         executor_input,
         executor_output: step.request.as_ref().map(|request| json!(request)),
