@@ -144,6 +144,14 @@ local function ask(question, default)
     return typed ~= "" and typed or default
 end
 
+-- What is typed and what is known stay off the screen: others look over a player's shoulder.
+local function ask_secret(question, known)
+    local has_one = known and known ~= ""
+    write(("%s (Enter: %s): "):format(question, has_one and "as it is" or "none"))
+    local typed = read("*"):gsub("^%s+", ""):gsub("%s+$", "")
+    return typed ~= "" and typed or known
+end
+
 local function words_of(text)
     local list = {}
     for word in tostring(text or ""):gmatch("[^,%s]+") do table.insert(list, word) end
@@ -161,7 +169,7 @@ local function complete(options)
     local label = os.getComputerLabel() or settings.get("ccfleet.client_id") or own_name
     if not options.yes then
         if not options.label then options.label = ask("Name of this computer", label) end
-        if not options.token then options.token = ask("Token (Enter: none)", settings.get("ccfleet.token")) end
+        if not options.token then options.token = ask_secret("Token", settings.get("ccfleet.token")) end
         if not options.groups[1] then
             options.groups = words_of(ask("Groups (Enter: none)", table.concat(known_groups(), ",")))
         end

@@ -38,6 +38,7 @@ use crate::http::{
     StageCell,
 };
 use crate::llm::{LlmError, ProviderSet};
+use crate::metrics::Metrics;
 use crate::prompts::PromptError;
 use crate::store::{OpenStore, StoreError, sqlite};
 use actix::{Actor, Addr, Recipient};
@@ -158,8 +159,9 @@ impl App {
         let providers = models(&settings)?;
 
         let servers = [Role::Planner, Role::Executor].map(|role| (role, providers.index(role)));
-        let feed = Feed::default().start();
-        let (journal, reader) = Journal::start(store, feed.clone().recipient());
+        let metrics = Arc::<Metrics>::default();
+        let feed = Feed::measured(metrics.clone()).start();
+        let (journal, reader) = Journal::measured(store, feed.clone().recipient(), metrics.clone());
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
         let keep = journal.clone().recipient();
         let leaves = Leaves {
@@ -172,6 +174,8 @@ impl App {
             gateway,
             servers: servers.to_vec(),
             deltas: Deltas::default(),
+            metrics,
+            counts: Arc::default(),
         };
         let closing = leaves.journal.clone();
         let started = Self::raise(leaves, folder, listener, upper).await;
@@ -188,6 +192,10 @@ impl App {
         listener: TcpListener,
         upper: impl AsyncFnOnce(&Leaves) -> Result<Upper, AppError>,
     ) -> Result<RunningApp, AppError> {
+        // Before anything is committed: an outcome of a call that nobody remembers would count as a late one.
+        let open_calls = leaves.reader.open_calls().await;
+        let open_calls = open_calls.map_err(|error| AppError::Restore(error.to_string()))?;
+        leaves.metrics.remember(open_calls);
         let upper = upper(&leaves).await?;
         let door = Arc::new(door(&leaves, folder.operator_key()?));
         let stage = StageCell::default();
@@ -214,6 +222,13 @@ impl App {
             stage: stage.clone(),
             door: Arc::clone(&door),
             call_grace: leaves.settings.calls.cancel_grace * 2,
+            sources: http::metrics::Sources {
+                metrics: leaves.metrics.clone(),
+                counts: leaves.counts.clone(),
+                gateway: Some(leaves.gateway.clone().recipient()),
+                folder: folder.path().to_owned(),
+            },
+            mcp: leaves.settings.mcp,
             started: Instant::now(),
         };
         let routes = upper.routes.clone();
@@ -283,7 +298,6 @@ fn door(leaves: &Leaves, operator: OperatorKey) -> Door {
         requests_per_second: server.requests_per_second,
         requests_burst: server.requests_burst,
         max_connections: server.max_connections as usize,
-        encrypted: false,
     };
     Door::new(settings, leaves.tokens.clone(), operator)
 }

@@ -15,6 +15,7 @@ pub mod domain;
 pub mod http;
 pub mod llm;
 pub mod lua_files;
+pub mod metrics;
 pub mod prompts;
 pub mod sim;
 pub mod store;

@@ -12,7 +12,7 @@ const LAYERS: [&[&str]; 11] = [
     &["prompts"],
     &["config"],
     &["strategy"],
-    &["llm", "store", "sim"],
+    &["llm", "store", "sim", "metrics"],
     &["actors"],
     &["dashboard"],
     &["http"],
@@ -177,46 +177,91 @@ fn nothing_is_left_unfinished_in_the_code() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-#[test]
-fn every_invariant_of_the_architecture_names_a_test_that_exists() {
-    let page =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
-    let mut tests = BTreeSet::new();
-    for (_, text) in sources("src", "rs")
-        .into_iter()
-        .chain(sources("tests", "rs"))
-    {
+/// The names of all functions in the sources, tests among them.
+fn functions() -> BTreeSet<String> {
+    let sources = sources("src", "rs").into_iter();
+    let texts = sources.chain(sources_of_tests()).map(|(_, text)| text);
+    let mut names = BTreeSet::new();
+    for text in texts {
         for piece in text.split("fn ").skip(1) {
-            tests.insert(
-                piece
-                    .chars()
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect::<String>(),
+            let name = piece.chars();
+            names.insert(
+                name.take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .collect(),
             );
         }
     }
-    let named: Vec<&str> = page
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("Kept by: "))
-        .flat_map(|line| line.split(", "))
-        .map(|name| {
-            name.trim()
-                .trim_matches('`')
-                .trim_end_matches("`.")
-                .trim_end_matches('.')
-        })
+    names
+}
+
+fn sources_of_tests() -> Vec<(PathBuf, String)> {
+    sources("tests", "rs")
+}
+
+/// The tests that a page says keep its lines, and those of them that do not exist.
+fn kept_by(page: &str) -> (usize, Vec<String>) {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+    let lines = page.lines().filter_map(|line| line.split_once("Kept by: "));
+    let named = lines.flat_map(|(_, names)| names.split(", "));
+    let named: Vec<&str> = named
+        .map(|name| name.trim().trim_end_matches('.').trim_matches('`'))
         .collect();
-    assert!(
-        named.len() >= 10,
-        "only {} invariants name a test",
-        named.len()
-    );
-    let missing: Vec<&str> = named
-        .into_iter()
-        .filter(|name| !tests.contains(*name))
-        .collect();
+    let tests = functions();
+    let missing = named.iter().filter(|name| !tests.contains(**name));
+    (
+        named.len(),
+        missing.map(|name| (*name).to_owned()).collect(),
+    )
+}
+
+#[test]
+fn every_invariant_of_the_architecture_names_a_test_that_exists() {
+    let (named, missing) = kept_by("ARCHITECTURE.md");
+    assert!(named >= 10, "only {named} invariants name a test");
     assert!(
         missing.is_empty(),
         "ARCHITECTURE.md names tests that do not exist: {missing:?}"
+    );
+}
+
+#[test]
+fn every_line_of_the_threat_model_names_a_test_that_exists_or_says_what_can_be_done() {
+    let (named, missing) = kept_by("docs/security.md");
+    assert!(named >= 30, "only {named} tests are named");
+    assert!(
+        missing.is_empty(),
+        "docs/security.md names tests that do not exist: {missing:?}"
+    );
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/security.md"));
+    let page = page.unwrap();
+    let model = page.split("## Threat model").nth(1).unwrap();
+    let bare: Vec<&str> = model
+        .lines()
+        .filter(|line| line.starts_with("- "))
+        .filter(|line| {
+            !line.contains("Kept by: ") && !line.contains("can: ") && !line.contains("They can,")
+        })
+        .collect();
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
+#[test]
+fn a_task_that_somebody_asks_for_has_no_more_rights_than_they() {
+    // A face that made tasks without saying by whom would make them with the rights of an admin.
+    let mut wrong = Vec::new();
+    for (path, text) in sources("src/http", "rs") {
+        if is_test_file(&path) {
+            continue;
+        }
+        for piece in code(&text).split("StartTask {").skip(1) {
+            let body = piece.split(".await").next().unwrap_or_default();
+            if !body.contains("StartTask::by(") {
+                wrong.push(path.display().to_string());
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "use ..StartTask::by(&caller, …): {wrong:?}"
     );
 }

@@ -64,6 +64,9 @@ function membership.remedy(message, url)
             :format(CONFIG)
     end
     if message:find("(4401)", 1, true) then return "The server wants a valid token: set ccfleet.token TOKEN" end
+    if message:find("(4403)", 1, true) then
+        return "Its token is not for a computer of this name: set ccfleet.client_id NAME, or set ccfleet.token TOKEN"
+    end
     if message:find("(4409)", 1, true) then
         return "Another computer uses this name. Give this one its own: set ccfleet.client_id NAME"
     end

@@ -26,6 +26,22 @@ specs["fleet: hello says who we are, in a URL of its own for each attempt"] = fu
     check.same(computer.queued[1], { "ccfleet_connected", "srv" })
 end
 
+specs["fleet: the token is in hello alone, not in the URL and not in what is logged"] = function()
+    local lines = {}
+    local computer = connected(nil, {
+        token = "ccf_secret", on_log = function(_, line) table.insert(lines, line) end,
+    })
+    check.same(computer:sent("hello")[1].token, "ccf_secret")
+    computer:event("websocket_closed", computer:socket().url, "bad token", 4401)
+    computer:wait(31)
+    check.same(#computer.sockets, 2)
+    for _, socket in ipairs(computer.sockets) do
+        check.same(socket.url:find("ccf_secret", 1, true), nil)
+    end
+    check.same(#lines > 0, true)
+    check.same(table.concat(lines, "\n"):find("ccf_secret", 1, true), nil)
+end
+
 specs["fleet: hello without groups and tools has arrays, not objects"] = function()
     local computer = connected()
     check.contains(computer:socket().last_frame, '"commands":[]')

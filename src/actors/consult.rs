@@ -2,6 +2,7 @@
 
 use super::deltas::Deltas;
 use super::gateway::messages::Complete;
+use super::spans::ModelSpan;
 use crate::config::ModelSettings;
 use crate::domain::chat::{
     ChatAnswer, ChatFailure, Message as ChatMessage, OutputFormat, Role, ToolDef,
@@ -35,6 +36,8 @@ pub struct ConsultModel {
     /// What the task's kind sets for this role.
     pub choice: ModelChoice,
     pub script: ScriptPosition,
+    /// Ends when the answer is here.
+    pub span: ModelSpan,
     pub reply_to: Recipient<Consulted>,
 }
 
@@ -75,13 +78,20 @@ impl Consulting {
             params,
             script: consult.script,
         };
+        let span = consult.span;
+        span.requested(
+            settings.provider.as_str(),
+            &request.model,
+            &request.messages,
+        );
         let watched = self
             .deltas
             .sink(consult.task_id.clone(), consult.consult, consult.role);
-        let call = self.gateway.send(Complete {
+        let call = Complete {
             on_delta: watched,
             ..Complete::new(consult.task_id, consult.generation, request)
-        });
+        };
+        let call = self.gateway.send(call.within(span.span()));
         Box::pin(async move {
             let answer = call.await.unwrap_or_else(|_| {
                 Err(ChatFailure {
@@ -91,6 +101,10 @@ impl Consulting {
                     retryable: true,
                 })
             });
+            match &answer {
+                Ok(answer) => span.answered(answer),
+                Err(failure) => span.failed(failure),
+            }
             let answer = answer.map(|answer| {
                 let read = strategy::read_answer(consult.consult, consult.contract, &answer);
                 (answer, read)

@@ -31,6 +31,7 @@ pub mod near;
 pub mod planner;
 pub mod registry;
 pub mod shards;
+pub mod spans;
 pub mod supervisor;
 pub mod task;
 pub mod tokens;

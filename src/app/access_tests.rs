@@ -320,7 +320,6 @@ async fn lists_hold_what_is_the_owners_and_an_admin_sees_all() {
     shared.app.stop().await;
 }
 
-/// The computers that a task's decisions were shown, and its own fate.
 async fn call(shared: &Shared, token: &str, command: &str) -> (u16, Value) {
     let body = json!({"command": command, "timeout_ms": 300});
     shared
@@ -336,7 +335,7 @@ async fn a_call_that_names_no_computer_goes_to_none_of_another_owner() {
     for command in ["dig", "group:all/dig"] {
         let (asked, heard) = futures_util::join!(
             call_(&shared.app, &shared.http, &ada, command),
-            shared.computers[0].expect("command_call")
+            next(&mut shared.computers[0], "command_call")
         );
         assert_eq!(heard["command"], "dig");
         // Nobody answered in time: what counts is where it went.
@@ -355,6 +354,17 @@ async fn a_call_that_names_no_computer_goes_to_none_of_another_owner() {
         assert!(!told.contains("farm-1"), "{answer}");
     }
     shared.app.stop().await;
+}
+
+/// The next message of this type that comes to a computer.
+async fn next(client: &mut Client, kind: &str) -> Value {
+    loop {
+        match client.hear().await {
+            Heard::Message(message) if message["type"] == kind => return message,
+            Heard::Message(_) => {}
+            Heard::Closed(code) => panic!("closed with {code:?}"),
+        }
+    }
 }
 
 async fn call_(app: &RunningApp, http: &reqwest::Client, token: &str, command: &str) -> u16 {
@@ -638,4 +648,139 @@ async fn others_reach_the_server_only_if_there_is_a_token_and_then_everybody_sho
     client.say(hello("mine-1", None)).await;
     assert!(matches!(client.hear().await, Heard::Message(told) if told["code"] == "token_invalid"));
     app.stop().await;
+}
+
+/// Everything that this process logs, of which only what looks like a token's text is kept.
+#[derive(Clone, Default)]
+struct Watch(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl std::io::Write for Watch {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        if text.contains("ccf_") || text.contains("the marker") {
+            self.0.lock().unwrap().push(text.into_owned());
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[actix::test]
+async fn no_token_is_ever_written_to_the_log() {
+    let watch = Watch::default();
+    let writer = watch.clone();
+    tracing_subscriber::fmt()
+        .with_env_filter("ccfleet=trace,actix_web=trace,actix_http=trace,actix_server=debug")
+        .with_writer(move || writer.clone())
+        .try_init()
+        .expect("nobody else listens to the log in these tests");
+    tracing::info!("the marker");
+    // Right and wrong ones, of people and computers, in every place where one is shown.
+    let shared = Shared::open().await;
+    let key = DataFolder::key_beside(shared.folder.path()).unwrap();
+    let wanted = json!({"name": "ada", "role": "operator"});
+    let (_, made) = shared
+        .ask(&key, &Method::POST, "/api/v1/tokens", &wanted)
+        .await;
+    let ada = made["secret"].as_str().unwrap().to_owned();
+    let wrong = format!("{}00", &ada[..ada.len() - 2]);
+    for token in [&ada, &wrong] {
+        shared
+            .ask(token, &Method::GET, "/api/v1/tasks", &Value::Null)
+            .await;
+        shared
+            .ask(token, &Method::POST, "/api/v1/session", &json!({}))
+            .await;
+        let mut client = shared
+            .connect(&format!("Authorization: Bearer {token}\r\n"))
+            .await;
+        client.say(hello("mine-3", Some(token))).await;
+        client.closed().await;
+    }
+    let computers = shared.make(computer("ada", "mine-*")).await;
+    let mut client = shared.connect("").await;
+    client.say(hello("mine-4", Some(&computers))).await;
+    client.expect("welcome").await;
+    client
+        .say_text(format!("{{\"token\": \"{computers}\"").as_bytes())
+        .await;
+    client.expect("error").await;
+    shared.app.stop().await;
+    let seen = watch.0.lock().unwrap().clone();
+    assert!(
+        seen.iter().any(|line| line.contains("the marker")),
+        "the log is watched"
+    );
+    let told: Vec<_> = seen.iter().filter(|line| line.contains("ccf_")).collect();
+    assert!(told.is_empty(), "{told:?}");
+}
+
+#[actix::test]
+async fn the_real_library_comes_in_with_its_token_and_tells_its_player_when_it_is_wrong() {
+    const WITHIN: Duration = Duration::from_secs(90);
+    let shared = Shared::open().await;
+    let right = shared.make(computer("ada", "turtle-*")).await;
+    let url = shared.app.websocket_url();
+    let config = |id: u32, name: &str, token: &str| {
+        let disk = shared.folder.path().join(format!("disk-{id}"));
+        let mut config = crate::sim::host_computer(id, disk, &url, name);
+        config.settings.push(("ccfleet.token".into(), token.into()));
+        // In front of the shell, where a player sees what it says.
+        config.program = Some(vec!["/ccfleet/host.lua".into()]);
+        config
+    };
+    let fleet = crate::sim::SimFleet::start(vec![
+        config(1, "turtle-1", &right),
+        config(2, "turtle-2", "ccf_000000000000_00"),
+        config(3, "other-3", &right),
+    ])
+    .unwrap();
+    let router = shared.app.upper.router.clone();
+    let here = |name: &str| {
+        let id = crate::domain::ids::ClientId::parse(name).unwrap();
+        let lane = router.lane(&id)?;
+        Some(lane.view.owner().to_string())
+    };
+    let screen = |id: u32| fleet.computer(id).unwrap();
+    let in_now = |_: &crate::sim::Computer| here("turtle-1").is_some();
+    screen(1)
+        .wait_until(WITHIN, "it is in", in_now)
+        .await
+        .unwrap();
+    assert_eq!(here("turtle-1").as_deref(), Some("ada"));
+    for (id, words) in [
+        (2, "set ccfleet.token"),
+        (3, "not for a computer of this name"),
+    ] {
+        let told = screen(id).wait_for_text(words, WITHIN).await;
+        told.unwrap_or_else(|error| panic!("{error}\n{}", screen(id).screen_text()));
+        assert!(!screen(id).screen_text().contains(&right[..20]));
+    }
+    assert_eq!((here("turtle-2"), here("other-3")), (None, None));
+    fleet.shutdown().await;
+    shared.app.stop().await;
+}
+
+#[actix::test]
+async fn a_computer_answers_no_question_of_another_one() {
+    let mut shared = Shared::open().await;
+    let ada = shared.make(person("ada", Role::Operator)).await;
+    let task = shared
+        .task(&ada, json!({"prompt": "dig", "client_id": "mine-1"}))
+        .await;
+    let id = task["task_id"].as_str().unwrap().replace("tsk_", "qst_");
+    let answer =
+        json!({"type": "user_answer", "question_id": format!("{id}_1_3"), "answer": "yes"});
+    // Both sound the same: it is not there for the one, and not open for the other.
+    for at in [1, 0] {
+        shared.computers[at].say(answer.clone()).await;
+        let told = next(&mut shared.computers[at], "error").await;
+        assert_eq!(told["code"], "no_such_question", "{told}");
+        let foreign = told["error"].as_str().unwrap().contains("this computer");
+        assert_eq!(foreign, at == 1, "{told}");
+    }
+    shared.app.stop().await;
 }

@@ -166,7 +166,7 @@ async fn a_destructive_command_runs_once_after_a_person_with_the_key_consented()
     assert_eq!(scene.reply(&question, "yes", None).await, 403);
     assert_eq!(
         scene.reply(&question, "yes", Some("another key")).await,
-        403
+        401
     );
     assert_eq!(scene.count("call_intended").await, 0);
 

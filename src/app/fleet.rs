@@ -8,7 +8,6 @@ use crate::actors::connection::{
     ConnectionDeps, ConnectionSettings, OwnerLookup, StopDesk, TaskDesk, TaskLister, TaskLookup,
     TokenGate,
 };
-use crate::actors::counts::FleetCounts;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::JournalError;
 use crate::actors::registry::messages::{CloseConnections, SetListener};
@@ -49,7 +48,7 @@ impl Fleet {
         });
         let router = Router::over(shards.clone());
         let late = LateDesk::default();
-        let counts = Arc::<FleetCounts>::default();
+        let counts = Arc::clone(&leaves.counts);
         let links = RegistryLinks {
             save: Some(leaves.journal.clone().recipient()),
             undelivered: Some(leaves.journal.clone().recipient()),

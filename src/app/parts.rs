@@ -3,6 +3,7 @@
 use super::AppError;
 use super::fleet::Fleet;
 use crate::actors::consult::Consulting;
+use crate::actors::counts::FleetCounts;
 use crate::actors::deltas::Deltas;
 use crate::actors::executor::Executor;
 use crate::actors::feed::Feed;
@@ -23,6 +24,7 @@ use crate::config::kinds::LiveKinds;
 use crate::domain::chat::Role;
 use crate::http::ws::WsGate;
 use crate::http::{ComputerBody, ModelBody, Source};
+use crate::metrics::Metrics;
 use crate::prompts::PromptLibrary;
 use crate::strategy;
 use actix::{Actor, Addr, Recipient};
@@ -37,6 +39,9 @@ pub struct Leaves {
     pub reader: JournalReader,
     pub feed: Addr<Feed>,
     pub gateway: Addr<Gateway>,
+    pub metrics: Arc<Metrics>,
+    /// What the computers' side counts.
+    pub counts: Arc<FleetCounts>,
     pub tokens: TokenBook,
     /// Everybody has to show a token, also before the first one is made.
     pub locked: bool,

@@ -128,15 +128,15 @@ async fn goes_on(server: &Server, mark: &str) -> String {
             .find(|task| task.pointer("/metadata/call").and_then(Value::as_str) == Some(mark))?;
         ours.get("task_id")?.as_str().map(str::to_owned)
     });
-    let base = server.base();
+    let at = format!(" --server {}", server.base());
     match found {
         Some(id) => format!(
             "stopped waiting; the call goes on as task {id}\n  \
-             its end:    curl {base}/api/v1/tasks/{id}\n  \
-             cancel it:  curl -X POST {base}/api/v1/tasks/{id}/cancel"
+             its end:    ccfleet task watch {id}{at}\n  \
+             cancel it:  ccfleet task cancel {id}{at}"
         ),
         None => format!(
-            "stopped waiting; whether the call was made is shown by: curl '{base}/api/v1/tasks?kind=call&limit=5'"
+            "stopped waiting; whether the call was made is shown by: ccfleet task list --kind call --limit 5{at}"
         ),
     }
 }

@@ -17,6 +17,11 @@ pub struct DataArg {
 }
 
 impl DataArg {
+    /// Whether a folder was said.
+    pub fn is_given(&self) -> bool {
+        self.data.is_some() || self.config.is_some()
+    }
+
     /// # Errors
     /// The settings cannot be read.
     pub fn folder(&self) -> Result<PathBuf, Failure> {

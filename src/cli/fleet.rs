@@ -1,14 +1,14 @@
 //! `ccfleet fleet`: the computers of a running server, what they can do, and stopping them.
 
 use super::server::{Server, ServerArg};
+use super::words::{at_ms, items, length, now_ms, text};
 use super::{Exit, Failure};
 use crate::strategy::shown_tools::brief_schema;
 use serde_json::{Value, json};
-use std::time::SystemTime;
 
 const EXAMPLES: &str = "\
 Examples:
-  ccfleet fleet                     every computer that ever connected
+  ccfleet fleet                     every computer that ever connected; the same as: ccfleet fleet list
   ccfleet fleet miner-1             one computer, with its tools and their arguments
   ccfleet fleet tools               every tool, and which computers have it
   ccfleet fleet stop miner-1        no new calls there; running ones are cancelled
@@ -20,7 +20,7 @@ Examples:
 States: ready, busy (a call runs), unresponsive (connected, its program does not answer), offline, stopped.
 Run a tool: ccfleet call COMPUTER/TOOL --args JSON
 
-Exit codes: 0 done, 1 it went wrong (no server, no such computer), 2 wrong use.";
+Exit codes: 0 done, 1 it went wrong (no such computer), 2 wrong use, 5 no server answers.";
 
 /// Show computers and their tools; stop and resume them.
 #[derive(Debug, clap::Args)]
@@ -43,6 +43,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 pub enum What {
+    /// Every computer that ever connected
+    List,
     /// One computer, with its tools and their arguments
     Show {
         #[arg(value_name = "COMPUTER")]
@@ -82,9 +84,11 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
                 vec![computer_page(c, now_ms())]
             })
         }
-        (None, None) => show(&server.get("/computers").await?, args.json, |list| {
-            computers(list, now_ms())
-        }),
+        (Some(What::List), _) | (None, None) => {
+            show(&server.get("/computers").await?, args.json, |list| {
+                computers(list, now_ms())
+            })
+        }
     }
 }
 
@@ -144,15 +148,6 @@ fn halted(report: &Value, computer: Option<&str>, halt: &Halt) -> String {
         1 => format!("{who} {}; 1 running call is cancelled", halt.did),
         calls => format!("{who} {}; {calls} running calls are cancelled", halt.did),
     }
-}
-
-fn items(list: &Value) -> &[Value] {
-    let items = list.get("items").and_then(Value::as_array);
-    items.map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or("-")
 }
 
 fn one<'a>(list: &'a Value, name: &str) -> Result<&'a Value, Failure> {
@@ -255,20 +250,8 @@ fn since(computer: &Value, now_ms: i64) -> String {
 
 /// How many seconds ago a time was.
 fn age_s(computer: &Value, key: &str, now_ms: i64) -> Option<i64> {
-    let at = humantime::parse_rfc3339(text(computer, key)).ok()?;
-    let at = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    let at_ms = i64::try_from(at.as_millis()).ok()?;
-    Some(now_ms.saturating_sub(at_ms).max(0) / 1000)
-}
-
-/// A length of time in one unit.
-fn length(seconds: i64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
+    let at = at_ms(text(computer, key))?;
+    Some(now_ms.saturating_sub(at).max(0) / 1000)
 }
 
 /// All that is known of one computer.
@@ -381,11 +364,6 @@ pub(super) fn table(head: &[&str], rows: Vec<Vec<String>>) -> Vec<String> {
         padded.join("  ").trim_end().to_owned()
     };
     std::iter::once(&head).chain(&rows).map(line).collect()
-}
-
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |t| i64::try_from(t.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The command line: one file a subcommand, each with an `Args` and a `run`.
 //!
 //! Exit codes: 0 done · 1 it went wrong while running · 2 wrong use or settings · 3 the address cannot be
-//! listened on · 4 the data folder or its journal cannot be used · 130 stopped at once by a second Ctrl-C.
+//! listened on · 4 the data folder or its journal cannot be used · 5 no server answers · 6 the task that was
+//! watched failed or was cancelled · 130 stopped by Ctrl-C.
 
 /// `println!` to somebody who may have stopped listening: `ccfleet demo | head` goes on to its end.
 macro_rules! say {
@@ -9,12 +10,14 @@ macro_rules! say {
 }
 
 pub mod call;
+pub mod completions;
 mod data;
 pub mod demo;
 pub mod doctor;
 pub mod eval;
 pub mod fleet;
 pub mod journal;
+pub mod kind;
 pub mod serve;
 mod server;
 mod signals;
@@ -22,6 +25,7 @@ pub mod sim;
 pub mod task;
 pub mod token;
 pub mod torture;
+mod words;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -33,11 +37,27 @@ Exit codes:
   2    wrong use or settings
   3    the address cannot be listened on; for `call`: not carried out, or nobody can tell
   4    the data folder or its journal cannot be used
-  130  stopped at once by a second Ctrl-C; for `call`: by the first";
+  5    no server answers
+  6    the task that was watched failed or was cancelled
+  130  stopped at once by a second Ctrl-C; for `call` and `task watch`: by the first";
+
+const FIRST_STEPS: &str = "\
+First steps:
+  ccfleet demo                                 see a model mend a program, with nothing installed
+  ccfleet doctor                               is a model server there? what is missing?
+  ccfleet serve                                start the server, and leave it running
+  wget run http://HOST:PORT/install.lua        on a ComputerCraft computer: it joins
+  ccfleet sim                                  or without Minecraft: a simulated computer
+  ccfleet fleet                                who is there, and what can they do?
+  ccfleet task new \"write /hello.lua that prints the day, and run it\" --watch
+
+Every command has examples: ccfleet COMMAND --help. All that ask a server take --server URL (or CCFLEET_SERVER), --token-file
+FILE (or CCFLEET_TOKEN) and --json.
+";
 
 /// Local language models run fleets of ComputerCraft computers.
 #[derive(Debug, Parser)]
-#[command(name = "ccfleet", version, after_help = EXIT_CODES)]
+#[command(name = "ccfleet", version, after_help = format!("{FIRST_STEPS}\n{EXIT_CODES}"))]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -46,11 +66,13 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Call(call::Args),
+    Completions(completions::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Eval(eval::Args),
     Fleet(fleet::Args),
     Journal(journal::Args),
+    Kind(kind::Args),
     Serve(serve::Args),
     Sim(sim::SimArgs),
     Task(task::Args),
@@ -67,6 +89,8 @@ pub enum Exit {
     Usage = 2,
     Address = 3,
     Data = 4,
+    NoServer = 5,
+    TaskFailed = 6,
     Interrupted = 130,
 }
 
@@ -106,6 +130,8 @@ pub fn main() -> ExitCode {
             Ok(code) => return code,
             Err(failure) => Err(failure),
         },
+        Command::Completions(args) => completions::run(&args),
+        Command::Kind(args) => in_system(kind::run(args)),
         Command::Fleet(args) => in_system(fleet::run(args)),
         Command::Demo(args) => in_system(demo::run(args)),
         Command::Doctor(args) => in_system(doctor::run(args)),

@@ -48,6 +48,10 @@ pub struct Args {
     #[arg(long, value_name = "FILTER")]
     pub log: Option<String>,
 
+    /// How the log is written: "text" or "json" [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<String>,
+
     /// Listen on an address that others can reach although nobody has to show a token. Everyone who reaches it can
     /// run programs on every computer of the fleet: only for a network that is yours alone
     #[arg(long, env = "CCFLEET_ALLOW_UNSAFE_PUBLIC")]
@@ -61,7 +65,7 @@ pub struct Args {
 pub async fn run(args: Args) -> Result<Exit, Failure> {
     crate::crash_points::arm().map_err(|text| Failure::new(Exit::Usage, text))?;
     let settings = load(&args).map_err(|error| Failure::new(Exit::Usage, error))?;
-    telemetry::init(&settings.log.filter).map_err(|text| Failure::new(Exit::Usage, text))?;
+    telemetry::init(&settings.log).map_err(|text| Failure::new(Exit::Usage, text))?;
     let mut signals = Signals::new().map_err(|error| Failure::new(Exit::Failed, error))?;
     let options = Options {
         allow_unsafe_public: args.allow_unsafe_public,
@@ -91,6 +95,7 @@ fn load(args: &Args) -> Result<Settings, crate::config::ConfigError> {
         .with_optional_override("server.bind", args.bind.clone())
         .with_optional_override("server.data_dir", args.data.clone())
         .with_optional_override("log.filter", args.log.clone())
+        .with_optional_override("log.format", args.log_format.clone())
         .load()
 }
 

@@ -164,7 +164,7 @@ enum Place {
 
 impl Place {
     fn find(folder: &Path, server: &ServerArg, makes: bool) -> Result<Self, Failure> {
-        if std::env::var(TOKEN_VARIABLE).is_ok_and(|token| !token.is_empty()) {
+        if server.names_a_token() {
             return Ok(Place::Server(Server::new(server)?));
         }
         if !makes && !folder.join(FILE_NAME).is_file() {
@@ -354,6 +354,7 @@ mod tests {
     fn here(folder: &Path, makes: bool) -> Result<Place, Failure> {
         let server = ServerArg {
             server: "127.0.0.1:9".to_owned(),
+            token_file: None,
         };
         Place::find(folder, &server, makes)
     }

@@ -29,6 +29,7 @@ pub(super) struct Raw {
     pub calls: RawCalls,
     pub tasks: RawTasks,
     pub journal: RawJournal,
+    pub mcp: RawMcp,
     pub log: RawLog,
 }
 
@@ -193,8 +194,18 @@ pub(super) struct RawJournal {
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct RawMcp {
+    pub handle_after_ms: u64,
+    pub max_sessions: u32,
+}
+
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawLog {
     pub filter: String,
+    pub format: String,
+    pub spans: bool,
+    pub prompts: bool,
 }
 
 #[cfg(test)]

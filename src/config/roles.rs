@@ -152,6 +152,14 @@ impl Check<'_> {
                 format!("must start with http:// or https:// and name a host, not `{url}`"),
             ));
         }
+        // Addresses of model servers are shown in reports, logs and metrics.
+        let place = host.and_then(|host| host.split('/').next());
+        if place.is_some_and(|place| place.contains('@')) {
+            return Err(self.invalid(
+                key,
+                "must hold no user and no password, since it is shown: put the key into api_key or api_key_file",
+            ));
+        }
         let bare = trimmed
             .strip_suffix("/v1")
             .or_else(|| trimmed.strip_suffix("/api"));

@@ -32,6 +32,7 @@ pub struct Settings {
     pub goals: GoalRules,
     pub plan: PlanRules,
     pub wakes: WakeRules,
+    pub mcp: McpSettings,
     pub tools: ToolSettings,
     pub calls: CallSettings,
     pub tasks: TaskSettings,
@@ -179,6 +180,14 @@ pub struct MemorySettings {
     pub step_log_bytes: usize,
 }
 
+/// `[mcp]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct McpSettings {
+    /// From when on the answer to a call is how to go on.
+    pub handle_after: Duration,
+    pub max_sessions: usize,
+}
+
 /// `[tools]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSettings {
@@ -219,4 +228,30 @@ pub struct TaskSettings {
 pub struct LogSettings {
     /// In the words of `tracing_subscriber::EnvFilter`.
     pub filter: String,
+    pub format: LogFormat,
+    /// Whether a line is written when a task, a step, a model call or a tool call ends.
+    pub spans: bool,
+    /// Whether prompts and answers of models are written, whole.
+    pub prompts: bool,
+}
+
+impl LogSettings {
+    /// Plain lines of what the filter lets through.
+    pub fn lines(filter: &str) -> Self {
+        LogSettings {
+            filter: filter.to_owned(),
+            format: LogFormat::Text,
+            spans: false,
+            prompts: false,
+        }
+    }
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// An object a line.
+    Json,
 }

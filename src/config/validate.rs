@@ -60,6 +60,10 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         goals: check.goals(raw.goals)?,
         wakes: check.wakes(raw.wakes.clone())?,
         plan: check.plan(&raw)?,
+        mcp: McpSettings {
+            handle_after: check.millis("mcp.handle_after_ms", raw.mcp.handle_after_ms)?,
+            max_sessions: check.at_least_one("mcp.max_sessions", raw.mcp.max_sessions)? as usize,
+        },
         tools: ToolSettings {
             max_shown: raw.tools.max_shown as usize,
         },
@@ -88,7 +92,10 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             more_than_bytes: raw.journal.archive_over_bytes,
         },
         log: LogSettings {
+            format: check.log_format(&raw.log.format)?,
             filter: raw.log.filter,
+            spans: raw.log.spans,
+            prompts: raw.log.prompts,
         },
     })
 }
@@ -235,6 +242,17 @@ impl Check<'_> {
     fn plan(&self, raw: &Raw) -> Result<PlanRules, ConfigError> {
         let rules = raw.plan.over(PlanRules::default());
         rules.map_err(|(key, reason)| self.invalid(&format!("plan.{key}"), reason))
+    }
+
+    fn log_format(&self, word: &str) -> Result<LogFormat, ConfigError> {
+        match word {
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            other => Err(self.invalid(
+                "log.format",
+                format!("must be \"text\" or \"json\", not \"{other}\""),
+            )),
+        }
     }
 
     fn summarizer(&self, key: &str, word: &str) -> Result<Summarizer, ConfigError> {

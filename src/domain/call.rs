@@ -10,6 +10,7 @@ use std::fmt;
 /// `Done` or `Failed`; nothing else changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Outcome {
     /// The handler ran and returned.
     Done,

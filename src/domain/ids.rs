@@ -195,6 +195,12 @@ impl QuestionId {
         let (prefix, body, generation) = (Self::PREFIX, task.unique(), generation.0);
         QuestionId(format!("{prefix}{body}_{generation}_{position}").into())
     }
+
+    /// The task that asks; none if the id was not made by [`QuestionId::derive`].
+    pub fn task(&self) -> Option<TaskId> {
+        let body = self.0[Self::PREFIX.len()..].split('_').next()?;
+        TaskId::from_unique(body).ok()
+    }
 }
 
 /// How often a task has been started from its journal; every answer to a task carries it, and an answer

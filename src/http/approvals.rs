@@ -16,16 +16,22 @@ use serde_json::{Value, json};
 
 /// Consent that somebody waits for.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Approval"))]
 pub(super) struct ApprovalBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::QuestionId"))]
     approval_id: QuestionId,
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::TaskId"))]
     task_id: TaskId,
     /// The computer of the first call, if it is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
     /// Of the first call.
     tool: String,
     args: Value,
     /// All calls that the consent is for.
+    #[cfg_attr(test, schemars(with = "Vec<crate::wire::schema::Members>"))]
     calls: Vec<AskedCall>,
     question: String,
     /// The rule that asks for it.
@@ -72,9 +78,13 @@ pub(super) async fn list(
     )))
 }
 
+/// Consent, or a refusal.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Decision"))]
 pub(super) struct DecideBody {
+    /// Whether the calls may be made, exactly as they are shown.
     allow: bool,
     /// Told to the planner with a refusal.
     #[serde(default)]

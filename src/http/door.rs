@@ -32,8 +32,6 @@ pub struct DoorSettings {
     pub requests_burst: u32,
     /// Connections that are open at a time.
     pub max_connections: usize,
-    /// TLS ends here: cookies are for encrypted connections alone, and browsers are told to stay with them.
-    pub encrypted: bool,
 }
 
 impl Default for DoorSettings {
@@ -49,7 +47,6 @@ impl Default for DoorSettings {
             requests_per_second: 0,
             requests_burst: 1,
             max_connections: 8192,
-            encrypted: false,
         }
     }
 }

@@ -33,7 +33,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
     }
 }
 
-async fn read_body(mut payload: Payload) -> Result<Bytes, Problem> {
+pub(super) async fn read_body(mut payload: Payload) -> Result<Bytes, Problem> {
     let mut body = BytesMut::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
@@ -116,6 +116,11 @@ impl FromRequest for KeyHeader {
 }
 
 impl KeyHeader {
+    /// As where there are no headers.
+    pub(super) fn none() -> Self {
+        KeyHeader(None)
+    }
+
     /// The key of a request, whichever way it was given.
     ///
     /// # Errors

@@ -12,13 +12,20 @@ use crate::wire::codes::ErrorCode;
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 
+/// Where to go on from.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Fork"))]
 pub(super) struct ForkBody {
+    /// The last step that is carried over.
     at: u32,
+    /// Another model for the planner, on the same server.
     #[serde(default)]
     model: Option<String>,
+    /// As for a new task.
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn guard(
         }
         Err(problem) => request.into_response(problem.error_response()),
     };
-    headers::dress(response.headers_mut(), is_open, &api.door.settings);
+    headers::dress(response.headers_mut(), is_open);
     Ok(response)
 }
 

@@ -1,9 +1,8 @@
 //! What every answer tells a browser, in one place.
 
-use super::door::DoorSettings;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
-    STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
 /// Everything comes from this server, no script stands in a page, and no page shows ours in a frame.
@@ -26,7 +25,7 @@ const EVERYWHERE: [(HeaderName, &str); 6] = [
 ];
 
 /// Adds them. What the open addresses serve may be kept by a browser, as they say themselves.
-pub(super) fn dress(headers: &mut HeaderMap, is_open: bool, settings: &DoorSettings) {
+pub(super) fn dress(headers: &mut HeaderMap, is_open: bool) {
     for (name, value) in EVERYWHERE {
         // A page may be stricter with itself.
         if !headers.contains_key(&name) {
@@ -35,9 +34,5 @@ pub(super) fn dress(headers: &mut HeaderMap, is_open: bool, settings: &DoorSetti
     }
     if !is_open {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    }
-    if settings.encrypted {
-        let year = HeaderValue::from_static("max-age=31536000");
-        headers.insert(STRICT_TRANSPORT_SECURITY, year);
     }
 }

@@ -10,6 +10,7 @@ mod door;
 mod embedded;
 mod extract;
 mod feed;
+mod follow;
 mod forks;
 mod guard;
 mod headers;
@@ -18,7 +19,10 @@ mod hosts;
 mod kinds;
 pub mod listen;
 mod lua;
+mod mcp;
+pub mod metrics;
 mod models;
+mod openapi;
 mod operator;
 mod page;
 mod problem;
@@ -64,6 +68,7 @@ use crate::actors::registry::router::Router;
 use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, ForkTask, OpenQuestions, StartTask, WakeTask,
 };
+use crate::config::McpSettings;
 use crate::config::kinds::LiveKinds;
 use crate::wire::codes::ErrorCode;
 use actix::{Message, Recipient};
@@ -118,6 +123,9 @@ pub struct Api {
     pub followers: Followers,
     /// What a call gets beside its own time before `POST /tools/call` gives up.
     pub call_grace: Duration,
+    /// What `/metrics` tells.
+    pub sources: metrics::Sources,
+    pub mcp: McpSettings,
     pub started: Instant,
 }
 
@@ -237,10 +245,18 @@ fn routes(config: &mut web::ServiceConfig) {
         )
         .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
     routes_for_computers(config);
+    openapi::routes(config);
     routes_of_page(config);
     config
         .service(at("/healthz").route(web::get().to(health::alive)))
         .service(at("/readyz").route(web::get().to(health::ready)))
+        .service(at("/metrics").route(web::get().to(metrics::scrape)))
+        .service(
+            at("/mcp")
+                .route(web::get().to(mcp::serve))
+                .route(web::post().to(mcp::serve))
+                .route(web::delete().to(mcp::serve)),
+        )
         .service(api);
 }
 

@@ -11,7 +11,10 @@ use serde::Serialize;
 
 /// What answers for a role.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Model"))]
 pub struct ModelBody {
+    #[cfg_attr(test, schemars(with = "String"))]
     pub role: Role,
     /// `ollama`, `openai` or `scripted`.
     pub provider: &'static str,
@@ -25,12 +28,14 @@ pub struct ModelBody {
     /// Calls that it works on.
     pub running: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     pub last_error: Option<ErrorReport>,
 }
 
 /// Whether the server can be reached, by the calls that were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ModelState {
     /// The last call reached it.
     Up,

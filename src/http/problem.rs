@@ -63,7 +63,7 @@ impl Problem {
         self.code
     }
 
-    fn body(&self) -> Value {
+    pub(super) fn body(&self) -> Value {
         let code = self.code.as_str();
         let usual = json!({
             "type": format!("urn:ccfleet:error:{code}"),

@@ -17,16 +17,22 @@ use serde_json::{Value, json};
 
 /// A question that waits for an answer.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Question"))]
 pub(super) struct QuestionBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::QuestionId"))]
     question_id: QuestionId,
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::TaskId"))]
     task_id: TaskId,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
     owner: String,
     question: String,
     why: String,
     /// Calls that wait for consent; only a person who proved who they are can give it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     approval: Option<Approval>,
     asked_at: String,
     /// When silence ends it; it counts from the question's delivery.
@@ -61,9 +67,14 @@ pub(super) async fn list(
     Ok(web::Json(List::all(seen.map(QuestionBody::from).collect())))
 }
 
+/// An answer to a question.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Answer"))]
 pub(super) struct AnswerBody {
+    /// What the planner is told.
+    #[cfg_attr(test, schemars(regex(pattern = r"\S")))]
     answer: String,
 }
 

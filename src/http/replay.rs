@@ -20,7 +20,10 @@ static AT_ONCE: Semaphore = Semaphore::const_new(1);
 
 /// How it went.
 #[derive(Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Replay"))]
 pub(super) struct ReplayBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::TaskId"))]
     task_id: TaskId,
     events: usize,
     decisions: usize,
@@ -31,6 +34,7 @@ pub(super) struct ReplayBody {
 
 /// The first thing that comes out otherwise.
 #[derive(Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Mismatch {
     /// The journal position of the event.
     seq: u64,

@@ -39,12 +39,17 @@ pub(crate) const NEEDS: &[(Method, &str, Role)] = &[
     (Method::GET, "/api/v1/tools", Role::Viewer),
     (Method::POST, "/api/v1/tools/call", Role::Operator),
     (Method::GET, "/api/v1/status", Role::Viewer),
+    (Method::GET, "/metrics", Role::Viewer),
     (Method::GET, "/api/v1/session", Role::Viewer),
     (Method::POST, "/api/v1/session", Role::Viewer),
     (Method::DELETE, "/api/v1/session", Role::Viewer),
     (Method::GET, "/api/v1/tokens", Role::Admin),
     (Method::POST, "/api/v1/tokens", Role::Admin),
     (Method::DELETE, "/api/v1/tokens/{id}", Role::Admin),
+    // Each tool and resource asks for the role of the route above that does the same.
+    (Method::GET, "/mcp", Role::Viewer),
+    (Method::POST, "/mcp", Role::Viewer),
+    (Method::DELETE, "/mcp", Role::Viewer),
 ];
 
 /// Served to everybody, whatever is asked for: nobody's secret is in it, and nothing is changed.

@@ -13,7 +13,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, ResponseError, web};
-use std::collections::HashMap;
+use serde::Deserialize;
 
 /// What the `{id}` in an address is.
 const OWNED: [(&str, Owned); 4] = [
@@ -22,6 +22,11 @@ const OWNED: [(&str, Owned); 4] = [
     ("/api/v1/approvals/{id}", Owned::Question),
     ("/api/v1/computers/{id}", Owned::Computer),
 ];
+
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+}
 
 #[derive(Clone, Copy)]
 enum Owned {
@@ -60,9 +65,9 @@ async fn check(request: &mut ServiceRequest) -> Result<(), Problem> {
     };
     let api = &api;
     // As the handler reads it, whatever is percent-encoded.
-    let names = request.extract::<web::Path<HashMap<String, String>>>();
-    let names = names.await.map(web::Path::into_inner).unwrap_or_default();
-    let id = names.get("id").map(String::as_str).unwrap_or_default();
+    let named = request.extract::<web::Path<Named>>().await;
+    let named = named.map_err(|error| Problem::new(ErrorCode::NotFound, error.to_string()))?;
+    let id = named.id.as_str();
     match owned {
         Owned::Task => own_task(api, &caller, task_id(id)?).await,
         Owned::Question => own_question(api, &caller, id).await,

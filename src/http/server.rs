@@ -1,11 +1,13 @@
 //! Listening: the socket, the workers and their end.
 
 use super::listen::{self, Listening};
+use super::mcp::Mcp;
 use super::ws::WsGate;
 use super::{Api, guard, problem, routes};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, middleware, web};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
@@ -20,6 +22,7 @@ pub struct HttpServer {
     /// The real address, also if a free port was asked for.
     pub address: SocketAddr,
     handle: ServerHandle,
+    mcp: Arc<Mcp>,
     running: JoinHandle<std::io::Result<()>>,
 }
 
@@ -46,10 +49,13 @@ impl HttpServer {
         close_within: Duration,
     ) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
+        let mcp = Mcp::start(api.clone());
+        let for_workers = mcp.clone();
         let api_connections = api.door.settings.max_connections.max(1);
         let app = move || {
             App::new()
                 .app_data(web::ThinData(api.clone()))
+                .app_data(web::ThinData(for_workers.clone()))
                 .wrap(middleware::from_fn(guard::guard))
                 .configure(more.clone())
                 .configure(routes)
@@ -68,12 +74,14 @@ impl HttpServer {
         Ok(HttpServer {
             address,
             handle,
+            mcp,
             running,
         })
     }
 
     /// Stops accepting, and gives open requests until `close_within` to end.
     pub async fn stop(self) {
+        self.mcp.stop();
         self.handle.stop(true).await;
         // What it ended with was logged where it happened.
         let _ = self.running.await;

@@ -37,7 +37,7 @@ pub(super) async fn begin(
     let (record, secret) = begun.map_err(refused)?;
     let mut answer = body(&caller, true);
     answer["expires_at"] = json!(record.expires_at_ms.map(time));
-    let cookie = cookie(&api, &request, secret.reveal(), SESSION_MS / 1000);
+    let cookie = cookie(&request, secret.reveal(), SESSION_MS / 1000);
     Ok(HttpResponse::Created()
         .insert_header((SET_COOKIE, cookie))
         .json(answer))
@@ -52,7 +52,7 @@ pub(super) async fn end(
         api.door.tokens.end_session(&id).await.map_err(refused)?;
     }
     Ok(HttpResponse::NoContent()
-        .insert_header((SET_COOKIE, cookie(&api, &request, "", 0)))
+        .insert_header((SET_COOKIE, cookie(&request, "", 0)))
         .finish())
 }
 
@@ -71,11 +71,10 @@ fn body(caller: &Principal, is_session: bool) -> Value {
     })
 }
 
-fn cookie(api: &Api, request: &HttpRequest, value: &str, seconds: i64) -> String {
+fn cookie(request: &HttpRequest, value: &str, seconds: i64) -> String {
     // Behind a proxy that ends TLS the page says how it was loaded.
     let origin = header(request.headers(), ORIGIN).ok().flatten();
-    let encrypted =
-        api.door.settings.encrypted || origin.is_some_and(|origin| origin.starts_with("https://"));
+    let encrypted = origin.is_some_and(|origin| origin.starts_with("https://"));
     let secure = if encrypted { "; Secure" } else { "" };
     format!(
         "{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

@@ -59,7 +59,10 @@ impl<T> List<T> {
 
 /// A computer as the API shows it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Computer"))]
 pub struct ComputerBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::ClientId"))]
     pub client_id: ClientId,
     pub label: Option<String>,
     /// `computer`, `turtle`, `pocket` or `command`.
@@ -72,6 +75,7 @@ pub struct ComputerBody {
     pub since: String,
     pub library_version: Option<String>,
     /// In the states that count: one that the computer calls active may be a draft for the server.
+    #[cfg_attr(test, schemars(with = "Vec<crate::domain::tool::ToolSpec>"))]
     pub tools: Toolbox,
     /// Calls that wait for their turn.
     pub queue: usize,

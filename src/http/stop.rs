@@ -13,11 +13,15 @@ use actix_web::web;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// Which computers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Scope"))]
 pub(super) struct Scope {
     /// None = the whole fleet.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
 }
 

@@ -27,6 +27,9 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+#[path = "mcp/tests.rs"]
+mod mcp;
+
 /// Writes what a prompt or command asks for: `T1`, `T2`, … are its tasks.
 struct Scripted {
     journal: Addr<Journal>,
@@ -285,6 +288,23 @@ pub(super) async fn bench() -> Bench {
 
 /// A server on a journal that may be there already.
 pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
+    bench_behind(DoorSettings::default(), folder).await
+}
+
+async fn bench_behind(settings: DoorSettings, folder: tempfile::TempDir) -> Bench {
+    let mcp = McpSettings {
+        handle_after: Duration::from_millis(50),
+        max_sessions: 8,
+    };
+    bench_of(settings, folder, turtle(), mcp).await
+}
+
+async fn bench_of(
+    settings: DoorSettings,
+    folder: tempfile::TempDir,
+    computer: ComputerBody,
+    mcp: McpSettings,
+) -> Bench {
     let feed = Feed::default().start();
     let store = sqlite::open(folder.path()).unwrap();
     let (journal, reader) = Journal::start(store, feed.clone().recipient());
@@ -310,14 +330,17 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         subscribe: feed.recipient(),
         journal: reader,
         router: Default::default(),
-        computers: Arc::new(|| Box::pin(async { Some(vec![turtle()]) })),
+        computers: Arc::new(move || {
+            let computers = vec![computer.clone()];
+            Box::pin(async { Some(computers) })
+        }),
         status: vec![(
             "models",
             Arc::new(|| Box::pin(async { Some(json!({"servers": []})) })),
         )],
         stage: stage.clone(),
         door: Arc::new(Door::new(
-            DoorSettings::default(),
+            settings,
             TokenBook::default(),
             OperatorKey::new(KEY).unwrap(),
         )),
@@ -326,6 +349,13 @@ pub(super) async fn bench_in(folder: tempfile::TempDir) -> Bench {
         samples: Samples::default(),
         followers: Followers::default(),
         call_grace: Duration::from_millis(1),
+        sources: super::metrics::Sources {
+            metrics: Default::default(),
+            counts: Default::default(),
+            gateway: None,
+            folder: folder.path().to_owned(),
+        },
+        mcp,
         started: Instant::now(),
     };
     let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -761,4 +791,35 @@ impl Handler<Noise> for Scripted {
             futures_util::future::join_all(appends).await;
         })
     }
+}
+
+#[actix::test]
+async fn who_comes_when_all_connections_are_taken_waits_for_one() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    let settings = DoorSettings {
+        max_connections: 2,
+        ..DoorSettings::default()
+    };
+    let bench = bench_behind(settings, tempfile::tempdir().unwrap()).await;
+    let address = bench.url.trim_start_matches("http://").to_owned();
+    let ask = async || {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        stream
+    };
+    let mut head = [0; 12];
+    let mut taken = Vec::new();
+    for _ in 0..2 {
+        let mut stream = ask().await;
+        stream.read_exact(&mut head).await.unwrap();
+        taken.push(stream);
+    }
+    let mut waits = ask().await;
+    let early = tokio::time::timeout(Duration::from_millis(300), waits.read_exact(&mut head));
+    assert!(early.await.is_err(), "it was served beside the others");
+    taken.clear();
+    waits.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
 }

@@ -3,12 +3,12 @@
 
 use super::caller::Caller;
 use super::extract::{Json, KeyHeader, object};
+use super::follow::Ear;
 use super::hosts::refuse;
 use super::scope::own_computer;
 use super::shapes::List;
 use super::{Api, ComputerBody, Problem, ask, computers, tasks};
-use crate::actors::feed::messages::{Committed, Subscribe};
-use crate::actors::supervisor::messages::{CancelTask, StartTask};
+use crate::actors::supervisor::messages::{CancelTask, StartTask, StartedTask};
 use crate::domain::access::Principal;
 use crate::domain::call::{Address, CallReport, Outcome, Target};
 use crate::domain::event::{DirectCall, StoredEvent, TaskEvent};
@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, timeout_at};
 
 /// The time of a call that names none, in milliseconds.
@@ -29,22 +28,26 @@ const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 /// The longest time that a request may wait, in milliseconds; longer work is a task.
 const MAX_TIMEOUT_MS: u64 = 600_000;
 
-/// Batches that may wait for a handler; one that lags reads the journal again.
-const FEED_CAPACITY: usize = 256;
-
 /// A tool, and the computers that have exactly this one. Computers may have different ones under one name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Tool"))]
 pub(super) struct ToolBody {
     #[serde(flatten)]
-    tool: Tool,
+    #[cfg_attr(test, schemars(with = "crate::domain::tool::ToolSpec"))]
+    pub(super) tool: Tool,
     tool_rev: String,
-    owners: Vec<OwnerBody>,
+    pub(super) owners: Vec<OwnerBody>,
 }
 
+/// A computer that has the tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct OwnerBody {
-    client_id: ClientId,
-    online: bool,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "ToolOwner"))]
+pub(super) struct OwnerBody {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::ClientId"))]
+    pub(super) client_id: ClientId,
+    pub(super) online: bool,
 }
 
 pub(super) async fn list(
@@ -56,7 +59,7 @@ pub(super) async fn list(
 }
 
 /// Every tool by name, each with its owners by name.
-fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
+pub(super) fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
     let mut tools: BTreeMap<&str, Vec<ToolBody>> = BTreeMap::new();
     for computer in computers {
         for tool in computer.tools.iter() {
@@ -78,20 +81,33 @@ fn by_tool(computers: &[ComputerBody]) -> Vec<ToolBody> {
     tools.into_values().flatten().collect()
 }
 
+/// One call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Call"))]
 pub(super) struct CallBody {
+    /// `tool`, `computer/tool` or `group:name/tool`.
     command: String,
+    /// What the tool's schema asks for.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     args: Value,
+    /// The computer that a bare name means.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::ClientId>"))]
     client_id: Option<ClientId>,
+    /// How long it may take, in milliseconds; 30000 without it.
     #[serde(default)]
+    #[cfg_attr(test, schemars(range(min = 1, max = 600_000)))]
     timeout_ms: Option<u64>,
+    /// As for a new task.
     #[serde(default)]
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     idempotency_key: Option<String>,
     /// Kept with the task and shown, never looked at.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<crate::wire::schema::Members>"))]
     metadata: Value,
 }
 
@@ -124,30 +140,22 @@ pub(super) async fn call(
     Json(body): Json<CallBody>,
 ) -> Result<web::Json<Value>, Problem> {
     let body = body.check()?;
-    check_rights(&api, &caller, &body)?;
     let idempotency_key = key.or(body.idempotency_key)?;
     let timeout_ms = body.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let deadline = Instant::now() + Duration::from_millis(timeout_ms) + api.call_grace;
-    // Before the task exists, so that its end cannot be missed.
-    let mut feed = subscribe(&api).await?;
-    let request = StartTask {
-        prompt: format!("Call {}", body.command),
-        kind: Some("call".to_owned()),
+    let wanted = WantedCall {
+        command: body.command,
+        args: body.args,
         client_id: body.client_id,
-        call: Some(DirectCall {
-            command: body.command,
-            args: body.args,
-            timeout_ms: Some(timeout_ms),
-        }),
+        timeout_ms: Some(timeout_ms),
         idempotency_key,
         metadata: body.metadata,
-        ..StartTask::by(&caller, None)
     };
-    let started = tasks::start(&api, request).await?;
+    let (started, mut ear) = begin(&api, &caller, wanted).await?;
     let task_id = started.summary.task_id;
     let waited = match started.summary.status.is_final() {
         true => Ok(Ok(())),
-        false => timeout_at(deadline, wait_for_end(&api, &task_id, &mut feed)).await,
+        false => timeout_at(deadline, ear.until_the_end(&api, &task_id)).await,
     };
     match waited {
         Ok(ended) => ended?,
@@ -155,14 +163,28 @@ pub(super) async fn call(
         // Somebody else's request made the call; it is theirs to give up.
         Err(_) => {}
     }
-    let events = api.journal.load_task(task_id.clone()).await?.events;
-    ending(&task_id, &events)
+    outcome(&api, &task_id).await.map(web::Json)
+}
+
+/// One call, however it was asked for.
+#[derive(Debug, Default)]
+pub(super) struct WantedCall {
+    /// `tool`, `computer/tool` or `group:name/tool`.
+    pub(super) command: String,
+    /// A JSON object.
+    pub(super) args: Value,
+    pub(super) client_id: Option<ClientId>,
+    /// None = what the tool says, or the settings.
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) idempotency_key: Option<String>,
+    /// A JSON object.
+    pub(super) metadata: Value,
 }
 
 /// Whether whoever asks may call this tool, and on that computer. In a group only its own computers are there.
-fn check_rights(api: &Api, caller: &Principal, body: &CallBody) -> Result<(), Problem> {
-    own_computer(api, caller, body.client_id.as_ref())?;
-    let Ok(address) = Address::parse(&body.command) else {
+fn check_rights(api: &Api, caller: &Principal, wanted: &WantedCall) -> Result<(), Problem> {
+    own_computer(api, caller, wanted.client_id.as_ref())?;
+    let Ok(address) = Address::parse(&wanted.command) else {
         return Ok(());
     };
     if let Target::Computer(client_id) = &address.target {
@@ -177,30 +199,41 @@ fn check_rights(api: &Api, caller: &Principal, body: &CallBody) -> Result<(), Pr
     }
 }
 
-async fn subscribe(api: &Api) -> Result<Receiver<Committed>, Problem> {
-    let capacity = FEED_CAPACITY;
-    ask(&api.subscribe, Subscribe { capacity }).await
+/// Makes the task of a call in the caller's name, with an ear that hears its end.
+///
+/// # Errors
+/// The caller may not make this call, or the task was not made.
+pub(super) async fn begin(
+    api: &Api,
+    caller: &Principal,
+    wanted: WantedCall,
+) -> Result<(StartedTask, Ear), Problem> {
+    check_rights(api, caller, &wanted)?;
+    // Before the task exists, so that its end cannot be missed.
+    let ear = Ear::listen(api).await?;
+    let request = StartTask {
+        prompt: format!("Call {}", wanted.command),
+        kind: Some("call".to_owned()),
+        client_id: wanted.client_id,
+        call: Some(DirectCall {
+            command: wanted.command,
+            args: wanted.args,
+            timeout_ms: wanted.timeout_ms,
+        }),
+        idempotency_key: wanted.idempotency_key,
+        metadata: wanted.metadata,
+        ..StartTask::by(caller, None)
+    };
+    Ok((tasks::start(api, request).await?, ear))
 }
 
-async fn wait_for_end(
-    api: &Api,
-    task_id: &TaskId,
-    feed: &mut Receiver<Committed>,
-) -> Result<(), Problem> {
-    loop {
-        match feed.recv().await {
-            Some(news) if news.summary.task_id != *task_id => {}
-            Some(news) if news.summary.status.is_final() => return Ok(()),
-            Some(_) => {}
-            None => {
-                // Too slow: listen again, then look at what was missed.
-                *feed = subscribe(api).await?;
-                if api.journal.task(task_id.clone()).await?.status.is_final() {
-                    return Ok(());
-                }
-            }
-        }
-    }
+/// How the call of a one-call task ended, or how it stands.
+///
+/// # Errors
+/// There is no result: why, as the API tells it.
+pub(super) async fn outcome(api: &Api, task_id: &TaskId) -> Result<Value, Problem> {
+    let events = api.journal.load_task(task_id.clone()).await?.events;
+    ending(task_id, &events)
 }
 
 /// Nobody waits any longer, so the call must not happen later behind the caller's back.
@@ -216,7 +249,7 @@ async fn give_up(api: &Api, task_id: &TaskId, by: String) {
 }
 
 /// What the journal says of a one-call task, as the caller's answer.
-fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<web::Json<Value>, Problem> {
+fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<Value, Problem> {
     let facts = || events.iter().rev().map(|stored| &stored.event);
     let finished = facts().find_map(|event| match event {
         TaskEvent::CallFinished { call_id, report } => Some((call_id, report)),
@@ -253,11 +286,7 @@ fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<web::Json<Value>, 
     Err(late(task_id, intended, outcome))
 }
 
-fn reported(
-    task_id: &TaskId,
-    call_id: &CallId,
-    report: &CallReport,
-) -> Result<web::Json<Value>, Problem> {
+fn reported(task_id: &TaskId, call_id: &CallId, report: &CallReport) -> Result<Value, Problem> {
     if report.outcome == Outcome::Unknown && report.code.as_deref() == Some("timeout") {
         return Err(late(task_id, Some(call_id), Outcome::Unknown));
     }
@@ -266,7 +295,7 @@ fn reported(
     body["call_id"] = json!(call_id);
     body["ok"] = json!(report.outcome == Outcome::Done);
     body["duration_ms"] = json!(report.duration_ms.unwrap_or(0));
-    Ok(web::Json(body))
+    Ok(body)
 }
 
 fn late(task_id: &TaskId, call_id: Option<&CallId>, outcome: Outcome) -> Problem {

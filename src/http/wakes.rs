@@ -17,8 +17,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// When a task runs again: one of `every_s` and `cron`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Schedule"))]
 pub(super) struct ScheduleBody {
+    /// Seconds between two runs.
     every_s: Option<u64>,
+    /// Minute, hour, day, month, weekday, in UTC.
     cron: Option<String>,
     /// RFC 3339.
     until: Option<String>,
@@ -27,8 +31,12 @@ pub(super) struct ScheduleBody {
 /// What else wakes it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Wakes"))]
 pub(super) struct WakesBody {
+    /// Names of events of the world, as names or globs.
     events: Vec<String>,
+    /// People and programs may wake it.
     on_demand: bool,
 }
 
@@ -68,9 +76,13 @@ fn in_ms(moment: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// A wake.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Wake"))]
 pub(super) struct WakeBody {
+    /// Told to the planner; at most 8 KiB.
     #[serde(default)]
     data: Value,
 }

@@ -194,12 +194,17 @@ fn unfinished_are_live_tasks_and_ended_ones_with_a_call_without_outcome() {
             store.reads.unfinished_tasks().unwrap(),
             [task("OPEN"), task("LIVE")]
         );
+        let counted = store.reads.open_tasks().unwrap();
+        assert_eq!(counted, [(TaskStatus::Queued, 1)]);
+        let open_calls = store.reads.open_calls().unwrap();
+        assert_eq!(open_calls, [(pending.clone(), EffectClass::Effect)]);
         write_one(
             &mut store,
             open_call.write(vec![finished(&pending, Outcome::Done)]),
         )
         .unwrap();
         assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("LIVE")]);
+        assert_eq!(store.reads.open_calls().unwrap(), []);
     });
 }
 
@@ -232,6 +237,17 @@ fn who_sleeps_is_listed_with_what_wakes_it_and_is_not_unfinished() {
             wakes: hourly(),
         };
         assert!(sleeping.contains(&(task("SLEEPER"), asleep)));
+        let asleep = TaskStatus::Sleeping;
+        assert_eq!(
+            store
+                .reads
+                .open_tasks()
+                .unwrap()
+                .iter()
+                .map(|(s, n)| if *s == asleep { *n } else { 0 })
+                .sum::<u64>(),
+            2
+        );
         // A call without outcome is waited for.
         assert_eq!(store.reads.unfinished_tasks().unwrap(), [task("BUSY")]);
         let woken = TaskEvent::EpisodeStarted {
@@ -815,4 +831,93 @@ proptest! {
             assert_eq!(load(&open(), &task("A")).events, expected);
         });
     }
+}
+
+/// Everything behind a place, page by page; none at a reset.
+fn follow(store: &OpenStore, mut place: Place, limit: usize) -> Option<Vec<CommittedEvent>> {
+    let mut events = Vec::new();
+    loop {
+        let page = store.reads.committed_after(place, limit, &|_| true);
+        let page = page.unwrap()?;
+        events.extend(page.events);
+        place = page.upto;
+        if !page.more {
+            assert_eq!(place, store.reads.head().unwrap());
+            return Some(events);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn from_any_place_what_was_committed_behind_it_follows_whole_and_in_order(
+        appends in prop::collection::vec((0..3usize, 1..5usize), 1..20),
+        cut in 0..60usize,
+        limit in 1..6usize,
+    ) {
+        on_each_store(|open| {
+            let mut store = open();
+            let begin = store.reads.head().unwrap();
+            let mut authors = ["A", "B", "C"].map(Author::new);
+            let mut written = Vec::new();
+            for (who, count) in &appends {
+                let author = &mut authors[*who];
+                let is_new = author.state().last_seq == 0;
+                let mut events = vec![if is_new { created("dig") } else { noted("more") }];
+                events.extend((1..*count).map(|_| noted("and more")));
+                let before = store.writer.position();
+                written.extend(write_one(&mut store, author.write(events)).unwrap());
+                assert_eq!(store.writer.position(), before + *count as u64);
+            }
+            drop(store);
+            let store = open();
+            let all = follow(&store, begin, limit).unwrap();
+            let told: Vec<_> = all.iter().map(|told| told.event.clone()).collect();
+            assert_eq!(told, written);
+            let cut = cut.min(all.len());
+            let place = cut.checked_sub(1).map_or(begin, |last| all[last].place);
+            assert_eq!(place.pos, cut as u64);
+            assert_eq!(follow(&store, place, limit).unwrap(), all[cut..]);
+            // The same position with another mark is another journal's.
+            let other = Place { mark: place.mark ^ 6, ..place };
+            assert_eq!(follow(&store, other, limit), None);
+        });
+    }
+}
+
+#[test]
+fn a_refused_append_takes_no_place_and_what_is_not_wanted_is_passed_by() {
+    on_each_store(|open| {
+        let mut store = open();
+        let (mut a, mut b) = (Author::new("A"), Author::new("B"));
+        write_one(&mut store, a.write(vec![created("dig")])).unwrap();
+        let mut stale = a.append(vec![noted("late")]);
+        stale.expected_seq = 0;
+        assert!(write_one(&mut store, Write::Append(Box::new(stale))).is_err());
+        write_one(&mut store, b.write(vec![created("dig"), noted("x")])).unwrap();
+        let begin = Place { pos: 0, mark: 0 };
+        assert_eq!(follow(&store, begin, 1).unwrap().len(), 3);
+        let of_a = |task: &TaskSummary| task.task_id == a.task_id();
+        let page = store
+            .reads
+            .committed_after(begin, 10, &of_a)
+            .unwrap()
+            .unwrap();
+        assert_eq!((page.events.len(), page.upto.pos, page.more), (1, 3, false));
+    });
+}
+
+#[test]
+fn what_is_archived_is_told_to_followers_as_before() {
+    on_each_store(|open| {
+        let mut store = open();
+        let whole = episodes(&mut store, 9);
+        archive(&mut store, 2, 0, 0);
+        let begin = Place { pos: 0, mark: 0 };
+        let told = follow(&store, begin, 4).unwrap();
+        let told: Vec<_> = told.into_iter().map(|told| told.event).collect();
+        assert_eq!(told, whole);
+    });
 }

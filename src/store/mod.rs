@@ -17,7 +17,8 @@ pub use types::*;
 use crate::domain::credential::TokenRecord;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
-use crate::domain::task::TaskSummary;
+use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::tool::EffectClass;
 use crate::domain::wakes::Asleep;
 
 /// How long an idempotency key holds, in milliseconds (wire contract: 24 hours per owner).
@@ -56,6 +57,12 @@ pub trait JournalReads: Send {
 
     /// Tasks that sleep, with what wakes them.
     fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, StoreError>;
+
+    /// How many tasks have not ended, by status; a status that no task has may be missing.
+    fn open_tasks(&self) -> Result<Vec<(TaskStatus, u64)>, StoreError>;
+
+    /// The calls that were intended and have no outcome yet.
+    fn open_calls(&self) -> Result<Vec<(CallId, EffectClass)>, StoreError>;
 
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError>;
 

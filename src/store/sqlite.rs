@@ -2,6 +2,7 @@
 
 mod archive;
 mod commits;
+mod open_work;
 pub mod prune;
 mod read;
 mod rows;

@@ -10,7 +10,7 @@ pub mod lenient;
 pub mod text;
 
 #[cfg(test)]
-mod schema;
+pub(crate) mod schema;
 
 /// The version of the contract; changes only when something breaks.
 pub const PROTOCOL_VERSION: u64 = 1;

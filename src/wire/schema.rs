@@ -28,6 +28,22 @@ pub struct CallId(#[schemars(regex(pattern = r"^cal_[A-Za-z0-9_]{1,60}$"))] Stri
 #[expect(dead_code, reason = "only its schema is used")]
 pub struct QuestionId(#[schemars(regex(pattern = r"^qst_[A-Za-z0-9_]{1,60}$"))] String);
 
+/// An object. Lua cannot tell an empty one from an empty list, so that counts too, and nothing.
+pub struct Members;
+
+impl JsonSchema for Members {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Members".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "An object. An empty list and null are taken as an empty one.",
+            "anyOf": [{"type": "object"}, {"type": "array", "maxItems": 0}, {"type": "null"}],
+        })
+    }
+}
+
 /// An acknowledgement.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]

@@ -80,7 +80,7 @@ fn task_command(args: &[&str], data: &Path) -> Told {
     }
 }
 
-fn start_task(api: &Api, prompt: &str) -> String {
+pub(crate) fn start_task(api: &Api, prompt: &str) -> String {
     let (status, task) = api.post(
         "/api/v1/tasks",
         &json!({"prompt": prompt, "client_id": "sim-1"}),
@@ -89,14 +89,14 @@ fn start_task(api: &Api, prompt: &str) -> String {
     task["task_id"].as_str().unwrap().to_owned()
 }
 
-fn wait_for_end(api: &Api, task: &str) -> Value {
+pub(crate) fn wait_for_end(api: &Api, task: &str) -> Value {
     wait_until("the end of the task", WITHIN, || {
         let task = api.get(&format!("/api/v1/tasks/{task}"))?;
         matches!(task["status"].as_str()?, "completed" | "failed").then_some(task)
     })
 }
 
-fn events(api: &Api, task: &str) -> Vec<Value> {
+pub(crate) fn events(api: &Api, task: &str) -> Vec<Value> {
     let page = api.get(&format!("/api/v1/tasks/{task}/events?limit=1000"));
     page.and_then(|p| p["items"].as_array().cloned())
         .unwrap_or_default()

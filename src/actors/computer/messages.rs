@@ -73,8 +73,11 @@ pub struct ShowQueue;
 
 /// A call that waits.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WaitingCall {
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::CallId"))]
     pub call_id: CallId,
+    #[cfg_attr(test, schemars(with = "crate::wire::schema::TaskId"))]
     pub task_id: TaskId,
     pub tool: String,
     /// How long it has waited.

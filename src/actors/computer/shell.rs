@@ -303,7 +303,11 @@ impl Shell {
                 call_id,
                 message,
                 progress,
-            } => self.step(|lane, _, acts| lane.progress(&call_id, message, progress, acts)),
+            } => {
+                self.cell
+                    .note_progress(&call_id, message.as_deref(), progress);
+                self.step(|lane, _, acts| lane.progress(&call_id, message, progress, acts));
+            }
             ConnectionFact::NotSent { call_id, why } => {
                 self.step(|lane, now, acts| lane.not_sent(&call_id, why, now, acts));
             }

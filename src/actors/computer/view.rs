@@ -15,6 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 /// fill the memory.
 const MAX_ONCE_OWNED: usize = 1024;
 
+/// The longest words of progress that are kept, in characters.
+const MAX_PROGRESS: usize = 200;
+
 /// How a computer fares (wire contract, `computer.state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,7 +31,8 @@ pub enum ComputerState {
 }
 
 impl ComputerState {
-    const ALL: [ComputerState; 5] = [
+    /// Every state.
+    pub const ALL: [ComputerState; 5] = [
         ComputerState::Ready,
         ComputerState::Busy,
         ComputerState::Unresponsive,
@@ -57,6 +61,8 @@ struct Live {
     current_call: Option<CallId>,
     caller: Option<TaskId>,
     second_copy_ms: Option<i64>,
+    /// The call whose handler told last how far it is, and its words.
+    progress: Option<(CallId, String)>,
 }
 
 /// A computer as lists show it (wire contract, `computer`). Times are milliseconds since the Unix epoch.
@@ -296,6 +302,26 @@ impl ComputerCell {
     /// A second live computer of this name was refused at this time.
     pub(in crate::actors) fn note_second_copy(&self, at_ms: i64) {
         self.live().second_copy_ms = Some(at_ms);
+    }
+
+    /// A handler told how far its call is. The last word counts; nothing of it is kept longer.
+    pub(super) fn note_progress(
+        &self,
+        call_id: &CallId,
+        message: Option<&str>,
+        progress: Option<f64>,
+    ) {
+        let percent = progress.map(|progress| format!("{:.0} %", progress * 100.0));
+        let words: Vec<&str> = percent.as_deref().into_iter().chain(message).collect();
+        let words: String = words.join(", ").chars().take(MAX_PROGRESS).collect();
+        self.live().progress = Some((call_id.clone(), words));
+    }
+
+    /// What the handler of a call told last of how far it is, in words.
+    pub fn progress_of(&self, call_id: &CallId) -> Option<String> {
+        let live = self.live();
+        let told = live.progress.as_ref().filter(|(id, _)| id == call_id);
+        told.map(|(_, words)| words.clone())
     }
 
     /// The task that has a call under way here.

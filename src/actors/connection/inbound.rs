@@ -126,11 +126,12 @@ impl Connection {
             M::Ack | M::Pong(_) => {}
             M::Error(error) => {
                 let computer = self.identity().map(|i| i.client_id.as_str());
+                // Its words may quote what it was sent, which is nothing for a log.
                 tracing::warn!(
                     computer,
                     code = error.code,
                     call = error.call_id,
-                    error = error.error,
+                    bytes = error.error.len(),
                     "a computer reports an error"
                 );
             }

@@ -194,18 +194,33 @@ impl Connection {
             by: identity.client_id.to_string(),
             authenticated: false,
         };
-        let answered = desk.answer.send(given).timeout(ANSWER_WITHIN);
+        // It answers what is asked of its own tasks alone.
+        let find = self.deps.find_task.clone();
+        let (asks, client_id) = (given.question_id.task(), identity.client_id);
+        let answered = async move {
+            if let (Some(find), Some(task_id)) = (find, asks)
+                && find(task_id).await != Some(client_id)
+            {
+                return Ok(None);
+            }
+            let answered = desk.answer.send(given).timeout(ANSWER_WITHIN);
+            answered.await.map(Some)
+        };
         ctx.spawn(answered.into_actor(self).map(|answered, connection, ctx| {
             connection.asking -= 1;
             let (code, words) = match answered {
-                Ok(Ok(())) => return,
-                Ok(Err(error @ AnswerError::NotOpen(_))) => {
+                Ok(Some(Ok(()))) => return,
+                Ok(None) => {
+                    let words = "no question of that id is asked of this computer";
+                    (ErrorCode::NoSuchQuestion, words.to_owned())
+                }
+                Ok(Some(Err(error @ AnswerError::NotOpen(_)))) => {
                     (ErrorCode::NoSuchQuestion, error.to_string())
                 }
-                Ok(Err(error @ AnswerError::NeedsPerson)) => {
+                Ok(Some(Err(error @ AnswerError::NeedsPerson))) => {
                     (ErrorCode::NotAllowed, error.to_string())
                 }
-                Ok(Err(error @ AnswerError::Journal(_))) => {
+                Ok(Some(Err(error @ AnswerError::Journal(_)))) => {
                     (ErrorCode::JournalUnavailable, error.to_string())
                 }
                 Err(_) => (ErrorCode::Internal, "no answer; try again".to_owned()),

@@ -5,9 +5,12 @@
 
 pub mod messages;
 
+use crate::metrics::Metrics;
 use actix::{Actor, Context, Handler, MessageResult};
 use messages::{Committed, Subscribe};
+use std::sync::Arc;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 /// The largest capacity that a subscriber gets.
 const MAX_CAPACITY: usize = 4096;
@@ -17,6 +20,17 @@ const MAX_CAPACITY: usize = 4096;
 #[derive(Default)]
 pub struct Feed {
     subscribers: Vec<mpsc::Sender<Committed>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Feed {
+    /// A feed that counts who listens.
+    pub fn measured(metrics: Arc<Metrics>) -> Self {
+        Feed {
+            subscribers: Vec::new(),
+            metrics,
+        }
+    }
 }
 
 impl Actor for Feed {
@@ -30,6 +44,7 @@ impl Handler<Subscribe> for Feed {
         let (subscriber, events) = mpsc::channel(message.capacity.clamp(1, MAX_CAPACITY));
         self.subscribers.retain(|known| !known.is_closed());
         self.subscribers.push(subscriber);
+        self.metrics.subscribers(self.subscribers.len());
         MessageResult(events)
     }
 }
@@ -38,8 +53,17 @@ impl Handler<Committed> for Feed {
     type Result = ();
 
     fn handle(&mut self, message: Committed, _: &mut Self::Context) {
-        self.subscribers
-            .retain(|subscriber| subscriber.try_send(message.clone()).is_ok());
+        let before = self.subscribers.len();
+        let mut slow = 0;
+        self.subscribers.retain(|subscriber| {
+            let sent = subscriber.try_send(message.clone());
+            slow += usize::from(matches!(sent, Err(TrySendError::Full(_))));
+            sent.is_ok()
+        });
+        if self.subscribers.len() < before {
+            self.metrics.subscribers(self.subscribers.len());
+            self.metrics.feed_drops(slow);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Complete {
     pub request: ChatRequest,
     /// Sees the answer while it is made. After a further try it starts again from the beginning.
     pub on_delta: DeltaSink,
+    /// What the call's work is done in; none unless it was given.
+    pub span: tracing::Span,
 }
 
 impl Complete {
@@ -29,7 +31,13 @@ impl Complete {
             generation,
             request,
             on_delta: DeltaSink::ignore(),
+            span: tracing::Span::none(),
         }
+    }
+
+    /// The same call, whose work belongs to a span.
+    pub fn within(self, span: tracing::Span) -> Self {
+        Complete { span, ..self }
     }
 }
 

@@ -21,6 +21,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::config::GatewaySettings;
 use crate::domain::chat::{ChatAnswer, ChatFailure};
@@ -76,6 +77,7 @@ impl Gateway {
         };
         let settings = self.settings.clone();
         let call = queued.call;
+        let span = call.span.clone();
         let mut reply = queued.reply;
         let work = async move {
             let (request, sink) = (call.request, call.on_delta);
@@ -83,15 +85,16 @@ impl Gateway {
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             (ended.unwrap_or_else(|_| panicked()), reply)
         };
-        let work = work
-            .into_actor(self)
-            .map(move |(ended, reply), gateway, ctx| {
-                if let Some(lane) = gateway.lanes.get_mut(at) {
-                    lane.ended(ticket, &ended, Instant::now());
-                }
-                answer(reply, ended.result.map_err(ChatFailure::from));
-                gateway.pump(at, ctx);
-            });
+        let work =
+            work.instrument(span)
+                .into_actor(self)
+                .map(move |(ended, reply), gateway, ctx| {
+                    if let Some(lane) = gateway.lanes.get_mut(at) {
+                        lane.ended(ticket, &ended, Instant::now());
+                    }
+                    answer(reply, ended.result.map_err(ChatFailure::from));
+                    gateway.pump(at, ctx);
+                });
         ctx.spawn(work);
     }
 }

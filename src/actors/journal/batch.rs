@@ -4,6 +4,7 @@ use super::messages::JournalError;
 use crate::domain::event::StoredEvent;
 use crate::store::{JournalStore, Refusal, StoreError, Write, Written};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 type Answer = Result<Vec<StoredEvent>, JournalError>;
@@ -14,13 +15,19 @@ pub(super) struct Pending {
     reply: Reply,
 }
 
-pub(super) struct Reply(Option<oneshot::Sender<Answer>>);
+pub(super) struct Reply {
+    to: Option<oneshot::Sender<Answer>>,
+    since: Instant,
+}
 
 impl Pending {
     pub(super) fn new(entry: Write, reply: Option<oneshot::Sender<Answer>>) -> Self {
         Pending {
             entry,
-            reply: Reply(reply),
+            reply: Reply {
+                to: reply,
+                since: Instant::now(),
+            },
         }
     }
 
@@ -30,9 +37,14 @@ impl Pending {
 }
 
 impl Reply {
+    /// How long ago the entry came.
+    pub(super) fn waited(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Somebody who no longer waits is no error: what was written stays written.
     pub(super) fn give(self, answer: Answer) {
-        if let Some(reply) = self.0 {
+        if let Some(reply) = self.to {
             let _ = reply.send(answer);
         }
     }

@@ -19,6 +19,7 @@ use crate::actors::feed::messages::Committed;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::wakes::Asleep;
+use crate::metrics::Metrics;
 use crate::store::{Append, JournalStore, OpenStore, Place, StoreError, Write, Written};
 use actix::{
     Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
@@ -27,7 +28,8 @@ use actix::{
 use batch::{Pending, Reply};
 use messages::*;
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// Entries that wait for the next transaction; more are refused.
@@ -52,18 +54,29 @@ pub struct Journal {
     error: Option<String>,
     transactions: u64,
     entries: u64,
+    metrics: Arc<Metrics>,
     retry_after: Duration,
 }
 
 impl Journal {
     /// Starts the journal on an open store. Whatever is committed is told to `feed`.
     pub fn start(store: OpenStore, feed: Recipient<Committed>) -> (Addr<Self>, JournalReader) {
-        Self::start_with(store, feed, RETRY_AFTER)
+        Self::measured(store, feed, Arc::default())
+    }
+
+    /// As [`Journal::start`], counting what it does and what is committed.
+    pub fn measured(
+        store: OpenStore,
+        feed: Recipient<Committed>,
+        metrics: Arc<Metrics>,
+    ) -> (Addr<Self>, JournalReader) {
+        Self::start_with(store, feed, metrics, RETRY_AFTER)
     }
 
     fn start_with(
         store: OpenStore,
         feed: Recipient<Committed>,
+        metrics: Arc<Metrics>,
         retry_after: Duration,
     ) -> (Addr<Self>, JournalReader) {
         let reader = JournalReader::new(store.reads, store.identity);
@@ -77,6 +90,7 @@ impl Journal {
             error: None,
             transactions: 0,
             entries: 0,
+            metrics,
             retry_after,
         };
         (Actor::start(journal), reader)
@@ -121,11 +135,14 @@ impl Journal {
         };
         let taken = self.queue.len().min(BATCH);
         let (entries, replies) = self.queue.drain(..taken).map(Pending::split).unzip();
+        let began = Instant::now();
         let work = tokio::task::spawn_blocking(move || batch::run(store, entries));
         ctx.spawn(work.into_actor(self).map(move |done, journal, ctx| {
             match done {
                 Ok(done) => {
                     journal.store = Some(done.store);
+                    let (count, written) = (done.entries.len(), done.result.is_ok());
+                    journal.metrics.transaction(count, began.elapsed(), written);
                     journal.finish(done.entries, replies, done.result, done.position, ctx);
                 }
                 // Only while the runtime shuts down: panics of the store are caught in `batch::run`.
@@ -178,8 +195,11 @@ impl Journal {
                 }),
                 _ => None,
             };
+            self.metrics.lagged(reply.waited());
             reply.give(answer.map_err(batch::refusal));
             if let Some(committed) = committed {
+                self.metrics
+                    .committed(&committed.events, &committed.summary);
                 // A fact: the feed never blocks, and without one nobody listens.
                 self.feed.do_send(committed);
             }

@@ -4,7 +4,8 @@ use super::batch::refused;
 use super::messages::{JournalError, LoadedTask};
 use crate::domain::credential::TokenRecord;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
-use crate::domain::task::TaskSummary;
+use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::tool::EffectClass;
 use crate::domain::wakes::Asleep;
 use crate::store::{
     CommittedPage, Epoch, EventPage, Identity, JournalReads, Journalled, KnownComputer, Lane,
@@ -107,6 +108,16 @@ impl JournalReader {
     /// As [`super::messages::SleepingTasks`].
     pub async fn sleeping_tasks(&self) -> Result<Vec<(TaskId, Asleep)>, JournalError> {
         self.read(|reads| reads.sleeping_tasks()).await
+    }
+
+    /// How many tasks have not ended, by status.
+    pub async fn open_tasks(&self) -> Result<Vec<(TaskStatus, u64)>, JournalError> {
+        self.read(|reads| reads.open_tasks()).await
+    }
+
+    /// Calls that were intended and have no outcome yet.
+    pub async fn open_calls(&self) -> Result<Vec<(CallId, EffectClass)>, JournalError> {
+        self.read(|reads| reads.open_calls()).await
     }
 
     pub async fn task(&self, task_id: TaskId) -> Result<TaskSummary, JournalError> {

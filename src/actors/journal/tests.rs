@@ -70,7 +70,8 @@ fn bench_that_retries(retry_after: Duration) -> Bench {
         ..open
     };
     let feed = Feed::default().start();
-    let (journal, reader) = Journal::start_with(gated, feed.clone().recipient(), retry_after);
+    let (journal, reader) =
+        Journal::start_with(gated, feed.clone().recipient(), Arc::default(), retry_after);
     Bench {
         journal,
         reader,

@@ -55,6 +55,7 @@ impl StartTask {
 /// Budgets that a request sets itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BudgetOverrides {
     pub steps: Option<u32>,
     pub calls: Option<u32>,

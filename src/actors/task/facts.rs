@@ -118,6 +118,7 @@ impl Task {
     fn dispatch(&mut self, intended: CallIntended, ctx: &mut Context<Self>) {
         let call_id = intended.call_id.clone();
         self.forget_wait(&call_id, ctx);
+        self.spans.calls(&self.state, &intended);
         let mut events = vec![TaskEvent::CallIntended(intended)];
         events.extend(self.waits_on());
         let then: Then = Box::new(move |task, _ctx| {

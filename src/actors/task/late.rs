@@ -77,6 +77,7 @@ impl Task {
     ) {
         self.forget_wait(&call_id, ctx);
         let settled = call_id.clone();
+        self.spans.settled(&call_id, &report);
         let mut events = vec![TaskEvent::CallFinished { call_id, report }];
         events.extend(self.waits_on());
         let then: Then = Box::new(move |task, ctx| {

@@ -16,6 +16,7 @@ use super::consult::ConsultModel;
 use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
+use super::spans::TaskSpans;
 use crate::config::Settings;
 use crate::crash_points::{self, Point};
 use crate::domain::chat::Role;
@@ -66,6 +67,7 @@ pub struct Task {
     timers: Vec<SpawnHandle>,
     /// What open calls wait for.
     waits: Waits,
+    spans: TaskSpans,
     /// The supervisor knows that the task has ended.
     told_over: bool,
     finished: bool,
@@ -84,6 +86,7 @@ impl Task {
         profile: Arc<Profile>,
         generation: Generation,
     ) -> Self {
+        let spans = TaskSpans::of(&state, generation);
         Task {
             deps,
             state,
@@ -92,6 +95,7 @@ impl Task {
             lanes: HashMap::new(),
             timers: Vec::new(),
             waits: Waits::default(),
+            spans,
             told_over: false,
             finished: false,
             question_ends: None,
@@ -178,6 +182,7 @@ impl Task {
                 let asked = self.open_question();
                 self.tell_tools(self.told_of_tools(events.iter().map(|stored| &stored.event)));
                 self.state.apply_all(&events);
+                self.spans.end_steps(&self.state);
                 if self.state.status != before {
                     self.notify_computer();
                 }
@@ -381,6 +386,7 @@ impl Actor for Task {
 
     /// Called after a panic too, which is how the supervisor learns of one.
     fn stopped(&mut self, _ctx: &mut Context<Self>) {
+        self.spans.end(&self.state);
         self.deps.supervisor.do_send(TaskStopped {
             task_id: self.state.task_id.clone(),
             generation: self.generation,

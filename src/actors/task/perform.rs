@@ -108,6 +108,8 @@ impl Task {
         format: OutputFormat,
         ctx: &mut Context<Self>,
     ) -> Option<TaskEvent> {
+        let log_prompts = self.deps.settings.log.prompts;
+        let span = self.spans.asks(&self.state, seq, role, log_prompts);
         let consult = ConsultModel {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
@@ -119,6 +121,7 @@ impl Task {
             tools: self.state.native_tools(role).to_vec(),
             choice: self.profile.models.get(&role).cloned().unwrap_or_default(),
             script: self.script_position(role),
+            span,
             reply_to: ctx.address().recipient(),
         };
         let actor = match role {
@@ -197,6 +200,7 @@ impl Task {
         ctx: &mut Context<Self>,
     ) -> Option<TaskEvent> {
         let intended = call.intended.clone()?;
+        self.spans.calls(&self.state, &intended);
         let Some(lane) = self.deps.router.lane(&intended.client_id) else {
             // The journal knows the call but nobody knows the computer: its outcome cannot be learned.
             let report = CallReport::without_answer(

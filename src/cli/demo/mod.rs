@@ -10,7 +10,7 @@ use super::signals::Signals;
 use super::{Exit, Failure};
 use crate::actors::supervisor::messages::{BudgetOverrides, StartTask};
 use crate::app::{App, Options, RunningApp};
-use crate::config::{Loader, Settings};
+use crate::config::{Loader, LogSettings, Settings};
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::sim::{SimFleet, host_computer};
@@ -118,7 +118,8 @@ fn nothing_to_report(failure: &Failure) -> Value {
 }
 
 async fn perform(args: &Args) -> Result<Exit, Failure> {
-    telemetry::init(&args.log).map_err(|text| Failure::new(Exit::Usage, text))?;
+    telemetry::init(&LogSettings::lines(&args.log))
+        .map_err(|text| Failure::new(Exit::Usage, text))?;
     let mut signals = Signals::new().map_err(|error| Failure::new(Exit::Failed, error))?;
     let place = Place::new(args.dir.clone())?;
     tokio::select! {

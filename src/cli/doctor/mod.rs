@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   ccfleet doctor
   ccfleet doctor --config fleet.toml --data /srv/ccfleet
+  ccfleet doctor --json
 
 Exit codes: 0 nothing failed, 1 something failed.";
 
@@ -37,6 +38,10 @@ pub struct Args {
     /// Address and port, as for `serve`
     #[arg(long, value_name = "IP:PORT")]
     pub bind: Option<String>,
+
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Runs all checks and prints them. A failed check is no error of the command, but its exit code is 1.
@@ -44,7 +49,7 @@ pub struct Args {
 /// # Errors
 /// None of its own; the type is that of all commands.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
-    let mut report = Report::to_terminal();
+    let mut report = Report::to_terminal(args.json);
     check(&args, &mut report).await;
     Ok(match report.end() {
         0 => Exit::Done,
@@ -111,6 +116,7 @@ mod tests {
             config: Some(file),
             data: Some(folder.join("data").display().to_string()),
             bind: Some("127.0.0.1:0".into()),
+            json: false,
         }
     }
 

@@ -17,6 +17,7 @@ mod transcript;
 use super::demo::model as served;
 use super::signals::Signals;
 use super::{Exit, Failure};
+use crate::config::LogSettings;
 use crate::telemetry;
 use model::{BASELINE, strategies};
 use pool::Pool;
@@ -121,7 +122,8 @@ fn share(text: &str) -> Result<f64, String> {
 /// # Errors
 /// Wrong use, or something other than the contenders went wrong.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
-    telemetry::init(&args.log).map_err(|text| Failure::new(Exit::Usage, text))?;
+    telemetry::init(&LogSettings::lines(&args.log))
+        .map_err(|text| Failure::new(Exit::Usage, text))?;
     let suite = Suite::load().map_err(|error| Failure::new(Exit::Failed, error))?;
     let tasks = suite.matching(&args.tasks);
     if tasks.is_empty() {

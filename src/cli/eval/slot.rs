@@ -110,6 +110,7 @@ impl Slot {
         let sim = sim.map_err(|error| error.to_string())?;
         let server = Server::new(&ServerArg {
             server: format!("http://{}", app.address()),
+            token_file: None,
         });
         let slot = Slot {
             dir,

@@ -1,5 +1,6 @@
 //! The journal as these commands read it.
 
+use super::find;
 use crate::cli::{Exit, Failure};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{BlobHash, TaskId};
@@ -61,7 +62,7 @@ impl Journal {
         Ok(tasks)
     }
 
-    /// The task that `name` means: its id, or a part that only one task has.
+    /// The task that `name` means: its id, a part that only one task has, or `last`.
     pub fn task(&self, name: &str) -> Result<Task, Failure> {
         if let Ok(id) = TaskId::parse(name)
             && let Some(task) = self.load(&id)?
@@ -69,10 +70,11 @@ impl Journal {
             return Ok(task);
         }
         let wanted = name.to_ascii_uppercase();
-        let tasks = self.newest(LOOKED_THROUGH)?;
+        let is_last = find::is_last(name);
+        let tasks = self.newest(if is_last { 1 } else { LOOKED_THROUGH })?;
         let fits = |task: &&TaskSummary| {
             let id = task.task_id.as_str().to_ascii_uppercase();
-            !wanted.is_empty() && id.contains(&wanted)
+            is_last || (!wanted.is_empty() && id.contains(&wanted))
         };
         let found: Vec<&TaskSummary> = tasks.iter().filter(fits).collect();
         let problem = match found.as_slice() {

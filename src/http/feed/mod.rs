@@ -31,10 +31,15 @@ use stream::Feeding;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct FeedQuery {
+    /// Only this task; its model answers are told too while they are made.
     task_id: Option<String>,
+    /// Only tasks of this kind.
     kind: Option<String>,
+    /// The cursor to go on from.
     after: Option<String>,
+    /// Models' answers while they are made.
     tokens: Option<bool>,
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use actix_web::App;
 use actix_web::body::to_bytes;
 use actix_web::dev::ServiceResponse;
-use actix_web::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use actix_web::http::header::{self, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use actix_web::test::{TestRequest, call_service, init_service};
 use proptest::prelude::*;
 use serde_json::Value;

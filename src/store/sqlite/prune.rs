@@ -154,7 +154,7 @@ mod tests {
     use crate::domain::decision::Inputs;
     use crate::domain::ids::CallId;
     use crate::store::fixtures::*;
-    use crate::store::{OpenStore, Write};
+    use crate::store::{OpenStore, Place, Write};
 
     fn write(store: &mut OpenStore, entry: Write) {
         store.writer.write(&[entry]).unwrap()[0].as_ref().unwrap();
@@ -247,5 +247,24 @@ mod tests {
             prune(folder.path(), moment, false).unwrap(),
             Pruned::default()
         );
+    }
+
+    #[test]
+    fn who_had_not_heard_of_what_was_taken_out_starts_anew_and_others_go_on() {
+        let (folder, moment) = journal();
+        let read = |place| {
+            let store = open(folder.path()).unwrap();
+            let page = store.reads.committed_after(place, 100, &|_| true);
+            page.unwrap().map(|page| page.events)
+        };
+        let all = read(Place { pos: 0, mark: 0 }).unwrap();
+        // `OLD` came first; its last event is the fifth.
+        let (early, late) = (all[2].place, all[5].place);
+        assert_eq!(prune(folder.path(), moment, false).unwrap().tasks, 1);
+        assert_eq!(read(early), None);
+        assert_eq!(read(late).unwrap(), all[6..]);
+        let mut store = open(folder.path()).unwrap();
+        write(&mut store, Author::new("LATER").write(vec![created("dig")]));
+        assert_eq!(store.writer.position(), all.len() as u64 + 1);
     }
 }

@@ -4,16 +4,15 @@ use super::super::{
     CommittedPage, ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer,
     Lane, Place, StoreError, TaskPage, TaskQuery,
 };
-use super::archive;
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
-use super::tokens;
 use super::{At, checksum, count, is_known, stored};
+use super::{archive, open_work, tokens};
 use crate::domain::credential::TokenRecord;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
-use crate::domain::task::TaskSummary;
-use crate::domain::tool::ToolState;
+use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::tool::{EffectClass, ToolState};
 use crate::domain::wakes::Asleep;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::{Value, json};
@@ -289,6 +288,14 @@ impl JournalReads for Reader {
             Ok((id, asleep))
         };
         rows.into_iter().map(sleeper).collect()
+    }
+
+    fn open_tasks(&self) -> Result<Vec<(TaskStatus, u64)>, StoreError> {
+        open_work::tasks(&self.connection, &self.at)
+    }
+
+    fn open_calls(&self) -> Result<Vec<(CallId, EffectClass)>, StoreError> {
+        open_work::calls(&self.connection, &self.at)
     }
 
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError> {

@@ -32,6 +32,20 @@ impl Api {
             .block_on(async { request.send().await.ok()?.json().await.ok() })
     }
 
+    /// Status and text of an answer, asked for with a token if there is one.
+    pub fn text(&self, path: &str, token: Option<&str>) -> (u16, String) {
+        let request = self.client.get(format!("{}{path}", self.base));
+        let request = match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        self.runtime.block_on(async {
+            let answer = request.send().await.unwrap();
+            let status = answer.status().as_u16();
+            (status, answer.text().await.unwrap())
+        })
+    }
+
     pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let request = self.client.post(format!("{}{path}", self.base)).json(body);
         self.runtime.block_on(async {

@@ -1,0 +1,86 @@
+//! Following one task over the feed, for handlers that wait for it.
+
+use super::{Api, Problem, ask};
+use crate::actors::feed::messages::{Committed, Subscribe};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::TaskId;
+use crate::domain::task::TaskSummary;
+use std::sync::Arc;
+use tokio::sync::mpsc::Receiver;
+
+/// Batches that may wait for a handler; one that lags reads the journal again.
+const CAPACITY: usize = 256;
+
+/// What was committed of a task, and the task after it.
+pub(super) struct News {
+    pub(super) events: Arc<Vec<StoredEvent>>,
+    pub(super) summary: Arc<TaskSummary>,
+}
+
+/// Hears everything that is committed from when it was made on. Made before the task or before the first look at it,
+/// it misses nothing.
+pub(super) struct Ear {
+    feed: Receiver<Committed>,
+    /// Something may have been missed, and the journal was not looked at since.
+    missed: bool,
+}
+
+impl Ear {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// The server is stopping.
+    pub(super) async fn listen(api: &Api) -> Result<Self, Problem> {
+        let feed = subscribe(api).await?;
+        Ok(Ear {
+            feed,
+            missed: false,
+        })
+    }
+
+    /// What is committed next of this task. One that was too slow hears how the task stands, without the events between.
+    /// May be given up while it waits, and asked again: nothing is lost by it.
+    ///
+    /// # Errors
+    /// The server is stopping, or the journal cannot be read.
+    pub(super) async fn next(&mut self, api: &Api, task_id: &TaskId) -> Result<News, Problem> {
+        loop {
+            if self.missed {
+                let summary = Arc::new(api.journal.task(task_id.clone()).await?);
+                self.missed = false;
+                let events = Arc::default();
+                return Ok(News { events, summary });
+            }
+            match self.feed.recv().await {
+                Some(news) if news.summary.task_id == *task_id => {
+                    let (events, summary) = (news.events, news.summary);
+                    return Ok(News { events, summary });
+                }
+                Some(_) => {}
+                None => {
+                    // Too slow: listen again, then look at what was missed.
+                    self.feed = subscribe(api).await?;
+                    self.missed = true;
+                }
+            }
+        }
+    }
+
+    /// Returns when this task has ended.
+    ///
+    /// # Errors
+    /// As [`Ear::next`].
+    pub(super) async fn until_the_end(
+        &mut self,
+        api: &Api,
+        task_id: &TaskId,
+    ) -> Result<(), Problem> {
+        while !self.next(api, task_id).await?.summary.status.is_final() {}
+        Ok(())
+    }
+}
+
+async fn subscribe(api: &Api) -> Result<Receiver<Committed>, Problem> {
+    let capacity = CAPACITY;
+    ask(&api.subscribe, Subscribe { capacity }).await
+}
