@@ -10,6 +10,7 @@ pub const LOCAL_OWNER: &str = "local";
 /// What a person may do; each role may also do what the ones before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Role {
     /// Sees, and changes nothing.
     Viewer,

@@ -82,6 +82,15 @@ impl Door {
     }
 
     /// Whether people have to show something.
+    /// Whether what a request showed when it began still counts: for answers that take long.
+    pub(super) fn stands(&self, shown: &Shown) -> bool {
+        match shown {
+            Shown::Nothing => !self.is_locked(),
+            Shown::Key(_) => true,
+            Shown::Token(id) | Shown::Session(id) => self.tokens.stands(id),
+        }
+    }
+
     fn is_locked(&self) -> bool {
         self.settings.always_locked || self.tokens.people_need()
     }

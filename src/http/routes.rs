@@ -62,6 +62,10 @@ pub(super) const OPEN: &[&str] = &[
     // The page, which is the same for everybody; what it shows it asks for like any other client.
     "/",
     "/dashboard/{path:.*}",
+    // The API as a document: the same for everybody.
+    "/openapi.json",
+    "/docs",
+    "/docs/style.css",
     // Has a rule of its own.
     "/ws",
 ];

@@ -56,7 +56,8 @@ pub(super) async fn end(
         .finish())
 }
 
-fn shown(request: &HttpRequest) -> Shown {
+/// What the guard saw.
+pub(super) fn shown(request: &HttpRequest) -> Shown {
     let shown = request.extensions().get::<Shown>().cloned();
     shown.unwrap_or(Shown::Nothing)
 }

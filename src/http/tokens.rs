@@ -49,10 +49,15 @@ pub(super) async fn list(
     Ok(web::Json(List::all(tokens.collect())))
 }
 
+/// A token to be made: with `role` for a person, with `client_id` for computers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "NewToken"))]
 pub(super) struct CreateBody {
+    /// What people call it.
     name: String,
+    /// Whose things are its bearer's.
     #[serde(default)]
     owner: Option<String>,
     /// Of a person's token.
@@ -61,6 +66,7 @@ pub(super) struct CreateBody {
     /// Of a computer's token: a name or a glob.
     #[serde(default)]
     client_id: Option<String>,
+    /// What its bearer may call, as names or globs; without it everything.
     #[serde(default)]
     tools: Option<Vec<String>>,
     /// RFC 3339.

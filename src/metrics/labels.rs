@@ -57,7 +57,7 @@ impl<const N: usize> Counters<N> {
     }
 
     /// Tells these from the beginning: what grows from nothing to 1 is no growth to Prometheus.
-    pub(super) fn from_zero(self, rows: impl IntoIterator<Item = [Value; N]>) -> Self {
+    pub(super) fn with_zeros(self, rows: impl IntoIterator<Item = [Value; N]>) -> Self {
         for values in rows {
             self.add(values, 0);
         }

@@ -82,7 +82,7 @@ impl Default for Metrics {
         Metrics {
             tally: Tally::new(&mut registry),
             commits: Counters::new(&names::JOURNAL_COMMITS, &mut registry)
-                .from_zero(["ok", "failed"].map(|result| [result.into()])),
+                .with_zeros(["ok", "failed"].map(|result| [result.into()])),
             entries: counter(&names::JOURNAL_ENTRIES, &mut registry),
             commit_seconds: histogram(
                 &names::JOURNAL_COMMIT_SECONDS,

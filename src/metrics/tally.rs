@@ -116,10 +116,10 @@ impl Tally {
                 task_codes: bounded(),
             },
             intended: Counters::new(&names::CALLS_INTENDED, registry)
-                .from_zero(EFFECTS.map(|effect| [effect.as_str().into()])),
-            calls: Counters::new(&names::CALLS, registry).from_zero(every_call()),
+                .with_zeros(EFFECTS.map(|effect| [effect.as_str().into()])),
+            calls: Counters::new(&names::CALLS, registry).with_zeros(every_call()),
             late: Counters::new(&names::CALLS_LATE, registry)
-                .from_zero([Outcome::Done, Outcome::Failed].map(|late| [late.as_str().into()])),
+                .with_zeros([Outcome::Done, Outcome::Failed].map(|late| [late.as_str().into()])),
             not_placed: Counters::new(&names::CALLS_NOT_PLACED, registry),
             call_seconds: Histograms::new(&names::CALL_SECONDS, calls, registry),
             tool_seconds: Histograms::new(&names::CALL_TOOL_SECONDS, calls, registry),
@@ -133,7 +133,7 @@ impl Tally {
             decisions: Counters::new(&names::DECISIONS, registry),
             blocks: Counters::new(&names::BLOCKS, registry),
             questions: Counters::new(&names::QUESTIONS, registry)
-                .from_zero(["asked", "answered", "expired"].map(|what| [what.into()])),
+                .with_zeros(["asked", "answered", "expired"].map(|what| [what.into()])),
             model_requests: Counters::new(&names::MODEL_REQUESTS, registry),
             model_tokens: Counters::new(&names::MODEL_TOKENS, registry),
             model_seconds: Histograms::new(&names::MODEL_SECONDS, MODEL_BUCKETS, registry),

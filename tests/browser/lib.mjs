@@ -89,7 +89,11 @@ export class Server {
 
   async again() {
     this.run = run("serve", ["serve", "--config", this.config, "--bind", `127.0.0.1:${this.port}`, "--data", this.data]);
-    await until(`the server at ${this.origin} is ready; ${this.run.said()}`, async () => (await fetch(`${this.origin}/readyz`)).ok, 60_000);
+    const ready = async () => this.run.child.exitCode !== null || (await fetch(`${this.origin}/readyz`)).ok;
+    await until(`the server at ${this.origin} is ready`, ready, 60_000).catch((error) => {
+      throw new Error(`${error.message}; ${this.run.said()}`);
+    });
+    if (this.run.child.exitCode !== null) throw new Error(`ended with ${this.run.child.exitCode}; ${this.run.said()}`);
   }
 
   kill() {

@@ -8,7 +8,7 @@ VERSION=4.32.5
 SEED=20261122
 # Seconds for the whole run; what is not asked by then is asked by nobody.
 WITHIN=${SCHEMATHESIS_WITHIN:-240}
-BIN=${CCFLEET_BIN:-target/debug/ccfleet}
+BIN=$(realpath -m "${CCFLEET_BIN:-target/debug/ccfleet}")
 TOOLS=${CCFLEET_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/ccfleet}/schemathesis-$VERSION
 
 [ -x "$BIN" ] || { echo "no $BIN: build it first (cargo build), or name one with CCFLEET_BIN" >&2; exit 2; }
@@ -25,6 +25,8 @@ finish() {
   rm -rf "$place"
 }
 trap finish EXIT
+# What the tool leaves beside it goes with the rest.
+cd "$place"
 
 # Every task that is asked for ends soon, and there is room for all of them: 503 would be an honest answer, but is none to look for.
 export CCFLEET__MODELS__PLANNER__PROVIDER=scripted CCFLEET__MODELS__PLANNER__SCRIPT=todo

@@ -1,13 +1,38 @@
 //! What a computer shows to be let in, and how it is sent away.
 
 use super::Connection;
-use crate::actors::tokens::{Admitted, Refused};
+use crate::actors::tokens::{Admitted, Refused, Secret, TokenBook};
 use crate::domain::access::LOCAL_OWNER;
 use crate::domain::ids::ClientId;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::outgoing::ErrorMessage;
 use actix::prelude::*;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Tells to which owner a computer belongs; none if it was never here.
+pub type OwnerLookup = Arc<dyn Fn(&ClientId) -> Option<Arc<str>> + Send + Sync>;
+
+/// What computers have to show.
+#[derive(Clone, Default)]
+pub struct TokenGate {
+    pub book: TokenBook,
+    /// Everybody has to show a token, also before the first one is made.
+    pub always: bool,
+    pub owner_of: Option<OwnerLookup>,
+}
+
+/// What the handshake told.
+#[derive(Debug, Clone, Default)]
+pub struct Handshake {
+    /// `?client_id=` of the URL.
+    pub client_id: Option<ClientId>,
+    pub over_quota: bool,
+    /// Of the `Authorization` header.
+    pub token: Option<Secret>,
+    pub address: Option<IpAddr>,
+}
 
 /// The longest that a wrong token waits for its answer. A right one never waits: all computers of a game server share one
 /// address, and one of them must not be able to keep the others out.

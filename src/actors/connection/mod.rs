@@ -23,6 +23,8 @@ mod send;
 mod tag;
 mod tasks;
 
+pub use admit::{Handshake, OwnerLookup, TokenGate};
+
 use crate::actors::backlog::Backlog;
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
 use crate::actors::computer::shell::Shell;
@@ -31,7 +33,7 @@ use crate::actors::near::{Home, Near};
 use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
 use crate::actors::shards::Shards;
 use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
-use crate::actors::tokens::{Admitted, Secret, TokenBook};
+use crate::actors::tokens::Admitted;
 use crate::domain::ids::{ClientId, TaskId};
 use crate::store::Epoch;
 use crate::wire::MAX_FRAME_BYTES;
@@ -52,7 +54,6 @@ use messages::{
 use outlet::Outlet;
 use pulse::Due;
 use socket::{Incoming, Socket, TakenOver};
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -157,18 +158,6 @@ pub struct ConnectionDeps {
     pub tokens: TokenGate,
 }
 
-/// Tells to which owner a computer belongs; none if it was never here.
-pub type OwnerLookup = Arc<dyn Fn(&ClientId) -> Option<Arc<str>> + Send + Sync>;
-
-/// What computers have to show.
-#[derive(Clone, Default)]
-pub struct TokenGate {
-    pub book: TokenBook,
-    /// Everybody has to show a token, also before the first one is made.
-    pub always: bool,
-    pub owner_of: Option<OwnerLookup>,
-}
-
 impl ConnectionDeps {
     /// A server without tasks, whose computers can register and be called.
     pub fn new(
@@ -191,17 +180,6 @@ impl ConnectionDeps {
             tokens: TokenGate::default(),
         }
     }
-}
-
-/// What the handshake told.
-#[derive(Debug, Clone, Default)]
-pub struct Handshake {
-    /// `?client_id=` of the URL.
-    pub client_id: Option<ClientId>,
-    pub over_quota: bool,
-    /// Of the `Authorization` header.
-    pub token: Option<Secret>,
-    pub address: Option<IpAddr>,
 }
 
 /// Who speaks on this connection.

@@ -148,7 +148,7 @@ fn body(args: &NewArgs) -> Result<Value, String> {
     put("prompt", Some(json!(prompt(&args.prompt)?)));
     put("kind", args.kind.as_ref().map(|kind| json!(kind)));
     put("client_id", args.on.as_ref().map(|on| json!(on)));
-    put("interactive", args.interactive.then(|| json!(true)));
+    put("interactive", args.interactive.then_some(json!(true)));
     put("context", args.context.as_deref().map(context).transpose()?);
     let allowed = (!args.allow.is_empty()).then(|| json!(args.allow));
     put("allowed_commands", allowed);

@@ -30,9 +30,8 @@ pub(super) async fn cancel(
         true => say!("{id} had ended before: {}", text(&after, "status")),
         false => say!("{id} is {}", text(&after, "status")),
     }
-    match after["open_calls"].as_u64() {
-        Some(calls @ 1..) => say!("  calls that still run and are being cancelled: {calls}"),
-        _ => {}
+    if let Some(calls @ 1..) = after["open_calls"].as_u64() {
+        say!("  calls that still run and are being cancelled: {calls}");
     }
     Ok(Exit::Done)
 }

@@ -17,7 +17,7 @@ pub use seats::Followers;
 
 use super::caller::Caller;
 use super::extract::{Query, task_id};
-use super::{Api, Problem};
+use super::{Api, Problem, session};
 use crate::domain::access::Principal;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskSummary;
@@ -91,7 +91,14 @@ pub(super) async fn follow(
     };
     let tokens = query.tokens.unwrap_or(filter.task_id.is_some());
     let follower = Follower::new(&api, filter.clone(), start).await?;
-    let feeding = Feeding::new(api.0.clone(), filter, follower, tokens, seat);
+    let feeding = Feeding::new(
+        api.0.clone(),
+        filter,
+        follower,
+        tokens,
+        session::shown(&request),
+        seat,
+    );
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header((CACHE_CONTROL, "no-store"))

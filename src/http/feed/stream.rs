@@ -1,5 +1,6 @@
 //! The body of the feed: one piece of text after the other, made when the client takes it.
 
+use super::super::door::Shown;
 use super::super::{Api, Stage};
 use super::follower::{Follower, Told};
 use super::samples::Open;
@@ -47,6 +48,8 @@ pub(super) struct Feeding {
     beat: Interval,
     computers: Option<BTreeMap<ClientId, Arc<str>>>,
     open: Option<Open>,
+    /// With what the client came in.
+    shown_at_door: Shown,
     _seat: Seat,
 }
 
@@ -69,6 +72,7 @@ impl Feeding {
         filter: Filter,
         follower: Follower,
         tokens: bool,
+        shown_at_door: Shown,
         seat: Seat,
     ) -> Self {
         Feeding {
@@ -83,6 +87,7 @@ impl Feeding {
             open: None,
             api,
             filter,
+            shown_at_door,
             _seat: seat,
         }
     }
@@ -107,7 +112,13 @@ impl Feeding {
                     self.told(told)?
                 }
                 piece = next_piece(&mut self.pieces) => self.answer(piece).await,
-                _ = self.look.tick() => self.looked().await,
+                _ = self.look.tick() => {
+                    // A token that was revoked tells its bearer nothing more.
+                    if !self.api.door.stands(&self.shown_at_door) {
+                        return None;
+                    }
+                    self.looked().await
+                }
             };
             if let Some(text) = text {
                 return Some(text);

@@ -8,6 +8,7 @@ use crate::actors::journal::Journal;
 use crate::actors::journal::messages::{AppendEvents, CloseJournal};
 use crate::domain::access::{Principal, Role};
 use crate::domain::chat::Role as ModelRole;
+use crate::domain::credential::{Bearer, NewToken};
 use crate::domain::event::TaskEvent;
 use crate::llm::Delta;
 use crate::store::Place;
@@ -240,6 +241,10 @@ impl Client {
         if let Some(last) = last {
             request = request.header("Last-Event-ID", last);
         }
+        Client::of(request).await
+    }
+
+    async fn of(request: reqwest::RequestBuilder) -> Self {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), 200);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
@@ -349,7 +354,7 @@ async fn answers_are_told_while_they_are_made_to_whoever_asked_for_them() {
 }
 
 #[actix::test]
-async fn the_feed_ends_when_the_server_stops_and_frees_its_seat() {
+async fn the_feed_ends_when_the_server_stops_and_one_follower_too_many_is_told() {
     let bench = bench().await;
     let mut client = Client::open(&bench, "", None).await;
     client.named("questions").await;
@@ -365,4 +370,33 @@ async fn the_feed_ends_when_the_server_stops_and_frees_its_seat() {
     drop(seats);
     let (status, problem) = bench.get("/api/v1/events?task_id=tsk_NONE").await;
     assert_eq!((status, &problem["code"]), (404, &json!("no_such_task")));
+}
+
+#[actix::test]
+async fn the_feed_of_a_token_that_is_revoked_ends_and_nobody_else_s() {
+    let bench = bench().await;
+    let make = async |name: &str| {
+        let new = NewToken {
+            name: name.to_owned(),
+            owner: None,
+            bearer: Bearer::Person { role: Role::Admin },
+            tools: None,
+            expires_at_ms: None,
+        };
+        bench.api.door.tokens.make(new).await.unwrap()
+    };
+    let (revoked, secret) = make("page").await;
+    let (_, other) = make("other").await;
+    let url = format!("{}/api/v1/events", bench.url);
+    let open = |text: &str| Client::of(bench.client.get(&url).bearer_auth(text));
+    let mut page = open(secret.reveal()).await;
+    let mut others = open(other.reveal()).await;
+    page.named("questions").await;
+    others.named("questions").await;
+    let tokens = &bench.api.door.tokens;
+    tokens.revoke(&revoked.token_id).await.unwrap();
+    while page.frame().await.is_some() {}
+    let mut author = Author::new("A");
+    append(&bench.journal, &mut author, vec![created("dig")]).await;
+    others.named("event").await;
 }

@@ -38,10 +38,13 @@ struct Mcp {
 
 /// The message that an answer carries, whether as JSON or as the last event of a stream.
 fn message(body: &str) -> Value {
-    let events = body.lines().filter_map(|line| line.strip_prefix("data:"));
-    let events = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+    let events = body
+        .lines()
+        .rev()
+        .filter_map(|line| line.strip_prefix("data:"));
+    let mut events = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
     events
-        .last()
+        .next()
         .unwrap_or_else(|| serde_json::from_str(body).unwrap_or_default())
 }
 

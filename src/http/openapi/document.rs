@@ -232,7 +232,10 @@ fn responses(operation: &Operation) -> Value {
         );
     }
     for (status, words, content, schema) in &operation.answers {
-        let answer = json!({"description": words, "content": {*content: {"schema": schema}}});
+        let mut answer = json!({"description": words});
+        if !content.is_empty() {
+            answer["content"] = json!({*content: {"schema": schema}});
+        }
         let former = responses.insert(*status, answer);
         assert!(former.is_none(), "{}: {status} twice", operation.path);
     }

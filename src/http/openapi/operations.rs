@@ -1,10 +1,11 @@
 //! Every operation of the API: what it takes, what it answers, and with which codes it refuses.
 
 use super::super::{
-    approvals, feed, forks, models, questions, replay, shapes, stop, tasks, tools, wakes,
+    approvals, feed, forks, models, questions, replay, shapes, stop, tasks, tokens, tools, wakes,
 };
 use super::document::{Shapes, list_of};
 use crate::actors::computer::messages::WaitingCall;
+use crate::domain::access::Role;
 use crate::wire::api::TaskBody;
 use crate::wire::codes::ErrorCode::{self, *};
 use actix_web::http::Method;
@@ -33,7 +34,13 @@ pub(super) struct Operation {
 
 /// An operation of the API; whoever asks may be refused, and the server may be stopping.
 fn op(method: Method, path: &'static str, tag: &'static str, summary: &'static str) -> Operation {
-    let mut codes = vec![NotAllowed, TokenInvalid, RateLimited, Stopping, Internal];
+    let mut codes = vec![
+        NotAllowed,
+        TokenInvalid,
+        TooManyRequests,
+        Stopping,
+        Internal,
+    ];
     if path.contains('{') {
         // With an empty part, or a slash in it, it is another address.
         codes.push(NotFound);
@@ -87,6 +94,11 @@ impl Operation {
         self
     }
 
+    fn empty(mut self, status: u16, words: &'static str) -> Self {
+        self.answers.push((status, words, "", Value::Null));
+        self
+    }
+
     fn ok(self, words: &'static str, schema: Value) -> Self {
         self.answers(200, words, schema)
     }
@@ -108,6 +120,7 @@ pub(super) fn operations(shapes: &mut Shapes) -> Vec<Operation> {
     all.extend(of_people(shapes));
     all.extend(of_fleet(shapes));
     all.extend(of_kinds());
+    all.extend(of_tokens(shapes));
     all.extend(of_server());
     all
 }
@@ -383,6 +396,56 @@ fn of_kinds() -> Vec<Operation> {
             "Sets of tools that a kind can name",
         )
         .ok("all of them", list_of(part("tools"))),
+    ]
+}
+
+fn of_tokens(shapes: &mut Shapes) -> Vec<Operation> {
+    let session = json!({
+        "type": "object",
+        "required": ["owner", "role", "authenticated", "tools", "session"],
+        "properties": {
+            "owner": {"type": "string"},
+            "role": shapes.written::<Role>(),
+            "authenticated": {"type": "boolean"},
+            "tools": {"type": ["array", "null"], "items": {"type": "string"}},
+            "session": {"type": "boolean", "description": "A cookie was shown."},
+            "expires_at": {"type": "string"},
+        },
+    });
+    let token = json!({
+        "type": "object",
+        "required": ["token_id", "name", "owner", "created_at", "state"],
+        "properties": {
+            "token_id": {"type": "string"},
+            "name": {"type": "string"},
+            "owner": {"type": "string"},
+            "created_at": {"type": "string"},
+            "state": {"enum": ["live", "revoked", "expired"]},
+            "secret": {"type": "string", "description": "The token itself, only when it is made."},
+        },
+    });
+    let tokens = |method, path, summary| op(method, path, "tokens and sessions", summary).journal();
+    let one = "/api/v1/session";
+    vec![
+        tokens(Method::GET, one, "Who asks, as the server sees them")
+            .ok("the caller", session.clone()),
+        tokens(
+            Method::POST,
+            one,
+            "Begin a session: a cookie for whoever shows a token",
+        )
+        .answers(201, "the caller, with a cookie", session.clone())
+        .ok("it has a session already", session),
+        tokens(Method::DELETE, one, "End the session").empty(204, "there is none any more"),
+        tokens(Method::GET, "/api/v1/tokens", "Tokens, without their text")
+            .ok("all of them", list_of(token.clone())),
+        tokens(Method::POST, "/api/v1/tokens", "Make a token")
+            .needs(shapes.read::<tokens::CreateBody>())
+            .answers(201, "the token, with its text this once", token.clone())
+            .refuses(&[TooManyTokens]),
+        tokens(Method::DELETE, "/api/v1/tokens/{id}", "Revoke it")
+            .ok("the token as it is now", token)
+            .refuses(&[NoSuchToken]),
     ]
 }
 

@@ -86,7 +86,7 @@ pub(super) async fn follow(
         open: Vec::new(),
     };
     let end = tokio::select! {
-        end = watch.to_the_end() => Some(end),
+        end = watch.until_over() => Some(end),
         () = signals.next() => None,
     };
     watch.view.end();
@@ -138,7 +138,7 @@ enum Look {
 
 impl Watch<'_> {
     /// Looks again and again; the task at its end.
-    async fn to_the_end(&mut self) -> Result<Value, Failure> {
+    async fn until_over(&mut self) -> Result<Value, Failure> {
         let mut away: Option<Instant> = None;
         loop {
             let pause = match self.look().await? {

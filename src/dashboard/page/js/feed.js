@@ -41,6 +41,7 @@ async function listen(control) {
   if (response.status === 401 || response.status === 403) return "refused";
   if (!response.ok || !response.body) return "failed";
   set("live");
+  tell("connected");
   // Without a place to go on from, nobody knows what was missed.
   if (!known) tell("reset");
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -16,9 +16,10 @@ export function SignIn() {
     event.preventDefault();
     const shown = text.trim();
     if (!shown) return setError("Put the token in first.");
+    let who;
     setBusy(true);
     try {
-      await get("/status", { token: shown });
+      who = await get("/session", { token: shown });
     } catch (problem) {
       setBusy(false);
       return setError([problem.message, problem.hint].filter(Boolean).join(". "));
@@ -26,7 +27,7 @@ export function SignIn() {
     setToken(shown);
     restart();
     close();
-    notice("Signed in for as long as this tab is open.");
+    notice(`Signed in as ${who.owner} (${who.role}) for as long as this tab is open.`);
     then?.();
   };
   const leave = () => {

@@ -147,20 +147,18 @@ export async function readQuestions() {
   }
 }
 
-async function readComputers() {
-  try {
-    const all = await get("/computers");
-    takeComputers({ changed: all.items, all: true });
-  } catch {
-    // The feed tells them too.
-  }
-}
+/** The next word about computers is about all of them: the feed says so of its first one. */
+let allComputers = true;
 
 /** Takes what the feed tells. */
 export function follow() {
   onEvent(({ name, data }) => {
     if (name === "event") takeEvent(data);
-    else if (name === "computers") takeComputers(data);
+    else if (name === "connected") allComputers = true;
+    else if (name === "computers") {
+      takeComputers({ ...data, all: allComputers });
+      allComputers = false;
+    }
     else if (name === "tokens") {
       const told = stream(data.task_id, data.consult);
       const part = data.thinking ? "thinking" : "text";
@@ -169,7 +167,6 @@ export function follow() {
     else if (name === "reset") {
       streams.clear();
       resets.value++;
-      readComputers();
       readQuestions();
     }
   });
