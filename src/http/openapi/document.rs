@@ -1,6 +1,7 @@
 //! Makes the OpenAPI document.
 
-use super::operations::{Body, Operation, operations};
+use super::operation::{Body, Operation};
+use super::operations::operations;
 use crate::wire::codes::ErrorCode;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};

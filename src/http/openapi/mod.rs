@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod document;
 #[cfg(test)]
+mod operation;
+#[cfg(test)]
 mod operations;
 mod page;
 

@@ -4,115 +4,13 @@ use super::super::{
     approvals, feed, forks, models, questions, replay, shapes, stop, tasks, tokens, tools, wakes,
 };
 use super::document::{Shapes, list_of};
+use super::operation::{Operation, op};
 use crate::actors::computer::messages::WaitingCall;
 use crate::domain::access::Role;
 use crate::wire::api::TaskBody;
 use crate::wire::codes::ErrorCode::{self, *};
 use actix_web::http::Method;
 use serde_json::{Value, json};
-
-/// What a request brings.
-pub(super) enum Body {
-    None,
-    /// None is as an empty object.
-    Optional(Value),
-    Needed(Value),
-}
-
-/// One method of one address.
-pub(super) struct Operation {
-    pub(super) method: Method,
-    pub(super) path: &'static str,
-    pub(super) tag: &'static str,
-    pub(super) summary: &'static str,
-    pub(super) parameters: Vec<Value>,
-    pub(super) body: Body,
-    /// Status, words, content type, schema.
-    pub(super) answers: Vec<(u16, &'static str, &'static str, Value)>,
-    pub(super) codes: Vec<ErrorCode>,
-}
-
-/// An operation of the API; whoever asks may be refused, and the server may be stopping.
-fn op(method: Method, path: &'static str, tag: &'static str, summary: &'static str) -> Operation {
-    let mut codes = vec![
-        NotAllowed,
-        TokenInvalid,
-        TooManyRequests,
-        Stopping,
-        Internal,
-    ];
-    if path.contains('{') {
-        // With an empty part, or a slash in it, it is another address.
-        codes.push(NotFound);
-    }
-    Operation {
-        method,
-        path,
-        tag,
-        summary,
-        parameters: Vec::new(),
-        body: Body::None,
-        answers: Vec::new(),
-        codes,
-    }
-}
-
-impl Operation {
-    fn query(mut self, parameters: Vec<Value>) -> Self {
-        self.parameters.extend(parameters);
-        self.codes.push(InvalidRequest);
-        self
-    }
-
-    /// A body that may be left out.
-    fn takes(mut self, schema: Value) -> Self {
-        self.body = Body::Optional(schema);
-        self.codes
-            .extend([BadJson, NotAnObject, InvalidRequest, TooLarge]);
-        self
-    }
-
-    fn needs(mut self, schema: Value) -> Self {
-        self = self.takes(Value::Null);
-        self.body = Body::Needed(schema);
-        self
-    }
-
-    /// It may be repeated under a key.
-    fn keyed(mut self) -> Self {
-        self.parameters.push(json!({
-            "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "The same as `idempotency_key` in the body.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": 200},
-        }));
-        self
-    }
-
-    fn answers(mut self, status: u16, words: &'static str, schema: Value) -> Self {
-        self.answers
-            .push((status, words, "application/json", schema));
-        self
-    }
-
-    fn empty(mut self, status: u16, words: &'static str) -> Self {
-        self.answers.push((status, words, "", Value::Null));
-        self
-    }
-
-    fn ok(self, words: &'static str, schema: Value) -> Self {
-        self.answers(200, words, schema)
-    }
-
-    /// It reads the journal.
-    fn journal(self) -> Self {
-        self.refuses(&[JournalUnavailable])
-    }
-
-    fn refuses(mut self, codes: &[ErrorCode]) -> Self {
-        self.codes.extend(codes);
-        self
-    }
-}
 
 /// All of them, in the order of the page within each address.
 pub(super) fn operations(shapes: &mut Shapes) -> Vec<Operation> {
