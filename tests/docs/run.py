@@ -14,6 +14,9 @@ Nothing but the standard library. Each page gets a throw-away folder of its own,
     ```text output        what the command above prints, from its first line to its last
     ```toml file=a.toml   a file that later commands use (any language)
 
+Beside that every `ccfleet …` that a page names, also in the middle of a sentence, has to be a command that there is, with
+flags that it has.
+
 In an output `…` stands for anything within a line, and a line `…` for any number of lines. Addresses are written with
 port 8080, though another one is used: no command here disturbs a server of yours.
 """
@@ -29,6 +32,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -197,12 +201,14 @@ class Page:
             printed = log.read_text(errors="replace")
             self.note_address(printed)
             wrong = mismatch(expected.lines, self.as_shown(printed), may_go_on=True) if expected else None
-            if wrong is None and not over:
+            listens = self.address or "ccfleet serve" not in fence.text()
+            if wrong is None and listens and not over:
                 return
             if over:
                 break
             time.sleep(0.05)
         place = expected.place if expected else fence.place
+        wrong = wrong or "it ended, or never said that it listens"
         raise Wrong(f"{place}: {wrong}\n--- printed by {fence.place}:\n{log.read_text(errors='replace')}")
 
     def note_address(self, printed):
@@ -268,8 +274,62 @@ def end(process):
             continue
 
 
+@cache
+def help_of(binary, words):
+    """What `ccfleet WORDS --help` says."""
+    asked = [binary, *words, "--help"]
+    return subprocess.run(asked, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+
+
+def commands_below(text):
+    listed = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.M)
+    return set(re.findall(r"^  ([a-z]+)", listed.group(1), re.M)) if listed else set()
+
+
+def unknown_command(binary, command):
+    """What is wrong with a `ccfleet …` that is written somewhere, or None."""
+    words, path = command.split()[1:], ()
+    for word in words:
+        below = commands_below(help_of(binary, path))
+        names = word.strip(",.").split("|")
+        if not below or not re.fullmatch(r"[a-z|]+", "|".join(names)):
+            break
+        wrong = [name for name in names if name not in below]
+        # `ccfleet fleet miner-1`: some commands have both, words of their own and commands below.
+        if wrong and path not in {("fleet",)}:
+            return f"there is no `ccfleet {' '.join(path + (wrong[0],))}`"
+        if wrong or len(names) > 1:
+            break
+        path += (names[0],)
+    text = help_of(binary, path)
+    for flag in re.findall(r"(?<=\s)--[a-z][a-z-]*", " " + " ".join(words)):
+        if not re.search(rf"{flag}(?![a-z-])", text):
+            return f"`ccfleet {' '.join(path)}` has no {flag}"
+    return None
+
+
+def named_commands(name):
+    """Every `ccfleet …` in the code of a page, with its line."""
+    fence = None
+    for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+        mark = re.match(r"```+", line)
+        if mark and fence in (None, mark.group()):
+            fence = None if fence else mark.group()
+            continue
+        is_code = fence or line.startswith("    ")
+        for code in [line] if is_code else re.findall(r"`([^`]+)`", line):
+            code = re.sub(r"^(\s*[A-Z_]+=\S*)+", "", code)
+            code = re.split(r"\s#|  +(?=[a-zA-Z])| \| |;|&&|\)|>", code.strip())[0]
+            if re.match(r"(\$ )?ccfleet [a-z-]", code):
+                yield number, code.removeprefix("$ ")
+
+
 def check(name, binary):
     """Follows one page. Tells how many commands were run and what is wrong."""
+    for number, command in named_commands(name):
+        wrong = unknown_command(binary, command)
+        if wrong:
+            return 0, f"{name}:{number}: {wrong}: {command}"
     blocks = fences(name)
     for at, fence in enumerate(blocks):
         wrong = complaint(fence, blocks[at - 1] if at else None)
