@@ -5,6 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "docs/lua_api.rs"]
+mod lua_api;
+#[path = "docs/pages.rs"]
+mod pages;
+
 /// The layers from the bottom up. A module may use its own layer's module (itself) and everything below.
 const LAYERS: [&[&str]; 11] = [
     &["domain", "lua_files", "clock", "crash_points"],
@@ -61,6 +66,19 @@ fn sources(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
     }
     assert!(!found.is_empty(), "no .{ending} files under {folder}");
     found
+}
+
+/// Holds a page that is made from other files against what it should be, or writes it where somebody asks for that.
+fn compare(page: &str, wanted: &str, test: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    if std::env::var_os("CCFLEET_BLESS").is_some() {
+        fs::write(&path, wanted).unwrap();
+    }
+    let is = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        is == wanted,
+        "{page} is old; run CCFLEET_BLESS=1 cargo test --test tidy {test}"
+    );
 }
 
 /// A file of tests alone.

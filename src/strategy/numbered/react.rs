@@ -1,4 +1,4 @@
-//! Reads one ReAct turn (docs/tasks.md has the grammar): at most one move, and nothing that a model invented as its
+//! Reads one ReAct turn (docs/strategies.md has the grammar): at most one move, and nothing that a model invented as its
 //! result. Never guesses, never panics.
 
 use super::input::{self, unquoted};
