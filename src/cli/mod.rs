@@ -11,11 +11,15 @@ macro_rules! say {
 
 pub mod call;
 pub mod completions;
+pub mod config;
 mod data;
 pub mod demo;
 pub mod doctor;
 pub mod eval;
+mod first_tokens;
 pub mod fleet;
+pub mod health;
+pub mod init;
 pub mod journal;
 pub mod kind;
 pub mod serve;
@@ -68,10 +72,13 @@ pub struct Cli {
 enum Command {
     Call(call::Args),
     Completions(completions::Args),
+    Config(config::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Eval(eval::Args),
     Fleet(fleet::Args),
+    Health(health::Args),
+    Init(init::Args),
     Journal(journal::Args),
     Kind(kind::Args),
     Serve(serve::Args),
@@ -156,6 +163,9 @@ pub fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Completions(args) => completions::run(&args),
+        Command::Config(args) => config::run(&args),
+        Command::Health(args) => in_system(health::run(args)),
+        Command::Init(args) => init::run(&args),
         Command::Kind(args) => in_system(kind::run(args)),
         Command::Fleet(args) => in_system(fleet::run(args)),
         Command::Demo(args) => in_system(demo::run(args)),

@@ -296,7 +296,7 @@ pub fn encoded(text: &str) -> String {
 }
 
 /// The address without path for what people write, that of the WebSocket included.
-fn base_url(given: &str) -> Result<String, String> {
+pub(super) fn base_url(given: &str) -> Result<String, String> {
     let given = given.trim();
     let (scheme, rest) = given.split_once("://").unwrap_or(("http", given));
     let scheme = match scheme.to_ascii_lowercase().as_str() {
