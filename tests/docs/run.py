@@ -22,6 +22,7 @@ port 8080, though another one is used: no command here disturbs a server of your
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHOWN = "127.0.0.1:8080"
@@ -128,7 +130,7 @@ class Page:
     """One page being followed: its folder, its environment, what runs in the background."""
 
     def __init__(self, name, binary):
-        self.name, self.address, self.started = name, None, []
+        self.name, self.address, self.started, self.computers = name, None, [], 0
         self.folder = Path(tempfile.mkdtemp(prefix="ccfleet-docs-"))
         tools = self.folder / ".bin"
         tools.mkdir()
@@ -203,13 +205,28 @@ class Page:
             wrong = mismatch(expected.lines, self.as_shown(printed), may_go_on=True) if expected else None
             listens = "ccfleet serve" not in fence.text() or " listens on http://" in printed
             if wrong is None and listens and not over:
-                return
+                return self.await_computers(fence)
             if over:
                 break
             time.sleep(0.05)
         place = expected.place if expected else fence.place
         wrong = wrong or "it ended, or never said that it listens"
         raise Wrong(f"{place}: {wrong}\n--- printed by {fence.place}:\n{log.read_text(errors='replace')}")
+
+    def await_computers(self, fence):
+        """Simulated computers are connected a moment before they have said what they can do."""
+        sims = re.search(r"ccfleet sim\b(?:.*--count (\d+))?", fence.text())
+        if not sims:
+            return
+        self.computers += int(sims.group(1) or 1)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with urlopen(f"http://{self.address}/api/v1/computers", timeout=PATIENCE) as answer:
+                known = json.load(answer)["items"]
+            if sum(bool(one["tools"]) for one in known) >= self.computers:
+                return
+            time.sleep(0.05)
+        raise Wrong(f"{fence.place}: the simulated computers do not come")
 
     def note_address(self, printed):
         listens = re.search(r"listens on http://([0-9.]+:[0-9]+)\n(?:.*\n)*.*try one", printed)
@@ -220,15 +237,9 @@ class Page:
     def need_server(self):
         if self.address:
             return
-        names = [f"sim-{n} is connected" for n in (1, 2, 3)]
         self.begin(Fence("(run.py)", 0, "sh background", ["exec ccfleet serve"]), output("…", "  try one…"))
         sims = Fence("(run.py)", 0, "sh background", [f"exec ccfleet sim --server ws://{SHOWN}/ws --count 3"])
         self.begin(sims, None)
-        log, deadline = self.started[-1][1], time.monotonic() + PATIENCE
-        while not all(name in log.read_text() for name in names):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{self.name}: the simulated computers do not come:\n{log.read_text()}")
-            time.sleep(0.05)
 
     def follow(self, blocks):
         """Does what the blocks say; tells how many commands were run."""
