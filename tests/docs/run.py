@@ -33,12 +33,15 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHOWN = "127.0.0.1:8080"
+# As computers in the game are told it.
+IN_GAME = "192.168.1.10:8080"
 # Seconds that one command may take, and that a background one may take until it says what it is to say.
 PATIENCE = 60
 MARKERS = {"run", "server", "background", "output"}
@@ -131,6 +134,7 @@ class Page:
 
     def __init__(self, name, binary):
         self.name, self.address, self.started, self.computers = name, None, [], 0
+        self.files = []
         self.folder = Path(tempfile.mkdtemp(prefix="ccfleet-docs-"))
         tools = self.folder / ".bin"
         tools.mkdir()
@@ -157,6 +161,18 @@ class Page:
             end(process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def write(self, fence):
+        path = self.folder / fence.values["file"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.really(fence.text()) + "\n")
+        self.files.append(fence)
+
+    def really(self, text):
+        """What a page shows, with the address of the server that was started for it."""
+        for shown in (SHOWN, IN_GAME):
+            text = text.replace(shown, self.address or shown)
+        return text
+
     def as_shown(self, text):
         """What was printed, as a page shows it."""
         if self.address:
@@ -165,9 +181,7 @@ class Page:
         return [line.rstrip() for line in text.rstrip("\n").split("\n")]
 
     def spawn(self, fence, **pipes):
-        command = fence.text()
-        if self.address:
-            command = command.replace(SHOWN, self.address)
+        command = self.really(fence.text())
         return subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", command], cwd=self.folder, env=self.env,
             stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True, **pipes,
@@ -180,6 +194,9 @@ class Page:
         except subprocess.TimeoutExpired:
             end(process)
             raise Wrong(f"{fence.place}: not over after {PATIENCE} s:\n{fence.text()}") from None
+        # What it left running in its own background ends with it.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         lines = self.as_shown(printed.decode(errors="replace"))
         whole = "\n".join(lines)
         wanted = int(fence.values.get("exit", 0))
@@ -233,6 +250,9 @@ class Page:
         if listens and not self.address:
             self.address = listens.group(1)
             self.env["CCFLEET_SERVER"] = f"http://{self.address}"
+            # Those that name the address were written before it was known.
+            for fence in [f for f in self.files if self.really(f.text()) != f.text()]:
+                self.write(fence)
 
     def need_server(self):
         if self.address:
@@ -248,9 +268,7 @@ class Page:
             after = blocks[at + 1] if at + 1 < len(blocks) else None
             expected = after if after and "output" in after.marks else None
             if "file" in fence.values:
-                path = self.folder / fence.values["file"]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(fence.text() + "\n")
+                self.write(fence)
             if "server" in fence.marks:
                 self.need_server()
             if "background" in fence.marks:
