@@ -232,7 +232,11 @@ impl Answer {
     pub fn ok(self) -> Result<Value, Failure> {
         match self.status {
             200..=299 => Ok(self.body),
-            _ => Err(Failure::new(Exit::Failed, self.problem())),
+            _ => Err(Failure {
+                exit: Exit::Failed,
+                text: self.problem(),
+                problem: Some(Box::new(self.body)),
+            }),
         }
     }
 

@@ -52,7 +52,12 @@ pub enum KindArg {
 #[command(after_help = EXAMPLES)]
 pub struct SimArgs {
     /// The server, as ws://HOST:PORT/ws (http://HOST:PORT and HOST:PORT are understood too)
-    #[arg(long, value_name = "URL", default_value = "ws://127.0.0.1:8080/ws")]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "ws://127.0.0.1:8080/ws",
+        env = "CCFLEET_SERVER"
+    )]
     pub server: String,
     /// How many computers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20_000))]
