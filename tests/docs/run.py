@@ -339,11 +339,14 @@ def unknown_command(binary, command):
 
 def named_commands(name):
     """Every `ccfleet …` in the code of a page, with its line."""
-    fence = None
+    fence, is_output = None, False
     for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
-        mark = re.match(r"```+", line)
-        if mark and fence in (None, mark.group()):
-            fence = None if fence else mark.group()
+        mark = re.match(r"(```+)(\S*)", line)
+        if mark and fence in (None, mark.group(1)):
+            # What is printed is no command, though it may begin with the program's name.
+            fence, is_output = (None, False) if fence else (mark.group(1), mark.group(2) == "text")
+            continue
+        if is_output:
             continue
         is_code = fence or line.startswith("    ")
         for code in [line] if is_code else re.findall(r"`([^`]+)`", line):
