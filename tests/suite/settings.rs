@@ -160,6 +160,13 @@ fn a_first_start_that_others_can_reach_makes_tokens_once_and_health_needs_none()
     assert_eq!(api.text("/api/v1/status", None).0, 401);
     assert_eq!(api.text("/api/v1/tokens", Some(&mine)).0, 200);
     assert_eq!(api.text("/api/v1/status", Some(&computers)).0, 403);
+    // With its token a computer comes in; whoever runs it says nothing on the command line.
+    let disks = dir.path().join("disks");
+    let url = format!("ws://{local}/ws");
+    let sim = ["sim", "--server", &url, "--dir", disks.to_str().unwrap()];
+    let mut sim = Program::start(&sim, &[("CCFLEET_COMPUTER_TOKEN", &computers)]);
+    sim.wait_for_line("is connected", WITHIN);
+    drop(sim);
     let (code, said) = done(&["health", "--server", &local], &[]);
     assert_eq!(code, Some(0), "{said}");
     // From its settings it finds the server that listens everywhere.
