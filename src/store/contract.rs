@@ -417,6 +417,7 @@ fn ended(author: &Author, episode: u32) -> TaskEvent {
         ratios: Default::default(),
         no_native_tools: false,
         prompt_ceiling: None,
+        seen: None,
     };
     let result = crate::domain::directive::TaskResult {
         success: true,
@@ -796,6 +797,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
         text.prop_map(|prompt| created(&prompt)),
         (text, text).prop_map(|(code, message)| TaskEvent::Noted { code, message }),
         (any::<u32>(), text).prop_map(|(generation, reason)| TaskEvent::GenerationStarted {
+            up_ms: Some(1),
             salt: None,
             generation: Generation(generation.into()),
             reason,

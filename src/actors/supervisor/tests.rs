@@ -1,6 +1,7 @@
 //! Tasks with a real journal and models that the test answers for: gates, no sleeps.
 
 mod family;
+mod uptime;
 
 use super::messages::*;
 use super::*;
@@ -104,6 +105,8 @@ fn bench_of(
         sleeping: journal.clone().recipient(),
         archive: journal.clone().recipient(),
         quarantine: journal.clone().recipient(),
+        uptime: journal.clone().recipient(),
+        keep_uptime: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
         task_deps: Box::new(move |supervisor, family| TaskDeps {
@@ -561,6 +564,7 @@ fn a_start_of_the_server_gives_ids_that_no_call_of_a_lost_time_can_have() {
         generation: Generation(2),
         reason: "the server was started".into(),
         salt: Some(salt.into()),
+        up_ms: None,
     };
     author.append(vec![restart("aaaa")]);
     let ids = |author: &fixtures::Author| -> Vec<CallId> {
