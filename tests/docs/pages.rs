@@ -72,6 +72,9 @@ fn slug(heading: &str) -> String {
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, line) in prose(text) {
+        if let Some((_, rest)) = line.split_once("<a id=\"") {
+            found.extend(rest.split('"').next().map(str::to_owned));
+        }
         let heading = line.trim_start_matches('#');
         if line.starts_with('#') && heading.starts_with(' ') {
             let anchor = slug(heading);

@@ -22,6 +22,7 @@ port 8080, though another one is used: no command here disturbs a server of your
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -32,11 +33,15 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHOWN = "127.0.0.1:8080"
+# As computers in the game are told it.
+IN_GAME = "192.168.1.10:8080"
 # Seconds that one command may take, and that a background one may take until it says what it is to say.
 PATIENCE = 60
 MARKERS = {"run", "server", "background", "output"}
@@ -128,7 +133,8 @@ class Page:
     """One page being followed: its folder, its environment, what runs in the background."""
 
     def __init__(self, name, binary):
-        self.name, self.address, self.started = name, None, []
+        self.name, self.address, self.started, self.computers = name, None, [], 0
+        self.files = []
         self.folder = Path(tempfile.mkdtemp(prefix="ccfleet-docs-"))
         tools = self.folder / ".bin"
         tools.mkdir()
@@ -155,6 +161,18 @@ class Page:
             end(process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def write(self, fence):
+        path = self.folder / fence.values["file"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.really(fence.text()) + "\n")
+        self.files.append(fence)
+
+    def really(self, text):
+        """What a page shows, with the address of the server that was started for it."""
+        for shown in (SHOWN, IN_GAME):
+            text = text.replace(shown, self.address or shown)
+        return text
+
     def as_shown(self, text):
         """What was printed, as a page shows it."""
         if self.address:
@@ -163,9 +181,7 @@ class Page:
         return [line.rstrip() for line in text.rstrip("\n").split("\n")]
 
     def spawn(self, fence, **pipes):
-        command = fence.text()
-        if self.address:
-            command = command.replace(SHOWN, self.address)
+        command = self.really(fence.text())
         return subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", command], cwd=self.folder, env=self.env,
             stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True, **pipes,
@@ -178,6 +194,9 @@ class Page:
         except subprocess.TimeoutExpired:
             end(process)
             raise Wrong(f"{fence.place}: not over after {PATIENCE} s:\n{fence.text()}") from None
+        # What it left running in its own background ends with it.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         lines = self.as_shown(printed.decode(errors="replace"))
         whole = "\n".join(lines)
         wanted = int(fence.values.get("exit", 0))
@@ -203,7 +222,7 @@ class Page:
             wrong = mismatch(expected.lines, self.as_shown(printed), may_go_on=True) if expected else None
             listens = "ccfleet serve" not in fence.text() or " listens on http://" in printed
             if wrong is None and listens and not over:
-                return
+                return self.await_computers(fence)
             if over:
                 break
             time.sleep(0.05)
@@ -211,24 +230,36 @@ class Page:
         wrong = wrong or "it ended, or never said that it listens"
         raise Wrong(f"{place}: {wrong}\n--- printed by {fence.place}:\n{log.read_text(errors='replace')}")
 
+    def await_computers(self, fence):
+        """Simulated computers are connected a moment before they have said what they can do."""
+        sims = re.search(r"ccfleet sim\b(?:.*--count (\d+))?", fence.text())
+        if not sims:
+            return
+        self.computers += int(sims.group(1) or 1)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with urlopen(f"http://{self.address}/api/v1/computers", timeout=PATIENCE) as answer:
+                known = json.load(answer)["items"]
+            if sum(bool(one["tools"]) for one in known) >= self.computers:
+                return
+            time.sleep(0.05)
+        raise Wrong(f"{fence.place}: the simulated computers do not come")
+
     def note_address(self, printed):
         listens = re.search(r"listens on http://([0-9.]+:[0-9]+)\n(?:.*\n)*.*try one", printed)
         if listens and not self.address:
             self.address = listens.group(1)
             self.env["CCFLEET_SERVER"] = f"http://{self.address}"
+            # Those that name the address were written before it was known.
+            for fence in [f for f in self.files if self.really(f.text()) != f.text()]:
+                self.write(fence)
 
     def need_server(self):
         if self.address:
             return
-        names = [f"sim-{n} is connected" for n in (1, 2, 3)]
         self.begin(Fence("(run.py)", 0, "sh background", ["exec ccfleet serve"]), output("…", "  try one…"))
         sims = Fence("(run.py)", 0, "sh background", [f"exec ccfleet sim --server ws://{SHOWN}/ws --count 3"])
         self.begin(sims, None)
-        log, deadline = self.started[-1][1], time.monotonic() + PATIENCE
-        while not all(name in log.read_text() for name in names):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{self.name}: the simulated computers do not come:\n{log.read_text()}")
-            time.sleep(0.05)
 
     def follow(self, blocks):
         """Does what the blocks say; tells how many commands were run."""
@@ -237,9 +268,7 @@ class Page:
             after = blocks[at + 1] if at + 1 < len(blocks) else None
             expected = after if after and "output" in after.marks else None
             if "file" in fence.values:
-                path = self.folder / fence.values["file"]
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(fence.text() + "\n")
+                self.write(fence)
             if "server" in fence.marks:
                 self.need_server()
             if "background" in fence.marks:
@@ -310,11 +339,14 @@ def unknown_command(binary, command):
 
 def named_commands(name):
     """Every `ccfleet …` in the code of a page, with its line."""
-    fence = None
+    fence, is_output = None, False
     for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
-        mark = re.match(r"```+", line)
-        if mark and fence in (None, mark.group()):
-            fence = None if fence else mark.group()
+        mark = re.match(r"(```+)(\S*)", line)
+        if mark and fence in (None, mark.group(1)):
+            # What is printed is no command, though it may begin with the program's name.
+            fence, is_output = (None, False) if fence else (mark.group(1), mark.group(2) == "text")
+            continue
+        if is_output:
             continue
         is_code = fence or line.startswith("    ")
         for code in [line] if is_code else re.findall(r"`([^`]+)`", line):
