@@ -68,6 +68,19 @@ pub struct Prompt {
 #[derive(Debug, Clone, Default)]
 pub struct PromptLibrary {
     prompts: BTreeMap<String, Prompt>,
+    /// Those of the user that say something else than the embedded ones.
+    changed: Vec<String>,
+}
+
+/// The prompts that come with the program, as files: name below `prompts/`, and text.
+pub fn files() -> impl Iterator<Item = (String, String)> {
+    // Scenarios of scripted models lie beside the prompts.
+    let files = Embedded::iter().filter(|file| file.ends_with(".md"));
+    files.filter_map(|file| {
+        let content = Embedded::get(&file)?;
+        let text = String::from_utf8_lossy(&content.data).into_owned();
+        Some((file.to_string(), text))
+    })
 }
 
 impl PromptLibrary {
@@ -78,15 +91,8 @@ impl PromptLibrary {
 
     fn embedded_files() -> Result<Self, PromptError> {
         let mut library = PromptLibrary::default();
-        for file in Embedded::iter() {
-            // Scenarios of scripted models lie beside the prompts.
-            if !file.ends_with(".md") {
-                continue;
-            }
-            let Some(content) = Embedded::get(&file) else {
-                continue;
-            };
-            let prompt = parse(&file, &String::from_utf8_lossy(&content.data))?;
+        for (file, text) in files() {
+            let prompt = parse(&file, &text)?;
             library.prompts.insert(prompt.id.clone(), prompt);
         }
         Ok(library)
@@ -128,9 +134,17 @@ impl PromptLibrary {
             // What a prompt must state and may use is decided by the program, not by the override.
             prompt.variables = own.variables.clone();
             prompt.must_state = own.must_state.clone();
+            if prompt.body != own.body {
+                library.changed.push(prompt.id.clone());
+            }
             library.prompts.insert(prompt.id.clone(), prompt);
         }
         library.completed()
+    }
+
+    /// The ids of the user's prompts that say something else than the embedded ones.
+    pub fn changed(&self) -> &[String] {
+        &self.changed
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Prompt> {

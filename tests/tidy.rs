@@ -5,6 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "docs/lua_api.rs"]
+mod lua_api;
+#[path = "docs/pages.rs"]
+mod pages;
+
 /// The layers from the bottom up. A module may use its own layer's module (itself) and everything below.
 const LAYERS: [&[&str]; 11] = [
     &["domain", "lua_files", "clock", "crash_points"],
@@ -38,6 +43,8 @@ const IMPURE: [&str; 12] = [
 
 /// Lines before the tests of a file.
 const MOST_LINES: usize = 450;
+/// Lines of a whole file, its tests included.
+const MOST_LINES_WITH_TESTS: usize = 600;
 
 fn sources(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
@@ -61,10 +68,24 @@ fn sources(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
+/// Holds a page that is made from other files against what it should be, or writes it where somebody asks for that.
+fn compare(page: &str, wanted: &str, test: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    if std::env::var_os("CCFLEET_BLESS").is_some() {
+        fs::write(&path, wanted).unwrap();
+    }
+    let is = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        is == wanted,
+        "{page} is old; run CCFLEET_BLESS=1 cargo test --test tidy {test}"
+    );
+}
+
 /// A file of tests alone.
 fn is_test_file(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    text.contains("/tests/")
+    text.contains("tests/")
+        || text.contains("/contract/")
         || text.ends_with("tests.rs")
         || text.ends_with("fixtures.rs")
         || text.ends_with("contract.rs")
@@ -156,6 +177,18 @@ fn files_are_short_enough_to_be_read() {
             (path, lines)
         })
         .filter(|(_, lines)| *lines > MOST_LINES)
+        .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
+        .collect();
+    assert!(long.is_empty(), "split by meaning:\n{}", long.join("\n"));
+}
+
+#[test]
+fn tests_too_are_divided_by_what_they_are_about() {
+    let long: Vec<String> = sources("src", "rs")
+        .into_iter()
+        .chain(sources("tests", "rs"))
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > MOST_LINES_WITH_TESTS)
         .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
         .collect();
     assert!(long.is_empty(), "split by meaning:\n{}", long.join("\n"));

@@ -14,8 +14,8 @@ local Fleet = {}
 -- @tparam string name 1 to 64 of `A-Z a-z 0-9 _ . -`.
 -- @tparam function handler `function(args, task_id, call_id, context)`: returns a table, or raises an error, or returns
 -- nil and a message. It may wait (`sleep`, turtle functions, ...): it has a coroutine of its own.
--- `context:progress(fraction, message)` tells how far it is; `context:remaining_ms()` how long it may still take, nil
--- if nobody has set a limit.
+-- `context` has `call_id`, `task_id` and `command`; `context:progress(fraction, message)` tells how far it is (0 to 1),
+-- `context:remaining_ms()` how long it may still take, nil if nobody has set a limit.
 -- @tparam[opt] table spec
 --
 --  - `description` (string): what the tool does, for the model;
@@ -38,6 +38,9 @@ function Fleet:register(name, handler, spec)
 end
 
 --- Whether there is a tool of this name.
+--
+-- @tparam string name The tool.
+-- @treturn boolean Whether it is offered here, as a draft or not.
 function Fleet:has_tool(name)
     return self._toolbox:get(name) ~= nil
 end
@@ -69,6 +72,8 @@ function Fleet:_tell_listeners(event)
 end
 
 --- Whether the program ended in the middle of a call that changes something, the last time.
+--
+-- @treturn boolean Whether it did.
 function Fleet:was_interrupted()
     return self._receipts.was_interrupted
 end

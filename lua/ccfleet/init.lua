@@ -296,8 +296,8 @@ end
 
 --- How this computer's membership stands, for people.
 --
--- @treturn table `is_connected`, `server_id`, `server_version`, `library` (what the server hands out), `tools` (names)
---, `call` (command of the running effect or else any running call), `queued` (calls), `problem` (`text`, `code`).
+-- @treturn table `is_connected`, `server_id`, `server_version`, `library` (what the server hands out), `tools` (names),
+-- `call` (command of the running effect or else any running call), `queued` (calls), `problem` (`text`, `code`).
 function Fleet:state()
     local welcome, calls, names = self._welcome or {}, self._calls:overview(), {}
     for i, tool in ipairs(self._toolbox:describe_all()) do names[i] = tool.name end
@@ -314,6 +314,8 @@ function Fleet:state()
 end
 
 --- Whether no call runs or waits here and no task has asked a question that is open.
+--
+-- @treturn boolean Whether the computer is idle; the host installs updates then.
 function Fleet:is_idle()
     local calls = self._calls:overview()
     return not calls.running and calls.queued == 0 and next(self.questions) == nil
@@ -330,6 +332,8 @@ function Fleet:world_event(name, data)
 end
 
 --- Whether the server has welcomed this computer and the connection stands.
+--
+-- @treturn boolean Whether it does.
 function Fleet:is_connected()
     return self._session:is_ready()
 end

@@ -17,6 +17,8 @@ expect = expect.expect
 
 local DEFAULT_DIR = "/tools"
 
+local loader = {}
+
 local Loader = {}
 Loader.__index = Loader
 
@@ -200,12 +202,17 @@ end
 
 -- For the tools that manage tools ---------------------------------------------------------------------------------
 
---- The folder's store.
+--- The folder's store, which keeps the files and their versions.
+--
+-- @treturn table The store.
 function Loader:store()
     return self._store
 end
 
---- A tool of the folder: the tool, its file, and the version it was loaded from; or nil and what to do.
+--- A tool of the folder.
+--
+-- @tparam string name The tool.
+-- @treturn table|nil The tool, its file, and the version it was loaded from; or nil and what to do.
 function Loader:find(name)
     local told = self._told[name]
     if told then return told.tool, told.file, told.version end
@@ -218,6 +225,9 @@ end
 
 --- Put a model's source into a file. It is checked before anything is written, and is a draft afterwards.
 --
+-- @tparam string file The file.
+-- @tparam string source Its content.
+-- @tparam[opt] string wanted The tool that the source has to define.
 -- @treturn table|nil The version, or nil and the reason.
 function Loader:write(file, source, wanted)
     local tools, err = self:_parse(file, source)
@@ -262,6 +272,8 @@ end
 
 --- Go back to a version that is kept; tools that were active with it are active again.
 --
+-- @tparam string file The file.
+-- @tparam number n The version.
 -- @treturn table|nil The version, or nil and the reason.
 function Loader:rollback(file, n)
     local source, err = self._store:read_version(file, n)
@@ -293,6 +305,9 @@ function Loader:update(file, change)
 end
 
 --- Whether a file is on the disk what was loaded.
+--
+-- @tparam string file The file.
+-- @treturn boolean Whether it is.
 function Loader:is_current(file)
     local source = self._store:read(file)
     local loaded = self._loaded[file]
@@ -327,7 +342,7 @@ end
 --  - `shell` (table): the shell that the tools see;
 --  - `fs` (table): stands in for the file system; for specs.
 -- @treturn Loader
-local function attach(fleet, options)
+function loader.attach(fleet, options)
     expect(1, fleet, "table")
     expect(2, options, "table", "nil")
     options = options or {}
@@ -355,4 +370,4 @@ local function attach(fleet, options)
     return self
 end
 
-return { attach = attach }
+return loader

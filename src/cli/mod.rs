@@ -11,11 +11,15 @@ macro_rules! say {
 
 pub mod call;
 pub mod completions;
+pub mod config;
 mod data;
 pub mod demo;
 pub mod doctor;
 pub mod eval;
+mod first_tokens;
 pub mod fleet;
+pub mod health;
+pub mod init;
 pub mod journal;
 pub mod kind;
 pub mod serve;
@@ -28,6 +32,7 @@ pub mod torture;
 mod words;
 
 use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "\
@@ -67,10 +72,13 @@ pub struct Cli {
 enum Command {
     Call(call::Args),
     Completions(completions::Args),
+    Config(config::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Eval(eval::Args),
     Fleet(fleet::Args),
+    Health(health::Args),
+    Init(init::Args),
     Journal(journal::Args),
     Kind(kind::Args),
     Serve(serve::Args),
@@ -105,6 +113,8 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     pub exit: Exit,
     pub text: String,
+    /// What the server said, where it was the server that refused.
+    pub problem: Option<Box<Value>>,
 }
 
 impl Failure {
@@ -112,8 +122,30 @@ impl Failure {
         Failure {
             exit,
             text: error.to_string(),
+            problem: None,
         }
     }
+
+    /// For programs: `{"error": {…}}` with the server's own words where there are any.
+    fn as_json(&self) -> Value {
+        let mut error = json!({"message": self.text, "exit": self.exit as u8});
+        if let (Some(problem), Some(error)) = (&self.problem, error.as_object_mut()) {
+            for key in ["code", "detail", "field", "hint"] {
+                if let Some(said) = problem.get(key) {
+                    error.insert(key.to_owned(), said.clone());
+                }
+            }
+        }
+        json!({"error": error})
+    }
+}
+
+/// Whether the command was asked for JSON, of whichever kind it was.
+fn wants_json(mut words: impl Iterator<Item = String>) -> bool {
+    words
+        .find(|word| word == "--json" || word == "--")
+        .as_deref()
+        == Some("--json")
 }
 
 fn say_line(words: std::fmt::Arguments<'_>) {
@@ -131,6 +163,9 @@ pub fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Completions(args) => completions::run(&args),
+        Command::Config(args) => config::run(&args),
+        Command::Health(args) => in_system(health::run(args)),
+        Command::Init(args) => init::run(&args),
         Command::Kind(args) => in_system(kind::run(args)),
         Command::Fleet(args) => in_system(fleet::run(args)),
         Command::Demo(args) => in_system(demo::run(args)),
@@ -149,7 +184,10 @@ pub fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("ccfleet: {}", failure.text);
+            match wants_json(std::env::args().skip(1)) {
+                true => eprintln!("{}", failure.as_json()),
+                false => eprintln!("ccfleet: {}", failure.text),
+            }
             failure.exit.into()
         }
     }
@@ -158,4 +196,27 @@ pub fn main() -> ExitCode {
 /// Runs a command inside an actor system.
 fn in_system<T>(command: impl Future<Output = T>) -> T {
     actix::System::new().block_on(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_as_json_where_json_was_asked_for() {
+        let asked = |line: &str| wants_json(line.split(' ').map(str::to_owned));
+        assert!(asked("fleet list --json"));
+        assert!(!asked("task new -- --json"));
+        assert!(!asked("fleet list"));
+        let mut failure = Failure::new(Exit::NoServer, "no server answers");
+        assert_eq!(
+            failure.as_json(),
+            json!({"error": {"message": "no server answers", "exit": 5}})
+        );
+        failure.problem = Some(Box::new(
+            json!({"code": "busy", "hint": "wait", "status": 429}),
+        ));
+        assert_eq!(failure.as_json()["error"]["code"], "busy");
+        assert_eq!(failure.as_json()["error"]["status"], Value::Null);
+    }
 }

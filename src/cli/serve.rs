@@ -1,7 +1,7 @@
 //! `ccfleet serve`
 
 use super::signals::Signals;
-use super::{Exit, Failure};
+use super::{Exit, Failure, first_tokens};
 use crate::app::{App, AppError, Options, RunningApp};
 use crate::config::{Loader, RoleSettings, Settings};
 use crate::telemetry;
@@ -41,7 +41,7 @@ pub struct Args {
     pub data: Option<String>,
 
     /// Settings file; later wins: defaults, this file, CCFLEET__SECTION__KEY variables, flags
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "CCFLEET_CONFIG")]
     pub config: Option<PathBuf>,
 
     /// What is logged to standard error, for example "debug" or "ccfleet=debug" [default: info]
@@ -56,6 +56,10 @@ pub struct Args {
     /// run programs on every computer of the fleet: only for a network that is yours alone
     #[arg(long, env = "CCFLEET_ALLOW_UNSAFE_PUBLIC")]
     pub allow_unsafe_public: bool,
+
+    /// At the first start make a token for you and one for the computers, and print them this once: for containers
+    #[arg(long, env = "CCFLEET_FIRST_TOKENS")]
+    pub first_tokens: bool,
 }
 
 /// Serves until a signal.
@@ -67,6 +71,9 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     let settings = load(&args).map_err(|error| Failure::new(Exit::Usage, error))?;
     telemetry::init(&settings.log).map_err(|text| Failure::new(Exit::Usage, text))?;
     let mut signals = Signals::new().map_err(|error| Failure::new(Exit::Failed, error))?;
+    if args.first_tokens {
+        first_tokens::make(&settings.server.data_dir)?;
+    }
     let options = Options {
         allow_unsafe_public: args.allow_unsafe_public,
     };

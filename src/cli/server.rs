@@ -232,7 +232,11 @@ impl Answer {
     pub fn ok(self) -> Result<Value, Failure> {
         match self.status {
             200..=299 => Ok(self.body),
-            _ => Err(Failure::new(Exit::Failed, self.problem())),
+            _ => Err(Failure {
+                exit: Exit::Failed,
+                text: self.problem(),
+                problem: Some(Box::new(self.body)),
+            }),
         }
     }
 
@@ -292,7 +296,7 @@ pub fn encoded(text: &str) -> String {
 }
 
 /// The address without path for what people write, that of the WebSocket included.
-fn base_url(given: &str) -> Result<String, String> {
+pub(super) fn base_url(given: &str) -> Result<String, String> {
     let given = given.trim();
     let (scheme, rest) = given.split_once("://").unwrap_or(("http", given));
     let scheme = match scheme.to_ascii_lowercase().as_str() {

@@ -28,6 +28,7 @@ Examples:
   ccfleet sim --count 2000 --light                 a big fleet: each computer runs its host and no shell
   ccfleet sim --count 50 --chaos --chaos-seed 7 --chaos-rate 30 --seconds 600
                                                    half a fault a second for ten minutes, the same every time
+  CCFLEET_COMPUTER_TOKEN=ccf_... ccfleet sim       where computers have to show a token
 
 What --chaos does: connections drop, the network holds everything for seconds, a computer stops reading, reboots,
 crashes, stands still with the game, has a full disk, cannot reach the network. Every fault is said when it happens,
@@ -51,7 +52,12 @@ pub enum KindArg {
 #[command(after_help = EXAMPLES)]
 pub struct SimArgs {
     /// The server, as ws://HOST:PORT/ws (http://HOST:PORT and HOST:PORT are understood too)
-    #[arg(long, value_name = "URL", default_value = "ws://127.0.0.1:8080/ws")]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "ws://127.0.0.1:8080/ws",
+        env = "CCFLEET_SERVER"
+    )]
     pub server: String,
     /// How many computers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20_000))]
@@ -98,6 +104,9 @@ pub struct SimArgs {
     /// End by itself after so many seconds [default: at Ctrl-C]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     pub seconds: Option<u64>,
+    /// The computers' token. It is no flag: others on the machine see the flags of a process
+    #[arg(skip = std::env::var("CCFLEET_COMPUTER_TOKEN").ok())]
+    pub token: Option<String>,
 }
 
 fn faults_per_minute(text: &str) -> Result<f64, String> {
@@ -259,6 +268,11 @@ fn configs(args: &SimArgs, url: &str) -> Result<Vec<ComputerConfig>, SimCommandE
                 .settings
                 .push(("ccfleet.reconnect_seconds".into(), seconds.into()));
         }
+        if let Some(token) = &args.token {
+            config
+                .settings
+                .push(("ccfleet.token".into(), token.trim().into()));
+        }
         if !args.groups.is_empty() {
             config
                 .settings
@@ -362,6 +376,11 @@ mod tests {
         let made = configs(&args("sim-"), "ws://h:1/ws").unwrap();
         assert_eq!(made[1].disk, PathBuf::from("d/sim-2"));
         assert_eq!(made[1].label.as_deref(), Some("sim-2"));
+        let mut with_token = args("sim-");
+        with_token.token = Some("ccf_x\n".into());
+        let made = configs(&with_token, "ws://h:1/ws").unwrap();
+        let token = ("ccfleet.token".to_owned(), "ccf_x".into());
+        assert!(made.iter().all(|config| config.settings.contains(&token)));
     }
 
     /// The arguments as clap reads them.

@@ -208,7 +208,10 @@ impl Place {
             Place::Folder(_lock, mut store) => {
                 let now = now_ms();
                 let (record, secret) = mint(new, now).map_err(refused)?;
-                keep(&mut store, TokenChange::Made(Box::new(record.clone())))?;
+                keep(
+                    &mut store,
+                    vec![TokenChange::Made(Box::new(record.clone()))],
+                )?;
                 let mut made = token_body(&record, now);
                 made["secret"] = json!(secret.reveal());
                 Ok(made)
@@ -243,7 +246,7 @@ impl Place {
                     token_id: record.token_id.clone(),
                     at_ms: record.revoked_at_ms.unwrap_or(now),
                 };
-                keep(&mut store, change)?;
+                keep(&mut store, vec![change])?;
                 Ok(token_body(&record, now))
             }
         }
@@ -257,9 +260,9 @@ fn records(store: &OpenStore) -> Result<Vec<TokenRecord>, Failure> {
     Ok(all)
 }
 
-fn keep(store: &mut OpenStore, change: TokenChange) -> Result<(), Failure> {
+pub(super) fn keep(store: &mut OpenStore, changes: Vec<TokenChange>) -> Result<(), Failure> {
     let change = SystemChange {
-        tokens: vec![change],
+        tokens: changes,
         ..SystemChange::default()
     };
     let written = store.writer.write(&[Write::System(change)]);
@@ -268,7 +271,7 @@ fn keep(store: &mut OpenStore, change: TokenChange) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Exit::Data, error))
 }
 
-fn refused(error: TokenError) -> Failure {
+pub(super) fn refused(error: TokenError) -> Failure {
     let exit = match error {
         TokenError::Bad { .. } => Exit::Usage,
         _ => Exit::Failed,

@@ -7,8 +7,8 @@ use std::fmt;
 pub enum Origin {
     /// The compiled-in `config/default.toml`.
     Default,
-    /// A file given with `--config`.
-    File(String),
+    /// A line of a file given with `--config`.
+    File { path: String, line: usize },
     /// An environment variable.
     Env(String),
     /// A command line flag or a call of `with_override`.
@@ -19,7 +19,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Default => f.write_str("the defaults"),
-            Origin::File(path) => f.write_str(path),
+            Origin::File { path, line } => write!(f, "{path}:{line}"),
             Origin::Env(name) => write!(f, "environment variable {name}"),
             Origin::Flag(name) => write!(f, "override {name}"),
         }
@@ -32,7 +32,11 @@ pub enum ConfigError {
     #[error("{path} cannot be read: {reason}")]
     Unreadable { path: String, reason: String },
     #[error("{path} is no valid TOML: {reason}")]
-    Syntax { path: String, reason: String },
+    Syntax {
+        path: String,
+        line: usize,
+        reason: String,
+    },
     #[error("{origin}: unknown key `{key}`{}", did_you_mean(.suggestion))]
     UnknownKey {
         origin: Origin,
@@ -52,6 +56,40 @@ pub enum ConfigError {
         key: String,
         reason: String,
     },
+}
+
+impl ConfigError {
+    /// The file and, where one is to blame, the line.
+    pub fn place(&self) -> Option<(&str, Option<usize>)> {
+        match self {
+            ConfigError::Unreadable { path, .. } => Some((path, None)),
+            ConfigError::Syntax { path, line, .. } => Some((path, Some(*line))),
+            ConfigError::UnknownKey { origin, .. }
+            | ConfigError::WrongType { origin, .. }
+            | ConfigError::Invalid { origin, .. } => match origin {
+                Origin::File { path, line } => Some((path, Some(*line))),
+                Origin::Default | Origin::Env(_) | Origin::Flag(_) => None,
+            },
+        }
+    }
+
+    /// The key that is wrong, as it was written.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            ConfigError::Unreadable { .. } | ConfigError::Syntax { .. } => None,
+            ConfigError::UnknownKey { key, .. }
+            | ConfigError::WrongType { key, .. }
+            | ConfigError::Invalid { key, .. } => Some(key),
+        }
+    }
+
+    /// The known key that is most like an unknown one.
+    pub fn nearest(&self) -> Option<&str> {
+        match self {
+            ConfigError::UnknownKey { suggestion, .. } => suggestion.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 fn did_you_mean(suggestion: &Option<String>) -> String {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::error::{ConfigError, Origin};
@@ -13,108 +14,135 @@ const ENV_PREFIX: &str = "CCFLEET__";
 /// How alike a known key must be to be proposed (0 to 1).
 const SUGGESTION_MIN: f64 = 0.8;
 
-/// The values of all layers, each with the place it was written.
+/// The values of all layers, each with the place it was written; and all that could not be taken in, in the order in which
+/// it was found.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Merged(BTreeMap<String, (Value, Origin)>);
+pub(super) struct Merged {
+    values: BTreeMap<String, (Value, Origin)>,
+    problems: Vec<ConfigError>,
+}
+
+/// A file: its name, and the line of each of its keys.
+struct Written {
+    path: String,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Written {
+    fn at(&self, key: &str) -> Origin {
+        Origin::File {
+            path: self.path.clone(),
+            line: self.lines.get(key).copied().unwrap_or(1),
+        }
+    }
+}
 
 impl Merged {
     /// Only the compiled-in defaults.
     pub(super) fn defaults() -> Self {
         let values = reference::keys().filter(|key| key.has_default);
-        Merged(
-            values
+        Merged {
+            values: values
                 .map(|key| (key.path.clone(), (key.value.clone(), Origin::Default)))
                 .collect(),
-        )
+            problems: Vec::new(),
+        }
     }
 
     /// Lays a TOML file over what is there.
-    pub(super) fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+    pub(super) fn add_file(&mut self, path: &Path) {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
-            path: name.clone(),
-            reason: error.to_string(),
-        })?;
-        self.add_text(&text, Origin::File(name))
+        match std::fs::read_to_string(path) {
+            Ok(text) => self.add_text(&text, name),
+            Err(error) => self.problems.push(ConfigError::Unreadable {
+                path: name,
+                reason: error.to_string(),
+            }),
+        }
     }
 
     /// Lays TOML text over what is there.
-    pub(super) fn add_text(&mut self, text: &str, origin: Origin) -> Result<(), ConfigError> {
-        let table: Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| ConfigError::Syntax {
-                path: origin.to_string(),
+    fn add_text(&mut self, text: &str, path: String) {
+        match read(text) {
+            Ok((table, lines)) => self.add_table("", table, &Written { path, lines }),
+            Err(error) => self.problems.push(ConfigError::Syntax {
+                path,
+                line: error.span().map_or(1, |span| line_at(text, span.start)),
                 reason: error.to_string().trim_end().to_owned(),
-            })?;
-        self.add_table("", table, &origin)
+            }),
+        }
     }
 
-    fn add_table(
-        &mut self,
-        prefix: &str,
-        table: Table,
-        origin: &Origin,
-    ) -> Result<(), ConfigError> {
+    fn add_table(&mut self, prefix: &str, table: Table, written: &Written) {
         for (name, value) in table {
-            let path = match prefix {
-                "" => name,
-                _ => format!("{prefix}.{name}"),
-            };
-            match (reference::key(&path), value) {
-                (Some(key), value) => {
-                    let value = fitted(key, value, origin)?;
-                    self.0.insert(path, (value, origin.clone()));
-                }
+            let path = joined(prefix, &name);
+            let origin = written.at(&path);
+            let fits = match (reference::key(&path), value) {
+                (Some(key), value) => fitted(key, value, &origin),
                 (None, Value::Table(inner)) if reference::is_section(&path) => {
-                    self.add_table(&path, inner, origin)?;
+                    self.add_table(&path, inner, written);
+                    continue;
                 }
                 (None, value) if reference::is_section(&path) => {
-                    return Err(wrong_type(origin, &path, "a section", &value));
+                    Err(wrong_type(&origin, &path, "a section", &value))
                 }
-                (None, _) => return Err(unknown(origin, &path)),
-            }
+                (None, _) => Err(unknown(&origin, &path)),
+            };
+            self.take(path, fits, origin);
         }
-        Ok(())
+    }
+
+    fn take(&mut self, path: String, value: Result<Value, ConfigError>, origin: Origin) {
+        match value {
+            Ok(value) => {
+                self.values.insert(path, (value, origin));
+            }
+            Err(problem) => self.problems.push(problem),
+        }
     }
 
     /// Lays those of the given environment variables over what is there that are ours.
-    pub(super) fn add_env(
-        &mut self,
-        variables: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<(), ConfigError> {
+    pub(super) fn add_env(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
         for (name, text) in variables {
             if let Some(rest) = name.strip_prefix(ENV_PREFIX) {
                 let path = rest.to_lowercase().replace("__", ".");
-                self.add_one(&path, &text, Origin::Env(name))?;
+                self.add_one(&path, &text, Origin::Env(name));
             }
         }
-        Ok(())
     }
 
     /// Lays one value, given as text, over what is there.
-    pub(super) fn add_one(
-        &mut self,
-        path: &str,
-        text: &str,
-        origin: Origin,
-    ) -> Result<(), ConfigError> {
-        let key = reference::key(path).ok_or_else(|| unknown(&origin, path))?;
-        let value = match &key.value {
-            Value::String(_) => Value::String(text.to_owned()),
-            _ => from_text(text),
+    pub(super) fn add_one(&mut self, path: &str, text: &str, origin: Origin) {
+        let fits = match reference::key(path) {
+            None => Err(unknown(&origin, path)),
+            Some(key) => {
+                let value = match &key.value {
+                    Value::String(_) => Value::String(text.to_owned()),
+                    _ => from_text(text),
+                };
+                fitted(key, value, &origin)
+            }
         };
-        let value = fitted(key, value, &origin)?;
-        self.0.insert(path.to_owned(), (value, origin));
-        Ok(())
+        self.take(path.to_owned(), fits, origin);
+    }
+
+    /// What could not be taken in.
+    pub(super) fn problems(&self) -> &[ConfigError] {
+        &self.problems
+    }
+
+    /// A key's value and where it was written.
+    pub(super) fn get(&self, path: &str) -> Option<&(Value, Origin)> {
+        self.values.get(path)
     }
 
     /// Where a key's value was written. For one that is missing, where others of its section were.
     pub(super) fn origin(&self, path: &str) -> Origin {
-        if let Some((_, origin)) = self.0.get(path) {
+        if let Some((_, origin)) = self.values.get(path) {
             return origin.clone();
         }
         let section = path.rsplit_once('.').map_or("", |(section, _)| section);
-        let mut others = self.0.iter().filter_map(|(other, (_, origin))| {
+        let mut others = self.values.iter().filter_map(|(other, (_, origin))| {
             let same_section = other.rsplit_once('.')?.0 == section;
             (same_section && *origin != Origin::Default).then(|| origin.clone())
         });
@@ -124,10 +152,40 @@ impl Merged {
     /// All values as nested tables.
     pub(super) fn table(&self) -> Table {
         let mut root = Table::new();
-        for (path, (value, _)) in &self.0 {
+        for (path, (value, _)) in &self.values {
             insert(&mut root, path, value.clone());
         }
         root
+    }
+}
+
+/// The values of a text, and on which line each key stands.
+fn read(text: &str) -> Result<(Table, BTreeMap<String, usize>), toml::de::Error> {
+    let mut lines = BTreeMap::new();
+    note_lines(text, "", DeTable::parse(text)?.get_ref(), &mut lines);
+    Ok((text.parse()?, lines))
+}
+
+fn note_lines(text: &str, prefix: &str, table: &DeTable<'_>, into: &mut BTreeMap<String, usize>) {
+    for (name, value) in table {
+        let path = joined(prefix, name.get_ref());
+        if let Some(inner) = value.get_ref().as_table() {
+            note_lines(text, &path, inner, into);
+        }
+        into.insert(path, line_at(text, name.span().start));
+    }
+}
+
+/// From 1 on.
+fn line_at(text: &str, byte: usize) -> usize {
+    let before = text.bytes().take(byte);
+    1 + before.filter(|byte| *byte == b'\n').count()
+}
+
+fn joined(section: &str, name: &str) -> String {
+    match section {
+        "" => name.to_owned(),
+        _ => format!("{section}.{name}"),
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Defaults exist only in `config/default.toml`, which is also the list of keys (`reference`).
 
+mod effective;
 mod error;
 mod guard_keys;
 pub mod kinds;
@@ -18,6 +19,7 @@ mod plan;
 mod raw;
 pub mod reference;
 mod roles;
+pub mod schema;
 mod settings;
 mod strategy_keys;
 #[cfg(test)]
@@ -27,6 +29,7 @@ mod wake_keys;
 
 use std::path::PathBuf;
 
+pub use effective::{Effective, Source, Valued};
 pub use error::{ConfigError, Origin};
 pub use settings::*;
 
@@ -86,14 +89,49 @@ impl Loader {
     /// # Errors
     /// The first problem found, with the place it was written and the key.
     pub fn load(self) -> Result<Settings, ConfigError> {
+        self.explain()
+            .map(|effective| effective.settings)
+            .map_err(|problems| problems.first)
+    }
+
+    /// As [`Loader::load`], with every value beside the settings, and with every problem.
+    ///
+    /// # Errors
+    /// Every value that could not be taken in; if there is none of those, the first that cannot be used.
+    pub fn explain(self) -> Result<Effective, Problems> {
         let mut merged = Merged::defaults();
         for file in &self.files {
-            merged.add_file(file)?;
+            merged.add_file(file);
         }
-        merged.add_env(self.env)?;
+        merged.add_env(self.env);
         for (key, value) in self.overrides {
-            merged.add_one(&key, &value, Origin::Flag(key.clone()))?;
+            merged.add_one(&key, &value, Origin::Flag(key.clone()));
+        }
+        if let [first, more @ ..] = merged.problems() {
+            return Err(Problems {
+                first: first.clone(),
+                more: more.to_vec(),
+            });
         }
         validate::settings(&merged)
+            .map(|settings| Effective::new(settings, &merged))
+            .map_err(|first| Problems {
+                first,
+                more: Vec::new(),
+            })
+    }
+}
+
+/// Why no settings could be made, whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems {
+    first: ConfigError,
+    more: Vec<ConfigError>,
+}
+
+impl Problems {
+    /// In the order in which they were found.
+    pub fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+        std::iter::once(&self.first).chain(&self.more)
     }
 }

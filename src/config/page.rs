@@ -13,13 +13,14 @@ This page is made from `config/default.toml` by a test; change that file, then r
 Every setting has its default in `config/default.toml`, which is compiled in. Later sources win:
 
 1. the defaults;
-2. the file given with `--config FILE` (an example: `config/example.local.toml`);
+2. the file given with `--config FILE` or `CCFLEET_CONFIG` (`ccfleet init` writes one; an example: `config/example.local.toml`);
 3. environment variables `CCFLEET__SECTION__KEY`, for example `CCFLEET__MODELS__PLANNER__MODEL=llama3`
    (lists as TOML: `CCFLEET__MODELS__PLANNER__STOP='[\"END\"]'`);
 4. flags of the command.
 
-A key that does not exist is an error that names its place and the key you may have meant.
-`ccfleet doctor` checks the result. More about models: [models.md](models.md).
+A key that does not exist is an error that names its place and the key you may have meant. `ccfleet config check` looks at a file,
+`ccfleet config show` says of every value where it comes from, `ccfleet config schema` is for editors, and `ccfleet doctor`
+tries the result. More about models: [models.md](models.md).
 ";
 
 /// The whole page.

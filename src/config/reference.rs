@@ -23,6 +23,13 @@ pub struct Key {
     pub has_default: bool,
 }
 
+impl Key {
+    /// Whether its value is shown to nobody.
+    pub fn is_secret(&self) -> bool {
+        self.path.ends_with(".api_key")
+    }
+}
+
 /// One `[section]` with its keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {

@@ -2,6 +2,7 @@
 
 use super::error::ConfigError;
 use super::validate::Check;
+use crate::domain::schedule::{Schedule, ScheduleError};
 use crate::domain::wakes::{MAX_EVENT, MOST_EVENTS, WakeRules};
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct WakeRuleKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cron: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     events: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +29,22 @@ pub(super) struct WakeRuleKeys {
 impl WakeRuleKeys {
     /// The common rules with these keys in place of theirs; the error names the key.
     pub(super) fn over(self, common: &WakeRules) -> Result<WakeRules, String> {
+        let schedule = match (self.every_s, self.cron) {
+            (None, None) => None,
+            // Expressions name no years, so whether a time ever comes does not depend on when that is asked.
+            (every_s, cron) => Some(Schedule::of(every_s, cron, None, 0).map_err(|error| {
+                let key = error.field().replace("schedule", "wakes");
+                match error {
+                    ScheduleError::NotOne => {
+                        "wakes.cron stands beside wakes.every_s: name one of them".to_owned()
+                    }
+                    ScheduleError::Never => format!("wakes.cron is refused: {error}"),
+                    _ => format!("{key} is refused: {error}"),
+                }
+            })?),
+        };
         let rules = WakeRules {
+            schedule: schedule.or_else(|| common.schedule.clone()),
             events: self.events.unwrap_or_else(|| common.events.clone()),
             on_demand: self.on_demand.unwrap_or(common.on_demand),
             failures: self.failures.unwrap_or(common.failures),
@@ -49,6 +69,10 @@ fn broken(rules: &WakeRules) -> Option<(&'static str, String)> {
 
 impl Check<'_> {
     pub(super) fn wakes(&self, rules: WakeRules) -> Result<WakeRules, ConfigError> {
+        if rules.schedule.is_some() {
+            let words = "would run every task again and again: set `wakes.every_s` or `wakes.cron` in a kind";
+            return Err(self.invalid("wakes.schedule", words.to_owned()));
+        }
         match broken(&rules) {
             None => Ok(rules),
             Some((key, reason)) => Err(self.invalid(&format!("wakes.{key}"), reason)),
@@ -76,7 +100,14 @@ mod tests {
             ..WakeRules::default()
         };
         assert_eq!(rules, expected);
+        let keys: WakeRuleKeys = toml::from_str("cron = \"0 6 * * *\"").unwrap();
+        let daily = keys.over(&WakeRules::default()).unwrap().schedule;
+        assert_eq!(daily.unwrap().words(), "at 0 6 * * * (UTC)");
         for (text, key) in [
+            ("every_s = 0", "wakes.every_s"),
+            ("cron = \"often\"", "wakes.cron"),
+            ("cron = \"0 0 30 2 *\"", "wakes.cron"),
+            ("every_s = 60\ncron = \"0 6 * * *\"", "wakes.cron"),
             ("events = [\"\"]", "wakes.events"),
             ("remember = 101", "wakes.remember"),
         ] {

@@ -51,6 +51,9 @@ impl Wakes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WakeRules {
+    /// When tasks of the kind run again that were given no schedule of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
     /// Globs of names of events that wake every task of the kind.
     #[serde(default)]
     pub events: Vec<String>,
@@ -70,6 +73,7 @@ impl Default for WakeRules {
     /// What holds for profiles that were pinned before there were episodes.
     fn default() -> Self {
         WakeRules {
+            schedule: None,
             events: Vec::new(),
             on_demand: false,
             failures: 5,

@@ -18,6 +18,13 @@ use std::time::Duration;
 /// How long a client that is hung up on may take to hang up too (as in `actix_web::HttpServer`).
 const DISCONNECT_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long a connection without a request is kept. A client that keeps connections for later may use one in the moment in
+/// which it is closed, and cannot know whether its request was read; with the framework's 5 s that is no rare moment.
+const IDLE_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long the head of a request may take, on a machine that has much else to do.
+const HEAD_WITHIN: Duration = Duration::from_secs(15);
+
 /// How much may be served at a time, and by whom.
 #[derive(Debug, Clone, Copy)]
 pub struct Listening {
@@ -70,6 +77,8 @@ where
                 .into_factory()
                 .map_err(|error| error.into().error_response());
             HttpService::build()
+                .keep_alive(IDLE_WITHIN)
+                .client_request_timeout(HEAD_WITHIN)
                 .client_disconnect_timeout(DISCONNECT_WITHIN)
                 .tcp_nodelay(true)
                 .upgrade(fn_service(upgrade))

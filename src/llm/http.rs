@@ -365,6 +365,10 @@ fn chain(error: &reqwest::Error) -> String {
     }
 }
 
+/// How long a connection is kept for the next request: less than any server keeps it (llama.cpp and many frameworks 5 s), so
+/// that no request is sent into one that is being closed.
+const IDLE_WITHIN: Duration = Duration::from_secs(3);
+
 /// An HTTP client for one server: no redirects, no proxy to this machine, and no certificates where none are used.
 ///
 /// # Errors
@@ -373,6 +377,7 @@ pub fn client(base_url: &str, connect_timeout: Duration) -> reqwest::Result<reqw
     install_crypto();
     let mut builder = reqwest::Client::builder()
         .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_WITHIN)
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true);
     if base_url.starts_with("http://") {

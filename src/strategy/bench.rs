@@ -12,7 +12,7 @@ use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::profile::{
     Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Profile, Summarizer, ToolRules,
 };
-use crate::domain::task::{Open, TaskState};
+use crate::domain::task::{CallRecord, Open, TaskState};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
@@ -339,18 +339,7 @@ impl Bench {
     /// Ends the open call.
     pub fn settle(&mut self, report: CallReport) {
         let call = self.state.calls().next_back().unwrap().clone();
-        self.push(TaskEvent::CallIntended(CallIntended {
-            call_id: call.call_id.clone(),
-            client_id: ClientId::parse("base").unwrap(),
-            seq: None,
-            tool: call.tool.clone(),
-            tool_rev: "rev_1".into(),
-            effect: EffectClass::Effect,
-            args: call.args.clone(),
-            args_hash: String::new(),
-            timeout_ms: 1000,
-            boot_id: None,
-        }));
+        self.push(TaskEvent::CallIntended(intended(&call, "base")));
         self.push(TaskEvent::CallFinished {
             call_id: call.call_id,
             report,
@@ -369,6 +358,22 @@ impl Bench {
             .rev()
             .find_map(|s| s.blocked.as_ref())
             .map(|b| b.guard)
+    }
+}
+
+/// The intent of a call that was decided, on this computer.
+pub(crate) fn intended(call: &CallRecord, on: &str) -> CallIntended {
+    CallIntended {
+        call_id: call.call_id.clone(),
+        client_id: ClientId::parse(on).unwrap(),
+        seq: None,
+        tool: call.tool.clone(),
+        tool_rev: "rev_1".into(),
+        effect: EffectClass::Effect,
+        args: call.args.clone(),
+        args_hash: String::new(),
+        timeout_ms: 1000,
+        boot_id: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
 
-use super::bench::{Bench, answer, inputs, profile};
+use super::bench::{Bench, answer, inputs, intended, profile};
 use super::episodes::close;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome};
@@ -184,16 +184,8 @@ impl Drive {
                 .tool(&call.tool)
                 .map_or(EffectClass::Effect, |t| t.effect);
             self.bench.push(TaskEvent::CallIntended(CallIntended {
-                call_id: call.call_id.clone(),
-                client_id: ClientId::parse("base").unwrap(),
-                seq: None,
-                tool: call.tool.clone(),
-                tool_rev: "rev_1".into(),
                 effect,
-                args: call.args.clone(),
-                args_hash: String::new(),
-                timeout_ms: 1000,
-                boot_id: None,
+                ..intended(&call, "base")
             }));
             let report = computer(&mut self.files, &call);
             self.bench.push(TaskEvent::CallFinished {

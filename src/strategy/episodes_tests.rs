@@ -10,8 +10,7 @@ use crate::domain::ids::{BlobHash, CallId, ClientId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::schedule::Schedule;
 use crate::domain::task::TaskStatus;
-use crate::domain::tool::EffectClass;
-use crate::strategy::bench::{Bench, directive, profile, run};
+use crate::strategy::bench::{Bench, directive, intended, profile, run};
 use crate::strategy::drive::profile_of;
 use crate::strategy::replay::replay;
 use proptest::prelude::*;
@@ -409,16 +408,8 @@ fn a_call_that_runs_when_the_time_of_a_wake_is_over_is_waited_for_in_its_sleep()
     bench.advance();
     let call = bench.state.calls().next().unwrap().clone();
     bench.push(TaskEvent::CallIntended(CallIntended {
-        call_id: call.call_id.clone(),
-        client_id: ClientId::parse("base").unwrap(),
         seq: Some(1),
-        tool: call.tool.clone(),
-        tool_rev: "rev_1".into(),
-        effect: EffectClass::Effect,
-        args: call.args.clone(),
-        args_hash: String::new(),
-        timeout_ms: 1000,
-        boot_id: None,
+        ..intended(&call, "base")
     }));
     bench.now_ms += 61_000;
     assert!(matches!(bench.next(), Some(Decision::Fail { .. })));

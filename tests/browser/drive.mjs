@@ -2,6 +2,7 @@
 // Each check is a sentence; one that fails ends the run with its name. `run.sh` calls this.
 import { AXE, Server, axe, browser, endAll, haltingModel, open, pause, until } from "./lib.mjs";
 import { Reader } from "./reader.mjs";
+import { planned } from "./strategies.mjs";
 
 const shots = process.env.CCFLEET_SHOTS;
 let number = 0;
@@ -280,6 +281,10 @@ async function main() {
     must(second.wrong.join("\n"), !second.wrong.length);
     await second.context.close();
   });
+
+  for (const [strategy, what] of [["numbered", "list"], ["goals", "tree of goals"], ["plan", "steps of a plan"]]) {
+    await check(`the ${what} of a running task: its cursor, and the timeline that follows`, () => planned(launched, strategy, { must, visible, look: shot }));
+  }
 
   must(`computers ended: ${computers.said()}`, computers.child.exitCode === null);
   await check("nothing was logged as an error, and nobody but this server was asked", async () => must(wrong.join("\n"), !wrong.length));

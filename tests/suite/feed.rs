@@ -1,6 +1,8 @@
 //! The feed of a real server, across its death.
 
-use crate::recovery::{computer, events, serve, start_task, wait_for_computer, wait_for_end};
+use crate::recovery::{
+    computer, disk_with_broken_todo, events, serve, start_task, wait_for_computer, wait_for_end,
+};
 use crate::support::api::Api;
 use crate::support::wait_until;
 use serde_json::Value;
@@ -96,10 +98,7 @@ fn whoever_follows_the_feed_hears_every_event_once_while_the_server_is_killed_an
     let dir = tempfile::tempdir().unwrap();
     let (data, disks) = (dir.path().join("data"), dir.path().join("computers"));
     let (mut server, address) = serve("127.0.0.1:0", &data, "todo");
-    let disk = disks.join("sim-1");
-    std::fs::create_dir_all(&disk).unwrap();
-    let broken = include_str!("../../src/cli/demo/broken_todo.lua");
-    std::fs::write(disk.join("TODO.lua"), broken).unwrap();
+    disk_with_broken_todo(&disks);
     let _sim = computer(&address, &disks);
     let api = Api::new(&address);
     wait_for_computer(&api);

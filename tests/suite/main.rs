@@ -16,6 +16,7 @@ mod plans;
 mod real_model;
 mod recovery;
 mod serving;
+mod settings;
 mod support;
 mod torture;
 mod wakes;

@@ -3,11 +3,11 @@
 
 use crate::recovery::{computer, wait_for_computer};
 use crate::support::api::Api;
+use crate::support::http_once;
 use crate::support::process::Program;
 use crate::support::wait_until;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
@@ -37,22 +37,7 @@ fn answer_one(
     stream: TcpStream,
     answers: &mut impl Iterator<Item = String>,
 ) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut first = String::new();
-    reader.read_line(&mut first)?;
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
-            break;
-        }
-        let lower = line.to_ascii_lowercase();
-        if let Some(value) = lower.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let first = http_once::read_request(&stream)?;
     let body = match first.contains("/chat/completions") {
         true => {
             let said = answers.next().unwrap_or_else(|| "nothing more".to_owned());
@@ -66,12 +51,7 @@ fn answer_one(
         }
         false => json!({"data": [{"id": "quince:7b"}]}),
     };
-    let (body, mut stream) = (body.to_string(), stream);
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    )
+    http_once::answer(stream, 200, "application/json", &body.to_string())
 }
 
 /// A server with that model, and one computer.

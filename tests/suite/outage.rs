@@ -2,10 +2,10 @@
 
 use crate::recovery::replays;
 use crate::support::api::Api;
+use crate::support::http_once;
 use crate::support::process::Program;
 use crate::support::wait_until;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -66,22 +66,7 @@ impl ModelServer {
 }
 
 fn serve_one(stream: TcpStream, says: Says, asked: &AtomicUsize) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut first = String::new();
-    reader.read_line(&mut first)?;
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
-            break;
-        }
-        let lower = line.to_ascii_lowercase();
-        if let Some(value) = lower.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let first = http_once::read_request(&stream)?;
     let (status, text) = match first.contains("/api/chat") {
         true => {
             asked.fetch_add(1, Ordering::SeqCst);
@@ -89,12 +74,7 @@ fn serve_one(stream: TcpStream, says: Says, asked: &AtomicUsize) -> std::io::Res
         }
         false => (200, json!({"models": [{"name": "m"}]}).to_string()),
     };
-    let mut stream = stream;
-    write!(
-        stream,
-        "HTTP/1.1 {status} X\r\nContent-Type: application/x-ndjson\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
-        text.len()
-    )
+    http_once::answer(stream, status, "application/x-ndjson", &text)
 }
 
 fn answer(text: &str) -> (u16, String) {

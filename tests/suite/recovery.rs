@@ -5,7 +5,7 @@ use crate::support::process::Program;
 use crate::support::wait_until;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const WITHIN: Duration = Duration::from_secs(60);
@@ -23,6 +23,15 @@ pub(crate) fn serve(bind: &str, data: &Path, script: &str) -> (Program, String) 
     let line = server.wait_for_line("listens on http://", WITHIN);
     let address = line.rsplit("http://").next().unwrap().trim().to_owned();
     (server, address)
+}
+
+/// The disk of `sim-1`, with the demo's broken program on it.
+pub(crate) fn disk_with_broken_todo(disks: &Path) -> PathBuf {
+    let disk = disks.join("sim-1");
+    std::fs::create_dir_all(&disk).unwrap();
+    let broken = include_str!("../../src/cli/demo/broken_todo.lua");
+    std::fs::write(disk.join("TODO.lua"), broken).unwrap();
+    disk
 }
 
 /// One simulated computer, `sim-1`, in a process of its own.
@@ -122,10 +131,7 @@ fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twic
     let dir = tempfile::tempdir().unwrap();
     let (data, disks) = (dir.path().join("data"), dir.path().join("computers"));
     let (mut server, address) = serve("127.0.0.1:0", &data, "todo");
-    let disk = disks.join("sim-1");
-    std::fs::create_dir_all(&disk).unwrap();
-    let broken = include_str!("../../src/cli/demo/broken_todo.lua");
-    std::fs::write(disk.join("TODO.lua"), broken).unwrap();
+    let disk = disk_with_broken_todo(&disks);
     let _sim = computer(&address, &disks);
     let api = Api::new(&address);
     wait_for_computer(&api);

@@ -1,7 +1,7 @@
 //! What tasks may ask of a computer's lane, and what they are told.
 //!
-//! A call goes through: [`PlaceCall`] → [`CallFact::TurnGranted`] → the task journals `CallIntended` →
-//! [`Dispatch`] → [`CallFact::Settled`] → the task journals `CallFinished` → [`OutcomeStored`].
+//! A call goes through: [`PlaceCall`] → [`CallNews::TurnGranted`] → the task journals `CallIntended` →
+//! [`Dispatch`] → [`CallNews::Settled`] → the task journals `CallFinished` → [`OutcomeStored`].
 
 pub use super::lane::Resumed;
 use crate::actors::backlog::{Weigh, weight_of};

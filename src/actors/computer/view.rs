@@ -132,11 +132,16 @@ impl ComputerCell {
         registration: Registration,
         high_seq: u64,
     ) -> Self {
+        // Before anything was heard of it: else a list would say that it is offline since 1970.
+        let live = Live {
+            since_ms: super::now_ms(),
+            ..Live::default()
+        };
         let cell = ComputerCell {
             client_id,
             owner: RwLock::new(owner.into()),
             known: RwLock::default(),
-            live: Mutex::new(Live::default()),
+            live: Mutex::new(live),
             state: AtomicU8::new(3),
             load: AtomicUsize::new(0),
             promised: AtomicUsize::new(0),
@@ -278,7 +283,7 @@ impl ComputerCell {
         self.load
             .store(lane.queued() + lane.running(), Ordering::Relaxed);
         let mut live = self.live();
-        if live.state != state || live.since_ms == 0 {
+        if live.state != state {
             live.state = state;
             live.since_ms = super::now_ms();
         }
@@ -377,10 +382,7 @@ impl ComputerCell {
             ComputerState::Offline => "is offline",
             ComputerState::Stopped => "is stopped",
         };
-        match since_ms {
-            0 => words.to_owned(),
-            since => format!("{words} since {}", ago(now_ms.saturating_sub(since))),
-        }
+        format!("{words} since {}", ago(now_ms.saturating_sub(since_ms)))
     }
 
     /// The computer as a decision sees it.
@@ -433,6 +435,15 @@ fn ago(ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_computer_that_has_just_named_itself_is_not_offline_since_1970() {
+        let id = ClientId::parse("cc-1").unwrap();
+        let cell = ComputerCell::new(id, "local".to_owned(), Registration::default(), 0);
+        let told = cell.whereabouts(cell.status().since_ms + 1000);
+        assert_eq!(told, "is offline since 1 s");
+        assert!(cell.status().since_ms > 0);
+    }
 
     #[test]
     fn a_length_of_time_is_told_in_one_unit() {

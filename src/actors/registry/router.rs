@@ -152,7 +152,7 @@ impl Router {
         self.route_call(target, home, tool, None)
     }
 
-    /// Where a call goes, as [`choose()`] says: of several owners to one whose schema takes `args`.
+    /// Where a call goes, as `choose` says: of several owners to one whose schema takes `args`.
     ///
     /// # Errors
     /// Nobody can take it, with the reason.

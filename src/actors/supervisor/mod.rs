@@ -117,7 +117,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts the actor. It does nothing before [`Restore`] or [`StartTask`].
+    /// Starts the actor. It does nothing before `Restore` or [`StartTask`].
     pub fn start(deps: SupervisorDeps) -> Addr<Supervisor> {
         Supervisor::create(|ctx| {
             ctx.set_mailbox_capacity(MAILBOX);

@@ -237,7 +237,8 @@ impl Supervisor {
     }
 }
 
-/// What wakes a task: what was asked for it, beside what its kind says; none if neither says anything.
+/// What wakes a task: what was asked for it, beside what its kind says; none if neither says anything. A schedule that was
+/// asked for stands in place of the kind's.
 fn wakes_of(asked: Wakes, kind: &WakeRules) -> Option<Wakes> {
     let mut wakes = asked;
     for event in &kind.events {
@@ -246,6 +247,7 @@ fn wakes_of(asked: Wakes, kind: &WakeRules) -> Option<Wakes> {
         }
     }
     wakes.on_demand |= kind.on_demand;
+    wakes.schedule = wakes.schedule.or_else(|| kind.schedule.clone());
     (wakes != Wakes::default()).then_some(wakes)
 }
 
@@ -267,4 +269,27 @@ pub(super) async fn as_it_stands(
         summary: state.summary(),
         created: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::schedule::Schedule;
+
+    #[test]
+    fn a_task_runs_at_the_times_of_its_kind_unless_it_was_given_its_own() {
+        let every = |seconds| Schedule::of(Some(seconds), None, None, 0).ok();
+        let kind = WakeRules {
+            schedule: every(3600),
+            ..WakeRules::default()
+        };
+        let of_kind = wakes_of(Wakes::default(), &kind).unwrap();
+        assert_eq!(of_kind.schedule, every(3600));
+        let asked = Wakes {
+            schedule: every(60),
+            ..Wakes::default()
+        };
+        assert_eq!(wakes_of(asked.clone(), &kind), Some(asked));
+        assert_eq!(wakes_of(Wakes::default(), &WakeRules::default()), None);
+    }
 }

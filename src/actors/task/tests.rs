@@ -17,11 +17,9 @@ use crate::config::{Loader, Settings};
 use crate::domain::event::CallIntended;
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::ExecutorMode;
-use crate::domain::tool::EffectClass;
 use crate::store::fixtures;
-use crate::strategy::bench::{Bench, answer, fleet, profile};
+use crate::strategy::bench::{Bench, answer, fleet, intended, profile};
 use crate::strategy::read_answer;
-use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const WITHIN: Duration = Duration::from_secs(10);
@@ -299,16 +297,8 @@ async fn a_task_that_was_cancelled_before_a_restart_never_starts_its_open_call_a
     let mut bench = after(RUN);
     let call = bench.state.calls().next().unwrap().clone();
     bench.push(TaskEvent::CallIntended(CallIntended {
-        call_id: call.call_id,
-        client_id: ClientId::parse("base").unwrap(),
         seq: Some(1),
-        tool: call.tool,
-        tool_rev: "rev_1".into(),
-        effect: EffectClass::Effect,
-        args: json!({}),
-        args_hash: String::new(),
-        timeout_ms: 1000,
-        boot_id: None,
+        ..intended(&call, "base")
     }));
     bench.push(TaskEvent::TaskCancelled {
         reason: String::new(),

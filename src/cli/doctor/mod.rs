@@ -28,7 +28,7 @@ Exit codes: 0 nothing failed, 1 something failed.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Settings file, as for `serve`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "CCFLEET_CONFIG")]
     pub config: Option<PathBuf>,
 
     /// Data folder, as for `serve`

@@ -70,7 +70,10 @@ fn with_guess(failure: Failure, name: &str, ids: &[String]) -> Failure {
     let guess = best.map_or("all: ccfleet task list".to_owned(), |(_, id)| {
         format!("did you mean {id}? All: ccfleet task list")
     });
-    Failure::new(failure.exit, format!("{}\n  {guess}", failure.text))
+    Failure {
+        text: format!("{}\n  {guess}", failure.text),
+        ..failure
+    }
 }
 
 /// The one of the newest tasks, of which the first is the newest, that has this in its id.

@@ -1,9 +1,9 @@
 //! `ccfleet torture`: the real program, killed again and again, and a count at the end.
 //!
-//! [`plan`] says what is done to whom, from a seed; [`run`] does it to the processes that [`stage`] starts; [`voice`] is
-//! the model behind [`model`]'s faulty server, and plays the part that [`parts`] gives each task; [`errands`] are what people do
-//! meanwhile; [`proxy`] is the wire between computers and server. At the end [`evidence`]
-//! collects what the journal and the disks say, and [`count`] compares them.
+//! `plan` says what is done to whom, from a seed; `run` does it to the processes that `stage` starts; `voice` is
+//! the model behind `model`'s faulty server, and plays the part that `parts` gives each task; `errands` are what people do
+//! meanwhile; `proxy` is the wire between computers and server. At the end `evidence`
+//! collects what the journal and the disks say, and `count` compares them.
 
 mod computers;
 mod count;

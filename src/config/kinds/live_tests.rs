@@ -23,7 +23,7 @@ fn gardening() -> Value {
         "executor_mode": "never", "budgets": {"steps": 7, "per_wake": {"calls": 3}},
         "guards": {"wait_tools": []}, "policy": {"rules": [{"tools": ["rm"], "verdict": "deny"}]},
         "plan": {"review": true}, "numbered": {"max_items": 4}, "goals": {"rounds": 7}, "memory": {"drift": "fail"},
-        "wakes": {"events": ["rain"]}, "tools": {"max_shown": 9},
+        "wakes": {"events": ["rain"], "every_s": 3600}, "tools": {"max_shown": 9},
         "models": {"planner": {"model": "qwen3:8b", "temperature": 0.5}},
         "templates": [{"name": "dig", "patterns": ["dig {place}"], "steps": [
             {"objective": "Dig", "action": "call_tool", "reason": "asked", "params": {"deep": [1, 2.5, {"x": true}]}}]}]})
@@ -164,6 +164,7 @@ fn what_the_start_would_refuse_is_refused_with_its_field_and_nothing_changes() {
         ),
         ("/plan/tries", json!(0), "plan.tries"),
         ("/wakes/remember", json!(101), "wakes.remember"),
+        ("/wakes/cron", json!("often"), "wakes.cron"),
         (
             "/templates/0/patterns",
             json!([" "]),

@@ -254,6 +254,11 @@ fn own_folder(settings: &Settings) -> PathBuf {
     configured.unwrap_or_else(|| settings.server.data_dir.join(OWN_FOLDER))
 }
 
+/// The kinds and toolsets that come with the program, as files: name below `kinds/`, and text.
+pub fn files() -> impl Iterator<Item = (String, String)> {
+    embedded().chain([(TOOLSETS_FILE.to_owned(), TOOLSETS.to_owned())])
+}
+
 fn embedded() -> impl Iterator<Item = (String, String)> {
     Embedded::iter().filter_map(|file| {
         let content = Embedded::get(&file)?;

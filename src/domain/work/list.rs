@@ -17,7 +17,7 @@ pub struct ListRead {
     pub cut_off: bool,
 }
 
-/// What was read out of one ReAct turn (docs/tasks.md has its grammar).
+/// What was read out of one ReAct turn (docs/strategies.md has its grammar).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReactRead {
     #[serde(default, skip_serializing_if = "String::is_empty")]

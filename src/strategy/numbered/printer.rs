@@ -1,4 +1,4 @@
-//! Writes a turn in the grammar of docs/tasks.md, so that reading it back gives the same turn.
+//! Writes a turn in the grammar of docs/strategies.md, so that reading it back gives the same turn.
 
 use crate::domain::work::{ReactMove, ReactRead, SaidDone};
 

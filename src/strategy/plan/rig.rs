@@ -5,7 +5,7 @@ use super::place::bench::two_computers;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role};
 use crate::domain::decision::{Contract, Decision, Inputs, Move, RoleLimits};
-use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
+use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::profile::{Budgets, ExecutorMode, Profile};
 use crate::domain::step::CallRecord;
@@ -14,7 +14,7 @@ use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::work::plan::{PlanWork, StepWork};
 use crate::domain::work::{Advance, Work};
 use crate::prompts::PromptLibrary;
-use crate::strategy::bench::{answer, profile};
+use crate::strategy::bench::{answer, intended, profile};
 use crate::strategy::{decide, read_answer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -257,19 +257,8 @@ impl Rig {
         let open = self.state.calls().find(is_meant).cloned();
         let call =
             open.unwrap_or_else(|| panic!("no open call of {tool}: {:?}", self.open_calls()));
-        let client_id = ClientId::parse(&self.place(&call.target)).unwrap();
-        self.push(TaskEvent::CallIntended(CallIntended {
-            call_id: call.call_id.clone(),
-            client_id,
-            seq: None,
-            tool: call.tool.clone(),
-            tool_rev: "rev_1".into(),
-            effect: EffectClass::Effect,
-            args: call.args.clone(),
-            args_hash: String::new(),
-            timeout_ms: 1000,
-            boot_id: None,
-        }));
+        let on = self.place(&call.target);
+        self.push(TaskEvent::CallIntended(intended(&call, &on)));
         self.push(TaskEvent::CallFinished {
             call_id: call.call_id,
             report,

@@ -1,6 +1,7 @@
 //! What several tests need: the program as a process, and its HTTP API as a client.
 
 pub mod api;
+pub mod http_once;
 pub mod ollama_translator;
 pub mod process;
 pub mod python;

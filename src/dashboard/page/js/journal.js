@@ -33,9 +33,14 @@ export class Journal {
   }
 
   #add(event, type, fields) {
-    const entry = { key: `${event.seq}.${type}${fields.call_id ?? ""}`, seq: event.seq, at: event.at, type, track: event.data?.track ?? 0, ...fields };
+    const entry = { changed: 0, key: `${event.seq}.${type}${fields.call_id ?? ""}`, seq: event.seq, at: event.at, type, track: event.data?.track ?? 0, ...fields };
     this.entries.push(entry);
     return entry;
+  }
+
+  /** An entry as it is from now on. */
+  #change(entry, fields) {
+    Object.assign(entry, fields, { changed: entry.changed + 1 });
   }
 
   #mark(event, text) {
@@ -85,48 +90,48 @@ export class Journal {
   on_model_answered(event, data) {
     const entry = this.consults.get(data.consult);
     if (!entry) return;
-    Object.assign(entry, { answer: data.answer, failure: undefined, ended_at: event.at });
+    this.#change(entry, { answer: data.answer, failure: undefined, ended_at: event.at });
     this.books.said(data.role, data.answer.content);
   }
 
   on_model_failed(event, data) {
     const entry = this.consults.get(data.consult);
-    if (entry) Object.assign(entry, { failure: data.failure, ended_at: event.at });
+    if (entry) this.#change(entry, { failure: data.failure, ended_at: event.at });
   }
 
   on_directive_read(event, data) {
     const entry = this.consults.get(data.consult);
-    if (entry) entry.reading = data.reading;
+    if (entry) this.#change(entry, { reading: data.reading });
   }
 
   on_request_read(event, data) {
     const entry = this.consults.get(data.consult);
-    if (entry) Object.assign(entry, { request: data.request, problems: data.problems });
+    if (entry) this.#change(entry, { request: data.request, problems: data.problems });
   }
 
   on_answer_read(event, data) {
     const { consult, ...read } = data;
     const entry = this.consults.get(consult);
-    if (entry) entry.read = read;
+    if (entry) this.#change(entry, { read });
     this.books.read(read);
   }
 
   on_call_intended(event, data) {
     const entry = this.calls.get(data.call_id);
-    if (entry) Object.assign(entry, { client_id: data.client_id, call_seq: data.seq, effect: data.effect, args: data.args, state: "running", started_at: event.at });
+    if (entry) this.#change(entry, { client_id: data.client_id, call_seq: data.seq, effect: data.effect, args: data.args, state: "running", started_at: event.at });
   }
 
   on_call_finished(event, data) {
     const entry = this.calls.get(data.call_id);
     if (!entry) return;
-    Object.assign(entry, { report: data.report, state: data.report.outcome, ended_at: event.at });
+    this.#change(entry, { report: data.report, state: data.report.outcome, ended_at: event.at });
     this.#ended(data.call_id, succeeded(data.report));
   }
 
   on_call_not_placed(event, data) {
     const entry = this.calls.get(data.call_id);
     if (!entry) return;
-    Object.assign(entry, { state: "not_placed", no_route: data.no_route, ended_at: event.at });
+    this.#change(entry, { state: "not_placed", no_route: data.no_route, ended_at: event.at });
     this.#ended(data.call_id, false);
   }
 
@@ -142,17 +147,17 @@ export class Journal {
 
   on_question_answered(event, data) {
     const entry = this.questions.get(data.question_id);
-    if (entry) Object.assign(entry, { answer: data.answer, by: data.by, authenticated: data.authenticated, answered_at: event.at });
+    if (entry) this.#change(entry, { answer: data.answer, by: data.by, authenticated: data.authenticated, answered_at: event.at });
   }
 
   on_question_expired(event, data) {
     const entry = this.questions.get(data.question_id);
-    if (entry) entry.expired_at = event.at;
+    if (entry) this.#change(entry, { expired_at: event.at });
   }
 
   on_wait_ended(event, data) {
     const entry = this.waits.get(data.reason);
-    if (entry) entry.ended_at ??= event.at;
+    if (entry && !entry.ended_at) this.#change(entry, { ended_at: event.at });
   }
 
   on_wait_started(event, data) {
@@ -183,6 +188,7 @@ export class Journal {
   }
 
   on_task_completed(event, data) {
+    if (data.result.success !== false) this.books.completed();
     this.#add(event, "end", { status: data.result.success === false ? "failed" : "completed", message: data.result.message });
   }
 

@@ -167,7 +167,9 @@ function Form({ draft, change, problem, isNew, effective }) {
       <${Field} id="k-executor_mode" label="When is the executor model asked?" error=${wrong("k-executor_mode")}>${(props) => html`<select value=${draft.executor_mode ?? ""} onChange=${(event) => change({ executor_mode: event.target.value })} ...${props}><option value="">as the settings say</option><option value="auto">auto: only if rules cannot translate</option><option value="always">always</option><option value="never">never</option></select>`}<//>
     </fieldset>
     <fieldset><legend>Schedule and wakes</legend>
-      <p class="help">A task sleeps after its end and is woken by these. Times (every hour, each Monday) are set where a task is created.</p>
+      <p class="help">A task sleeps after its end and is woken by these. A task that is created with times of its own keeps to those.</p>
+      <div class="grid">${text("k-wakes-every_s", "Every … seconds", draft.wakes?.every_s, (value) => deep("wakes", "every_s", value), { number: true, otherwise: "not by the clock" })}
+      ${text("k-wakes-cron", "or at (cron, UTC)", draft.wakes?.cron, (value) => deep("wakes", "cron", value), { otherwise: "0 8 * * 1" })}</div>
       <${Field} id="k-wakes-on_demand" inline label="People can wake it" error=${wrong("k-wakes-on_demand")}>${(props) => html`<input type="checkbox" checked=${draft.wakes?.on_demand ?? false} onChange=${(event) => deep("wakes", "on_demand", event.target.checked || undefined)} ...${props} />`}<//>
       <${Field} id="k-events" label="Events of the world that wake it" help="Names or globs, one a line." error=${wrong("k-events")}>${(props) => html`<textarea rows="2" value=${draft.events} onInput=${(event) => change({ events: event.target.value })} ...${props}></textarea>`}<//>
       <div class="grid">${text("k-wakes-failures", "Failures in a row before it fails", draft.wakes?.failures, (value) => deep("wakes", "failures", value), { number: true, otherwise: effective.wakes?.failures ?? "" })}

@@ -124,6 +124,11 @@ export class PlanBooks {
     else item.said = false;
   }
 
+  /** A final answer that was taken says that the item at the cursor is done, if anything was done for it. */
+  completed() {
+    if (this.kind === "list" && this.items[this.cursor]?.ok) this.#leave(this.cursor + 1);
+  }
+
   #rewrite(texts) {
     const settled = this.items.slice(0, this.cursor);
     const current = this.items[this.cursor];

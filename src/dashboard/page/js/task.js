@@ -30,7 +30,7 @@ export function Task({ id }) {
         <${Facts} task=${task} />
       </div>
       <section class="main" aria-labelledby="timeline-title"><h2 id="timeline-title">Timeline</h2>
-        ${read || journal.last ? html`<${Timeline} id=${id} journal=${journal} ended=${ended} steps=${steps} />` : html`<p class="loading">Reading the journal…</p>`}
+        ${read || journal.last ? html`<${Timeline} id=${id} journal=${journal} last=${journal.last} ended=${ended} steps=${steps} />` : html`<p class="loading">Reading the journal…</p>`}
       </section>
     </div>`;
 }

@@ -13,7 +13,11 @@ const WAITS = {
   schedule: "waits for its time", event: "waits for an event", stopped: "waits: the fleet or its computer is stopped",
 };
 
-export function Timeline({ id, journal, ended, steps }) {
+/**
+ * The journal and its entries change in place, so each is given along with a number that changes with it: a part with state
+ * of its own is drawn again only when something that it is given is another.
+ */
+export function Timeline({ id, journal, last, ended, steps }) {
   const [shown, show] = useState(SHOWN);
   const { entries } = journal;
   const from = Math.max(0, entries.length - shown);
@@ -29,16 +33,16 @@ export function Timeline({ id, journal, ended, steps }) {
   // Who reads at the end stays there; who reads above is left alone.
   useEffect(() => {
     if (follows.current && !ended) end.current.scrollIntoView({ block: "end" });
-  }, [journal.last]);
+  }, [last]);
   return html`
     ${from > 0 ? html`<p><button type="button" onClick=${() => show(shown + SHOWN)}>Show earlier (${from} more)</button></p>` : ""}
-    <ol class="timeline" aria-label="What happened">${entries.slice(from).map((entry) => html`<li key=${entry.key} class="entry ${entry.type} ${entry.state ?? ""}"><${Entry} id=${id} entry=${entry} steps=${steps} /></li>`)}</ol>
+    <ol class="timeline" aria-label="What happened">${entries.slice(from).map((entry) => html`<li key=${entry.key} class="entry ${entry.type} ${entry.state ?? ""}"><${Entry} id=${id} entry=${entry} changed=${entry.changed} steps=${steps} /></li>`)}</ol>
     <p class="end" ref=${end}>${ended ? "" : html`<span class="dim">The task goes on…</span>`}</p>`;
 }
 
-function Entry({ id, entry, steps }) {
+function Entry({ id, entry, changed, steps }) {
   const body = { consult: Consult, call: Call, question: Question, guard: Guard, wait: Wait, note: Note, mark: Mark, end: End }[entry.type];
-  return html`<time class="at" datetime=${entry.at}>${clock(entry.at)}</time><div class="body">${entry.track ? html`<span class="track">step ${entry.track} of the plan</span> ` : ""}<${body} id=${id} entry=${entry} steps=${steps} /></div>`;
+  return html`<time class="at" datetime=${entry.at}>${clock(entry.at)}</time><div class="body">${entry.track ? html`<span class="track">step ${entry.track} of the plan</span> ` : ""}<${body} id=${id} entry=${entry} changed=${changed} steps=${steps} /></div>`;
 }
 
 const CONTRACTS = {

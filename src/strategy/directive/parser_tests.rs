@@ -1,0 +1,220 @@
+//! Directives as models write them, and every printed one read back.
+
+use super::super::printer::print;
+use super::*;
+use proptest::prelude::*;
+
+fn clear(answer: &str) -> Directive {
+    match read(answer) {
+        Reading::Clear { directive, .. } => directive,
+        other => panic!("expected a clear directive, got {other:?}"),
+    }
+}
+
+fn problems(answer: &str) -> String {
+    match read(answer) {
+        Reading::Clear { directive, .. } => panic!("expected problems, got {directive:?}"),
+        Reading::Unclear { problems, .. } | Reading::Nothing { problems } => problems.join("; "),
+    }
+}
+
+#[test]
+fn chatter_thinking_crlf_and_an_outer_fence_do_not_hide_the_directive() {
+    let answer = "<think>RUN or SHELL?</think>\r\nSure! Here is my step:\r\n```\r\n**DIRECTIVE:** write file\r\n\
+        PATH: `/a.lua`\r\nCONTENT:\r\n```lua\r\nprint(1)\r\n```\r\nTHEN:\r\n1. RUN /a.lua \"x y\"\r\n```\r\nHope that helps!";
+    let Action::WriteFile {
+        path,
+        content,
+        then,
+        language,
+    } = clear(answer).action
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (path.as_str(), content.as_str(), language.as_deref()),
+        ("/a.lua", "print(1)\n", Some("lua"))
+    );
+    assert_eq!(
+        then,
+        [ThenItem::Run {
+            path: "/a.lua".into(),
+            args: vec!["x y".into()]
+        }]
+    );
+}
+
+#[test]
+fn fields_on_the_directive_s_own_line_are_read_and_the_planner_is_told_of_it() {
+    let answer = "DIRECTIVE: WRITE_FILE PATH: /a.lua LANGUAGE: lua CONTENT:\n```lua\nprint(1)\n```\nTHEN: RUN /a.lua";
+    let Reading::Clear { directive, notes } = read(answer) else {
+        panic!("{:?}", read(answer))
+    };
+    let Action::WriteFile {
+        path,
+        content,
+        then,
+        ..
+    } = directive.action
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (path.as_str(), content.as_str(), then.len()),
+        ("/a.lua", "print(1)\n", 1)
+    );
+    assert!(notes[0].contains("each belongs on its own"), "{notes:?}");
+}
+
+#[test]
+fn a_directive_inside_the_written_file_is_content() {
+    let answer =
+        "DIRECTIVE: WRITE_FILE\nPATH: /p.md\nCONTENT:\n```\nDIRECTIVE: DONE\nSUMMARY: x\n```\n";
+    let Action::WriteFile { content, .. } = clear(answer).action else {
+        panic!()
+    };
+    assert_eq!(content, "DIRECTIVE: DONE\nSUMMARY: x\n");
+}
+
+#[test]
+fn two_different_directives_are_refused_but_a_repeated_one_is_taken_once() {
+    assert!(
+        problems("DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x").contains("exactly one")
+    );
+    let twice = "DIRECTIVE: RUN\nPATH: /a\n\nDIRECTIVE: RUN\nPATH: /a\n\nThat was it.";
+    assert!(matches!(clear(twice).action, Action::Run { .. }));
+}
+
+#[test]
+fn each_missing_or_malformed_field_is_named() {
+    for (answer, expected) in [
+        ("DIRECTIVE: ASK_USER\nWHY: x", "QUESTION is missing"),
+        (
+            "DIRECTIVE: WRITE_FILE\nCONTENT:\n```\nx\n```",
+            "PATH is missing",
+        ),
+        (
+            "DIRECTIVE: WRITE_FILE\nPATH: /a\nCONTENT: print(1)",
+            "fenced code block",
+        ),
+        (
+            "DIRECTIVE: WRITE_FILE\nPATH: /a\nCONTENT:\n```lua\nprint(1)",
+            "not closed",
+        ),
+        (
+            "DIRECTIVE: WRITE_FILE\nPATH: /a\nCONTENT:\n```\nx\n```\nTHEN: dance",
+            "THEN item",
+        ),
+        ("DIRECTIVE: RUN\nPATH: /a list", "arguments belong in ARGS"),
+        ("DIRECTIVE: RUN\nPATH: /a\nARGS: [\"x\"", "no JSON array"),
+        ("DIRECTIVE: RUN\nPATH: <path>", "placeholder"),
+        ("DIRECTIVE: SHELL", "COMMAND is missing"),
+        ("DIRECTIVE: TOOL\nNAME: dig\nARGS: [1]", "no JSON object"),
+        ("DIRECTIVE: TOOL\nNAME: a b", "no tool name"),
+        ("DIRECTIVE: TOOL\nNAME: group:/dig", "names a group as"),
+        ("DIRECTIVE: DONE", "SUMMARY is missing"),
+        ("DIRECTIVE: FLY", "is no directive"),
+        ("I think we are done.", "no line begins with"),
+        ("RUN\nPATH: /a", "is missing"),
+    ] {
+        let found = problems(answer);
+        assert!(found.contains(expected), "{answer:?}: {found}");
+    }
+}
+
+#[test]
+fn a_tool_directive_may_spread_its_arguments_over_lines_or_a_fence() {
+    let spread = "DIRECTIVE: TOOL\nNAME: dig\nARGS: {\n  \"side\": \"front\"\n}\nON: turtle-1";
+    let fenced =
+        "DIRECTIVE: TOOL\nNAME: dig\nARGS:\n```json\n{\"side\":\"front\"}\n```\nON: turtle-1";
+    assert_eq!(clear(spread), clear(fenced));
+    assert_eq!(clear(spread).on.unwrap().as_str(), "turtle-1");
+}
+
+fn line() -> impl Strategy<Value = String> {
+    "[A-Za-z0-9][A-Za-z0-9 ,.?!'()=/-]{0,30}[A-Za-z0-9.?!]"
+}
+
+fn content() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        "[ -~]{0,30}",
+        Just("```".to_owned()),
+        Just("````lua".to_owned()),
+        Just("~~~".to_owned()),
+        Just("DIRECTIVE: RUN".to_owned()),
+        Just("</think>".to_owned()),
+        "\\PC{0,20}",
+    ];
+    proptest::collection::vec(line, 0..8)
+        .prop_map(|lines| lines.iter().map(|l| format!("{l}\n")).collect())
+}
+
+fn path() -> impl Strategy<Value = String> {
+    "/[a-zA-Z0-9_./-]{0,20}[a-z]"
+}
+
+fn then_items() -> impl Strategy<Value = Vec<ThenItem>> {
+    let arg = "[a-z0-9 ]{0,8}";
+    let run = (path(), proptest::collection::vec(arg, 0..3))
+        .prop_map(|(path, args)| ThenItem::Run { path, args });
+    let shell = line().prop_map(|command| ThenItem::Shell { command });
+    proptest::collection::vec(prop_oneof![run, shell], 0..3)
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    use proptest::option::of;
+    prop_oneof![
+        (line(), of(line()), of(line())).prop_map(|(question, why, next)| Action::AskUser {
+            question,
+            why,
+            next
+        }),
+        (path(), content(), then_items()).prop_map(|(path, content, then)| Action::WriteFile {
+            path,
+            language: Some("lua".into()),
+            content,
+            then
+        }),
+        (
+            path(),
+            proptest::collection::vec("\\PC{0,12}", 0..4),
+            of(line())
+        )
+            .prop_map(|(path, args, expect)| Action::Run { path, args, expect }),
+        (line(), of(line())).prop_map(|(command, expect)| Action::Shell { command, expect }),
+        (
+            "[a-z_.-]{1,20}",
+            proptest::collection::btree_map("[a-z]{1,5}", "\\PC{0,12}", 0..3)
+        )
+            .prop_map(|(name, args)| Action::Tool {
+                name,
+                args: serde_json::json!(args)
+            }),
+        (line(), of(line())).prop_map(|(summary, notes)| Action::Done { summary, notes }),
+    ]
+}
+
+fn directive() -> impl Strategy<Value = Directive> {
+    let on =
+        proptest::option::of("[a-z][a-z0-9-]{0,10}".prop_map(|id| ClientId::parse(&id).unwrap()));
+    (action(), on).prop_map(|(action, on)| Directive { action, on })
+}
+
+proptest! {
+    #[test]
+    fn every_printed_directive_reads_back(directive in directive(), crlf: bool, before in line(), after in line()) {
+        let mut text = format!("{before}\n{}\n{after}\n", print(&directive));
+        if crlf {
+            text = text.replace('\n', "\r\n");
+        }
+        match read(&text) {
+            Reading::Clear { directive: got, .. } => prop_assert_eq!(got, directive),
+            other => prop_assert!(false, "{:?} from {}", other, text),
+        }
+    }
+
+    #[test]
+    fn noise_never_panics(text in "(DIRECTIVE|THEN|ARGS|CONTENT|PATH|:|\n|```|~~~|<think>|</think>|\\[|\\{|\"|\\PC){0,60}") {
+        let _ = read(&text);
+    }
+}

@@ -1,0 +1,122 @@
+//! One step: its calls, its executor, its words.
+
+use super::*;
+
+#[test]
+fn an_invalid_executor_answer_is_repaired_once_and_then_fails_its_step_alone() {
+    for (first, told) in [
+        ("I would read it", "holds no JSON call"),
+        (
+            "{\"calls\": [{\"tool\": \"fs_fly\", \"args\": {}}]}",
+            "call 1: there is no tool fs_fly",
+        ),
+        (
+            "{\"tool\": \"fs_write\", \"args\": {\"path\": 3}}",
+            "call 1: fs_write: ",
+        ),
+        ("{\"analysis\": \"it is long\"}", "a call is needed"),
+    ] {
+        let mut rig = rig_with(|profile| profile.plan.replans = 0);
+        assert_eq!(
+            asks(&rig.plan(json!([step(1, "write_file", "/a.lua", &[])]))),
+            Some(Contract::StepCalls)
+        );
+        assert_eq!(asks(&rig.say(first)), Some(Contract::StepCalls), "{first}");
+        let prompt = rig.prompt(Role::Executor);
+        assert!(prompt.contains(told), "{told}:\n{prompt}");
+        let made = rig.say("no");
+        assert!(
+            failed(&made)
+                .1
+                .contains("the executor's answer stayed invalid: the answer holds no JSON call")
+        );
+    }
+}
+
+#[test]
+fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
+    for (said, told) in [
+        (
+            json!({"tool": "fs_list", "args": {"path": "/"}}),
+            "call 1: fs_list does not do what a write_file step is for. There are: fs_write",
+        ),
+        (
+            json!({"tool": "fs_write", "args": {"path": "/b.lua", "content": "x"}}),
+            "no call writes /a.lua, which is what this step is for",
+        ),
+    ] {
+        let mut rig = rig();
+        rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
+        assert_eq!(asks(&rig.say(&said.to_string())), Some(Contract::StepCalls));
+        let prompt = rig.prompt(Role::Executor);
+        assert!(prompt.contains(told), "{told}:\n{prompt}");
+        let right = json!({"tool": "fs_write", "args": {"path": "a.lua", "content": "x"}});
+        rig.say(&right.to_string());
+        assert_eq!(rig.open_calls(), ["fs_write on base"]);
+    }
+}
+
+#[test]
+fn several_calls_of_a_step_are_made_one_after_the_other_and_stop_at_the_first_failure() {
+    let mut rig = rig_with(|profile| profile.plan.replans = 0);
+    rig.plan(json!([step(1, "gather", "what is stored here", &[])]));
+    let calls = json!([{"tool": "fs_list", "args": {"path": "/"}}, {"tool": "fs_read", "args": {"path": "/a"}}, {"tool": "fs_read", "args": {"path": "/b"}}]);
+    rig.say(&calls.to_string());
+    assert_eq!(rig.open_calls(), ["fs_list on base"]);
+    rig.ok("fs_list", json!({"entries": []}));
+    assert_eq!(rig.open_calls(), ["fs_read on base"]);
+    assert!(
+        failed(&rig.fails("fs_read", "gone"))
+            .1
+            .contains("fs_read: gone")
+    );
+    assert_eq!(rig.state.usage.calls, 2);
+}
+
+#[test]
+fn a_step_that_only_looks_may_not_change_anything() {
+    let mut rig = rig();
+    rig.plan(json!([step(1, "gather", "what is stored here", &[])]));
+    assert!(!rig.prompt(Role::Executor).contains("fs_write"));
+    rig.say("{\"tool\": \"shell_exec\", \"args\": {\"command\": \"rm /\"}}");
+    assert!(
+        rig.prompt(Role::Executor)
+            .contains("shell_exec may change something, and this step only looks")
+    );
+    rig.say("{\"unclear\": [\"which folder\"]}");
+    assert_eq!(
+        rig.work().steps[0].error(),
+        Some("the executor would have to guess: which folder")
+    );
+}
+
+#[test]
+fn the_words_of_a_thinking_step_reach_the_steps_after_it() {
+    let mut rig = rig();
+    let plan = json!([
+        step(1, "run_test", "/a.lua", &[]),
+        step(2, "analyze_error", "the crash", &[1]),
+        step(3, "edit_file", "/a.lua", &[2])
+    ]);
+    rig.plan(plan);
+    assert_eq!(
+        asks(&rig.ok(
+            "run_program",
+            json!({"success": true, "output": "attempt to index nil"})
+        )),
+        Some(Contract::StepWords)
+    );
+    assert!(rig.prompt(Role::Executor).contains("attempt to index nil"));
+    assert_eq!(
+        asks(&rig.say("Line 3: the file is not open.")),
+        Some(Contract::StepCalls)
+    );
+    let prompt = rig.prompt(Role::Executor);
+    assert!(
+        prompt.contains("analysis:\n```\nLine 3: the file is not open.\n```"),
+        "{prompt}"
+    );
+    rig.say("{\"tool\": \"fs_patch\", \"args\": {\"path\": \"/a.lua\", \"edits\": [{\"search\": \"a\", \"replace\": \"b\"}]}}");
+    assert!(finished(&rig.ok("fs_patch", json!({"path": "/a.lua", "bytes": 3}))).success);
+    assert_eq!(rig.state.usage.executor_model_calls, 2);
+}
