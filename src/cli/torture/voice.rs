@@ -159,10 +159,10 @@ fn follow(part: Part, did: &Did, enough: &dyn Fn(Mark) -> bool) -> Say {
         say(what, mark)
     };
     match (did.say.what, did.came) {
-        (Move::Mark, Came::Done) if part.lives_on() && mark.number % EPISODE == 0 => {
+        (Move::Mark, Came::Done) if part.lives_on() && mark.number.is_multiple_of(EPISODE) => {
             say(Move::End, mark)
         }
-        (Move::Mark, Came::Done) if mark.number % LOOK_AFTER == 0 => say(Move::Look, mark),
+        (Move::Mark, Came::Done) if mark.number.is_multiple_of(LOOK_AFTER) => say(Move::Look, mark),
         (Move::Mark, Came::Done) => go_on(mark),
         (Move::Mark, Came::Unknown) => say(Move::Look, mark),
         // Nothing happened: the same mark again is no second one.

@@ -104,7 +104,6 @@ fn a_start_of_the_server_gives_ids_that_no_call_of_a_lost_time_can_have() {
         generation: Generation(2),
         reason: "the server was started".into(),
         salt: Some(salt.into()),
-        up_ms: None,
     };
     author.append(vec![restart("aaaa")]);
     let ids = |author: &fixtures::Author| -> Vec<CallId> {
