@@ -4,11 +4,14 @@
 //! Runs of the servers alternate, so that what else the machine does falls on all of them.
 
 mod baseline;
+#[path = "../common/client.rs"]
 mod client;
+#[path = "../common/control.rs"]
 mod control;
 mod driver;
 mod ours;
 mod rounds;
+#[path = "../common/tools.rs"]
 mod tools;
 
 use control::Kind;

@@ -135,7 +135,7 @@ async fn connect_times(connections: usize, rounds: usize) -> (Connecting, f64) {
     let (mut first_kib, mut further_kib) = (vec![], vec![]);
     for _ in 0..rounds {
         for kind in [Kind::Baseline, Kind::Ours] {
-            let mut server = Server::start(kind).await;
+            let mut server = Server::start(kind.name()).await;
             let before: u64 = server.ask(Ask::Memory).await;
             // One whose name no other has.
             let first = client::open(server.address, &tools::hello(connections, None)).await;
@@ -187,7 +187,7 @@ async fn connect_times(connections: usize, rounds: usize) -> (Connecting, f64) {
 async fn calls(connections: usize, in_flight: &[usize], kib: f64, scale: &Scale) -> Vec<Row> {
     let mut servers = Vec::new();
     for kind in [Kind::Baseline, Kind::Ours, Kind::OursJournalled] {
-        let server = Server::start(kind).await;
+        let server = Server::start(kind.name()).await;
         let fleet = Fleet::connect(server.address, connections, &[]).await;
         servers.push((server, fleet));
     }
@@ -197,7 +197,7 @@ async fn calls(connections: usize, in_flight: &[usize], kib: f64, scale: &Scale)
         for _ in 0..scale.rounds {
             for ((server, fleet), runs) in servers.iter_mut().zip(&mut runs) {
                 let ran = server.run(connections, in_flight, scale.millis).await;
-                let name = server.kind.name();
+                let name = server.name;
                 assert_eq!(ran.failed, 0, "calls failed on {name}");
                 assert_eq!(fleet.lost.get(), 0, "computers were hung up on by {name}");
                 eprintln!(
@@ -266,7 +266,7 @@ async fn slow_reader(scale: &Scale) -> SlowReader {
 }
 
 async fn pile(scale: &Scale, at_home: bool) -> u64 {
-    let mut server = Server::start(Kind::Ours).await;
+    let mut server = Server::start(Kind::Ours.name()).await;
     let address = server.address;
     let (deaf, _) = client::open(address, &tools::hello(0, None)).await;
     let pinging = tokio::task::spawn_local(longest_pong(address));

@@ -1,9 +1,12 @@
-//! What reading journals back costs: `cargo bench --bench journal -- [--tasks N] [--json]`.
+//! What writing journals and reading them back costs: `cargo bench --bench journal -- [commits|read] [--tasks N] [--json]`.
 //!
-//! A long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand; N tasks
+//! `commits`: durable appends a second beside bare SQLite that writes the same rows (`commits.rs`).
+//!
+//! `read`: //! A long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand; N tasks
 //! have that course. Their events are folded from memory, and read from the SQLite journal and folded. Beside them stands what
 //! no reader of such a journal can be without: parsing the same lines as JSON.
 
+mod commits;
 mod story;
 
 use ccfleet::domain::event::StoredEvent;
@@ -26,11 +29,46 @@ const TASKS: usize = 20;
 /// Events of one append; a task's own appends are smaller, which does not matter to whoever reads.
 const BATCH: usize = 500;
 
+const HELP: &str = "\
+cargo bench --bench journal -- [PART...] [OPTIONS]
+
+parts, both where none is named:
+  commits  durable appends a second, beside bare SQLite that writes the same rows in groups
+  read     folding a long task, and reading it from SQLite, beside parsing the same as JSON
+
+--tasks N    read: so many tasks (20)
+--appends N  commits: so many appends in a run (6400)
+--json       the last line of the output is JSON
+";
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let tasks = args.iter().position(|arg| arg == "--tasks");
-    let tasks = tasks.and_then(|at| args.get(at + 1)?.parse().ok());
-    let report = measure(&Story::of(EVENTS), tasks.unwrap_or(TASKS));
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let number = |flag: &str, usual: usize| -> usize {
+        let at = args.iter().position(|arg| arg == flag);
+        let given = at.and_then(|at| args.get(at + 1)?.parse().ok());
+        given.unwrap_or(usual)
+    };
+    if has("--help") {
+        return print!("{HELP}");
+    }
+    let all = !has("commits") && !has("read");
+    let story = Story::of(EVENTS);
+    let mut report = Value::Null;
+    if all || has("read") {
+        report = measure(&story, number("--tasks", TASKS));
+        tell_read(&report);
+    }
+    if all || has("commits") {
+        report["commits"] = commits::measure(&story, &[1, 64, 256], number("--appends", 6400));
+        tell_commits(&report["commits"]);
+    }
+    if has("--json") {
+        println!("{report}");
+    }
+}
+
+fn tell_read(report: &Value) {
     println!(
         "{} events of {} tasks, {:.1} MB as JSON lines; medians of {ROUNDS}",
         report["events"],
@@ -50,9 +88,27 @@ fn main() {
             report[name].as_f64().unwrap_or_default()
         );
     }
-    if args.iter().any(|arg| arg == "--json") {
-        println!("{report}");
+}
+
+fn tell_commits(rows: &Value) {
+    for row in rows.as_array().into_iter().flatten() {
+        let of = |name: &str| row[name].as_f64().unwrap_or_default();
+        println!(
+            "{:>4} writers: {:>6.0} durable appends/s in {:.0} transactions; bare SQLite, same rows: {:>6.0} in {:.0} ({:.2})",
+            of("writers"),
+            of("appends_per_s"),
+            of("transactions"),
+            of("raw_appends_per_s"),
+            of("raw_transactions"),
+            of("ratio"),
+        );
     }
+}
+
+/// The value in the middle.
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn measure(story: &Story, tasks: usize) -> Value {

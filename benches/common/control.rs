@@ -93,7 +93,12 @@ pub fn resident_bytes() -> u64 {
 
 /// Processor seconds that this process used (in steps of 10 ms).
 pub fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    cpu_seconds_of("self")
+}
+
+/// The same of another process, by its number.
+pub fn cpu_seconds_of(process: &str) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let rest = stat.rsplit(')').next().unwrap_or_default();
     let ticks = |index: usize| {
         rest.split(' ')
@@ -104,7 +109,7 @@ pub fn cpu_seconds() -> f64 {
 }
 
 /// In a server: what is asked, until the bench ends.
-pub fn asks() -> mpsc::UnboundedReceiver<Ask> {
+pub fn asks<A: DeserializeOwned + Send + 'static>() -> mpsc::UnboundedReceiver<A> {
     let (tell, told) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
@@ -125,7 +130,7 @@ pub fn answer(answer: &impl Serialize) {
 
 /// A server that was started.
 pub struct Server {
-    pub kind: Kind,
+    pub name: &'static str,
     pub address: SocketAddr,
     child: Child,
     stdin: ChildStdin,
@@ -133,14 +138,21 @@ pub struct Server {
 }
 
 impl Server {
-    pub async fn start(kind: Kind) -> Server {
+    /// This same program as a server.
+    pub async fn start(name: &'static str) -> Server {
         let program = std::env::current_exe().expect("the bench's own path");
-        let mut child = Command::new(program)
-            .args(["--server", kind.name()])
+        let mut command = Command::new(program);
+        command.args(["--server", name]);
+        Server::spawn(name, command).await
+    }
+
+    /// Any program that talks as this module does; its first line is its address.
+    pub async fn spawn(name: &'static str, mut command: Command) -> Server {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("the bench can start itself");
+            .expect("the bench can start its servers");
         let stdin = child.stdin.take().expect("piped");
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let (tell, mut answers) = mpsc::unbounded_channel();
@@ -156,7 +168,7 @@ impl Server {
             .await
             .expect("the server says where it listens");
         Server {
-            kind,
+            name,
             address: serde_json::from_str(&first).expect("an address"),
             child,
             stdin,
@@ -168,7 +180,7 @@ impl Server {
         self.child.id()
     }
 
-    pub async fn ask<T: DeserializeOwned>(&mut self, ask: Ask) -> T {
+    pub async fn ask<T: DeserializeOwned>(&mut self, ask: impl Serialize) -> T {
         let line = serde_json::to_string(&ask).expect("plain values");
         writeln!(self.stdin, "{line}").expect("the server listens to the bench");
         let line = self.answers.recv().await.expect("the server lives");

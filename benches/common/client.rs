@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
@@ -29,9 +29,23 @@ thread_local! {
     static READ: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
 }
 
+/// How the computers of a fleet are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Manner {
+    /// How long each call takes. While it lasts the computer does nothing else.
+    pub call_takes: Duration,
+    /// Forty computers come from an address of their own (127.0.0.2 and on): a server takes fifty new connections a
+    /// second from one address.
+    pub many_addresses: bool,
+}
+
+const OF_ONE_ADDRESS: usize = 40;
+
 /// What one computer knows of its connection.
 #[derive(Default)]
 struct Computer {
+    /// Calls that were taken and are not yet answered.
+    calls: u32,
     received: u64,
     acked: u64,
     rest: Vec<u8>,
@@ -55,6 +69,16 @@ impl Drop for Fleet {
 impl Fleet {
     /// Connects computers `0..count` at once and returns when all are welcomed.
     pub async fn connect(address: SocketAddr, count: usize, secrets: &[String]) -> Fleet {
+        Self::connect_as(address, count, secrets, Manner::default()).await
+    }
+
+    /// As [`Fleet::connect`], with computers of another manner.
+    pub async fn connect_as(
+        address: SocketAddr,
+        count: usize,
+        secrets: &[String],
+        manner: Manner,
+    ) -> Fleet {
         let lost = Rc::new(Cell::new(0));
         let places = Rc::new(Semaphore::new(AT_ONCE));
         let mut welcomes = Vec::with_capacity(count);
@@ -65,10 +89,11 @@ impl Fleet {
             let (lost, places) = (lost.clone(), places.clone());
             computers.push(tokio::task::spawn_local(async move {
                 let place = places.acquire().await.expect("never closed");
-                let (stream, told) = open(address, &hello).await;
+                let from = manner.many_addresses.then(|| index / OF_ONE_ADDRESS);
+                let (stream, told) = open_from(from, address, &hello).await;
                 drop(place);
                 let _ = welcome.send(told);
-                serve(stream).await;
+                serve(stream, manner.call_takes).await;
                 lost.set(lost.get() + 1);
             }));
             welcomes.push(welcomed);
@@ -88,10 +113,17 @@ impl Fleet {
 /// Opens a WebSocket, says `hello` and hears the `welcome`; returns the secret in it.
 /// As the library does, it names itself in the URL too.
 pub async fn open(address: SocketAddr, hello: &str) -> (TcpStream, String) {
+    open_from(None, address, hello).await
+}
+
+async fn open_from(from: Option<usize>, address: SocketAddr, hello: &str) -> (TcpStream, String) {
     let name = field(hello, "\"client_id\":\"").expect("a computer has a name");
-    let mut stream = TcpStream::connect(address)
-        .await
-        .expect("the server accepts");
+    let socket = TcpSocket::new_v4().expect("a socket");
+    if let Some(n) = from {
+        let own = [127, 0, (n / 200) as u8, (n % 200) as u8 + 2];
+        socket.bind((own, 0).into()).expect("a loopback address");
+    }
+    let mut stream = socket.connect(address).await.expect("the server accepts");
     stream.set_nodelay(true).expect("a TCP socket");
     let request = format!(
         "GET /ws?client_id={name} HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -136,7 +168,7 @@ pub async fn open(address: SocketAddr, hello: &str) -> (TcpStream, String) {
 }
 
 /// Answers until the server hangs up.
-async fn serve(stream: TcpStream) {
+async fn serve(stream: TcpStream, call_takes: Duration) {
     let mut computer = Computer::default();
     loop {
         if computer.received > computer.acked {
@@ -158,6 +190,10 @@ async fn serve(stream: TcpStream) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             Err(_) => Err(()),
         });
+        let calls = std::mem::take(&mut computer.calls);
+        if calls > 0 && !call_takes.is_zero() {
+            tokio::time::sleep(call_takes * calls).await;
+        }
         if read.is_err() || computer.flush(&stream).await.is_err() {
             return;
         }
@@ -211,6 +247,7 @@ impl Computer {
                  \"ok\":true,\"result\":{RESULT},\"duration_ms\":3}}"
             );
             self.acked = ack;
+            self.calls += 1;
             put_frame(&mut self.out, result.as_bytes());
         } else if json.starts_with("{\"type\":\"ping\"") {
             let nonce = json

@@ -1,0 +1,54 @@
+//! A model that knows nothing and answers at once, or after a time.
+
+use ccfleet::domain::chat::{ChatAnswer, StopReason, ToolCall, Usage};
+use ccfleet::llm::{ChatRequest, DeltaSink, LlmError, ModelInfo, Provider};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use std::time::Duration;
+
+/// What a model says: its text, and the calls that go with it.
+pub type Said = (String, Vec<ToolCall>);
+
+/// Says what a function says, `after` so long.
+pub struct Spoken<F> {
+    pub after: Duration,
+    pub say: F,
+}
+
+impl<F: Fn(&ChatRequest) -> Said + Send + Sync> Provider for Spoken<F> {
+    fn chat<'a>(
+        &'a self,
+        request: ChatRequest,
+        _: DeltaSink,
+    ) -> BoxFuture<'a, Result<ChatAnswer, LlmError>> {
+        async move {
+            if !self.after.is_zero() {
+                tokio::time::sleep(self.after).await;
+            }
+            let (content, tool_calls) = (self.say)(&request);
+            Ok(ChatAnswer {
+                content,
+                thinking: String::new(),
+                tool_calls,
+                stop: StopReason::Stop,
+                model: request.model,
+                usage: Usage::default(),
+                duration_ms: self.after.as_millis() as u64,
+            })
+        }
+        .boxed()
+    }
+
+    fn list_models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, LlmError>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn describe(&self) -> String {
+        "a model of the bench".to_owned()
+    }
+}
+
+/// The number of this answer among those of its role, from 0.
+pub fn number(request: &ChatRequest) -> usize {
+    request.script.prior_answers.len()
+}
