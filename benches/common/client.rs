@@ -89,7 +89,7 @@ impl Fleet {
             let (lost, places) = (lost.clone(), places.clone());
             computers.push(tokio::task::spawn_local(async move {
                 let place = places.acquire().await.expect("never closed");
-                let from = manner.many_addresses.then(|| index / OF_ONE_ADDRESS);
+                let from = manner.many_addresses.then_some(index / OF_ONE_ADDRESS);
                 let (stream, told) = open_from(from, address, &hello).await;
                 drop(place);
                 let _ = welcome.send(told);
