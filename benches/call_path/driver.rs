@@ -286,6 +286,8 @@ fn created() -> TaskEvent {
         depth: 0,
         may_start_tasks: false,
         wakes: None,
+        up_ms: None,
+        may_sleep: false,
     }))
 }
 

@@ -163,6 +163,8 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
         sleeping: leaves.journal.clone().recipient(),
         archive: leaves.journal.clone().recipient(),
         quarantine: leaves.journal.clone().recipient(),
+        uptime: leaves.journal.clone().recipient(),
+        keep_uptime: leaves.journal.clone().recipient(),
         kinds,
         unique: || ulid::Ulid::generate().to_string(),
         task_deps: Box::new(move |supervisor, family| TaskDeps {

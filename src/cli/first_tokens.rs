@@ -18,7 +18,7 @@ use std::path::Path;
 /// The data folder cannot be used.
 pub(super) fn make(folder: &Path) -> Result<(), Failure> {
     if let Some([people, computers]) = made(folder)? {
-        say!("ccfleet made the first tokens. They are shown this once and kept nowhere:");
+        say!("The first tokens. They are shown this once and kept nowhere:");
         say!("  you        {}", people.reveal());
         say!("  computers  {}", computers.reveal());
         say!(

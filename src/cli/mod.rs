@@ -115,6 +115,8 @@ pub struct Failure {
     pub text: String,
     /// What the server said, where it was the server that refused.
     pub problem: Option<Box<Value>>,
+    /// The command's own JSON has said it already.
+    pub told: bool,
 }
 
 impl Failure {
@@ -123,6 +125,7 @@ impl Failure {
             exit,
             text: error.to_string(),
             problem: None,
+            told: false,
         }
     }
 
@@ -184,7 +187,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            match wants_json(std::env::args().skip(1)) {
+            match wants_json(std::env::args().skip(1)) && !failure.told {
                 true => eprintln!("{}", failure.as_json()),
                 false => eprintln!("ccfleet: {}", failure.text),
             }

@@ -236,6 +236,7 @@ impl Answer {
                 exit: Exit::Failed,
                 text: self.problem(),
                 problem: Some(Box::new(self.body)),
+                told: false,
             }),
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct WakeRuleKeys {
     failures: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     remember: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sleep: Option<bool>,
 }
 
 impl WakeRuleKeys {
@@ -47,6 +49,7 @@ impl WakeRuleKeys {
             on_demand: self.on_demand.unwrap_or(common.on_demand),
             failures: self.failures.unwrap_or(common.failures),
             remember: self.remember.unwrap_or(common.remember),
+            sleep: self.sleep.unwrap_or(common.sleep),
         };
         match broken(&rules) {
             None => Ok(rules),

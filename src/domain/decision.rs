@@ -239,6 +239,9 @@ pub struct PlannedCall {
     /// The task that is started instead of a tool on a computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Child>,
+    /// A sleep: nothing is called, and it ends then, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ms: Option<i64>,
 }
 
 /// A question to a person.

@@ -8,6 +8,7 @@ use super::ids::ClientId;
 use super::step::CallRecord;
 use super::task_summary::Usage;
 use super::tokens::TokenRatio;
+use super::uptime::Seen;
 use super::wakes::Wake;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,6 +74,9 @@ pub struct Carried {
     pub no_native_tools: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_ceiling: Option<usize>,
+    /// The last start of the server, by both clocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
 }
 
 fn is_nothing(usage: &Usage) -> bool {

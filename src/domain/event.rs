@@ -47,6 +47,9 @@ pub enum TaskEvent {
         /// actor was started again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         salt: Option<String>,
+        /// How long servers had run on this journal by then, all runs together, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        up_ms: Option<i64>,
     },
     Decided {
         decision: Box<Decision>,
@@ -186,6 +189,12 @@ pub struct TaskCreated {
     /// What wakes it; a task that has none ends with its first end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes: Option<Wakes>,
+    /// How long servers had run on this journal by then, all runs together, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_ms: Option<i64>,
+    /// Whether its model may sleep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_sleep: bool,
 }
 
 fn is_zero(depth: &u32) -> bool {

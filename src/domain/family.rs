@@ -4,7 +4,7 @@
 use super::call::{CallReport, Outcome};
 use super::ids::{ClientId, TaskId};
 use super::profile::Budgets;
-use super::task::{CallRecord, TaskState, TaskStatus};
+use super::task::{CallRecord, Open, TaskState, TaskStatus};
 use super::task_summary::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -29,7 +29,7 @@ pub struct Child {
     pub allowance: Allowance,
 }
 
-/// The most that a child may use up: what its parent has left when it starts it.
+/// The most that a child may use up: its share of what its parent has left when it starts it, kept for it until it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     pub steps: u32,
@@ -42,6 +42,40 @@ pub struct Allowance {
 }
 
 impl Allowance {
+    /// Without what others were given. Time passes for all alike.
+    pub fn without(self, others: &Usage) -> Self {
+        Allowance {
+            steps: self.steps.saturating_sub(others.steps),
+            calls: self.calls.saturating_sub(others.calls),
+            questions: self.questions.saturating_sub(others.questions),
+            tokens: self.tokens.map(|t| t.saturating_sub(others.tokens_in)),
+            ..self
+        }
+    }
+
+    /// One of so many equal shares.
+    pub fn share(self, of: u32) -> Self {
+        let of = of.max(1);
+        Allowance {
+            steps: self.steps / of,
+            calls: self.calls / of,
+            questions: self.questions / of,
+            tokens: self.tokens.map(|tokens| tokens / u64::from(of)),
+            ..self
+        }
+    }
+
+    /// All of it, as if it were used up.
+    pub fn as_usage(&self) -> Usage {
+        Usage {
+            steps: self.steps,
+            calls: self.calls,
+            questions: self.questions,
+            tokens_in: self.tokens.unwrap_or(0),
+            ..Usage::default()
+        }
+    }
+
     /// The budgets of a kind, within what the parent has left.
     pub fn within(&self, kind: Budgets) -> Budgets {
         let tokens = match (kind.tokens, self.tokens) {
@@ -73,9 +107,44 @@ impl TaskState {
         open.find_map(|call| call.child.as_ref())
     }
 
-    /// What budgets count: what the task used up itself, and what its children did.
+    /// What the task used up itself, and what its ended children did.
     pub fn spent(&self) -> Usage {
         self.own_usage().plus(&self.children_usage)
+    }
+
+    /// What is kept for children that go on: what each was given, until it ends and what it did not use comes back.
+    /// Tokens of both directions stand in `tokens_in`.
+    pub fn reserved(&self) -> Usage {
+        let open = self.open_children();
+        open.fold(Usage::default(), |all, child| {
+            all.plus(&child.allowance.as_usage())
+        })
+    }
+
+    fn open_children(&self) -> impl Iterator<Item = &Child> {
+        // Only what a track is in the middle of can be open.
+        let tracks = self.open.iter();
+        let calling = tracks.filter(|(_, open)| matches!(open, Open::Calls { .. }));
+        let steps = calling.filter_map(|(track, _)| self.current_step_on(*track));
+        let calls = steps.flat_map(|step| &step.calls);
+        calls
+            .filter(|call| call.is_open())
+            .filter_map(|call| call.child.as_ref())
+    }
+
+    /// What children may still be given of `budgets`.
+    pub fn left(&self, budgets: &Budgets, now_ms: i64) -> Allowance {
+        let gone = self.spent().plus(&self.reserved());
+        let since = self.started_at_ms.unwrap_or(now_ms);
+        let elapsed_s = now_ms.saturating_sub(since).max(0) as u64 / 1000;
+        let tokens = gone.tokens_in.saturating_add(gone.tokens_out);
+        Allowance {
+            steps: budgets.steps.saturating_sub(gone.steps),
+            calls: budgets.calls.saturating_sub(gone.calls),
+            questions: budgets.questions.saturating_sub(gone.questions),
+            wall_time_s: budgets.wall_time_s.saturating_sub(elapsed_s),
+            tokens: (budgets.tokens > 0).then(|| budgets.tokens.saturating_sub(tokens)),
+        }
     }
 
     /// Takes what an ended child used up into the books.

@@ -147,6 +147,7 @@ mod tests {
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
             child: None,
+            until_ms: None,
             intended: Some(intended),
             end: CallEnd::Open,
         }

@@ -87,6 +87,9 @@ pub struct CallRecord {
     /// The task that it started instead of a tool on a computer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Child>,
+    /// It is a sleep, and ends then, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<CallIntended>,
     pub end: CallEnd,

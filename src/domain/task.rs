@@ -10,6 +10,7 @@ use super::fork::ForkPoint;
 use super::ids::{CallId, ClientId, Generation, QuestionId, TaskId};
 use super::tokens::TokenRatio;
 use super::track::Track;
+use super::uptime::Seen;
 use super::work::{Compaction, Work};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,6 +126,10 @@ pub struct TaskState {
     pub sticky: Option<ClientId>,
     /// Since when the task waits for a computer that never came, in milliseconds since the Unix epoch.
     pub offline_since_ms: Option<i64>,
+    /// Since when a call waits for its computer to come back.
+    pub away_since_ms: Option<i64>,
+    /// The last start of the server, or the task's creation, by both clocks.
+    pub seen: Option<Seen>,
     pub result: Option<TaskResult>,
     pub error: Option<TaskError>,
 }
@@ -243,6 +248,8 @@ impl TaskState {
             compaction: None,
             sticky: None,
             offline_since_ms: None,
+            away_since_ms: None,
+            seen: None,
             result: None,
             error: None,
         }

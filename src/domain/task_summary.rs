@@ -151,6 +151,10 @@ impl TaskState {
             let line: String = line.chars().take(200).collect();
             return Some(format!("waits for task {}: {line}", child.task_id));
         }
+        if let (TaskStatus::Sleeping, Some(nap)) = (self.status, self.naps().next()) {
+            let until = nap.until_ms.map(super::nap::shown);
+            return Some(format!("sleeps until {}", until.unwrap_or_default()));
+        }
         let Some(step) = self.steps.last() else {
             let past = self.episodes.past.last()?;
             return Some(past.result.clone());

@@ -64,6 +64,9 @@ pub struct WakeRules {
     pub failures: u32,
     /// Former episodes of which the planner is told.
     pub remember: u32,
+    /// Whether its model may sleep in the middle of its work.
+    #[serde(default)]
+    pub sleep: bool,
 }
 
 impl Default for WakeRules {
@@ -75,6 +78,7 @@ impl Default for WakeRules {
             on_demand: false,
             failures: 5,
             remember: 10,
+            sleep: false,
         }
     }
 }

@@ -264,6 +264,7 @@ fn ended(author: &Author, episode: u32) -> TaskEvent {
         ratios: Default::default(),
         no_native_tools: false,
         prompt_ceiling: None,
+        seen: None,
     };
     let result = crate::domain::directive::TaskResult {
         success: true,

@@ -53,6 +53,8 @@ pub fn created(prompt: &str) -> TaskEvent {
         depth: 0,
         may_start_tasks: false,
         wakes: None,
+        up_ms: None,
+        may_sleep: false,
     }))
 }
 
@@ -94,6 +96,7 @@ pub fn decided(calls: &[(CallId, &str)]) -> TaskEvent {
         timeout_ms: None,
         request: None,
         child: None,
+        until_ms: None,
     });
     TaskEvent::Decided {
         decision: Box::new(Decision::Call {

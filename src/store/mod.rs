@@ -86,6 +86,9 @@ pub trait JournalReads: Send {
     /// Which computers are stopped, as [`SystemChange::stops`] was given last.
     fn stops(&self) -> Result<Option<String>, StoreError>;
 
+    /// How long servers have run on this journal, as [`Write::Uptime`] was given last, in milliseconds; 0 before that.
+    fn up_ms(&self) -> Result<i64, StoreError>;
+
     /// Every token that is kept, revoked and expired ones too, by id.
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError>;
 

@@ -2,6 +2,7 @@
 
 mod archive;
 mod commits;
+mod meta;
 mod open_work;
 pub mod prune;
 mod read;

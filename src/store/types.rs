@@ -96,6 +96,8 @@ pub enum Write {
     },
     /// Changes nothing that anybody sees; tells whether writing works again.
     Probe,
+    /// How long servers have run on this journal, all runs together, in milliseconds.
+    Uptime(i64),
 }
 
 /// Events of one task with everything that becomes durable together with them.

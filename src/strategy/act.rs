@@ -1,10 +1,11 @@
 //! Carrying out what a model wants, the same for all strategies: every guard stands here, between the request and the
 //! world.
 
-use super::family;
+use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
+use super::nap;
 use super::turn::Turn;
 use super::validate::{Refusal, check_call, meant_for};
 use crate::domain::call::{Address, NoRoute, Target};
@@ -94,8 +95,18 @@ impl Turn<'_> {
         }
         let mut planned: Vec<PlannedCall> = Vec::new();
         let several = requests.len() > 1;
-        for request in &requests {
-            match self.plan_call(request, &planned)? {
+        let starts = |request: &&StrictRequest| match request {
+            StrictRequest::Tool { tool, .. } => family::starts_task(self.state, tool),
+            _ => false,
+        };
+        for (at, request) in requests.iter().enumerate() {
+            let to_come = requests.iter().skip(at).filter(starts).count();
+            let batch = Batch {
+                before: &planned,
+                calls: count,
+                children_to_come: u32::try_from(to_come).unwrap_or(u32::MAX),
+            };
+            match self.plan_call(request, batch)? {
                 Ok(call) => planned.push(PlannedCall {
                     request: several.then(|| request.clone()),
                     ..call
@@ -152,7 +163,7 @@ impl Turn<'_> {
     fn plan_call(
         &self,
         request: &StrictRequest,
-        before: &[PlannedCall],
+        batch: Batch<'_>,
     ) -> Result<Result<PlannedCall, Box<Decision>>, Vec<String>> {
         let StrictRequest::Tool {
             tool,
@@ -169,6 +180,10 @@ impl Turn<'_> {
         let instead = |decision: Decision| Ok(Err(Box::new(decision)));
         let (mut target, tool) = place_of(tool.clone(), on.clone());
         let mut parameters = Cow::Borrowed(parameters);
+        let sleeps = nap::sleeps(self.state, &tool);
+        if sleeps {
+            target = Target::Any;
+        }
         if family::starts_task(self.state, &tool)
             && let Target::Computer(on) = &target
         {
@@ -190,14 +205,19 @@ impl Turn<'_> {
             }
         };
         let position = self.state.last_seq + 1;
-        let call_id = self.state.call_id(position, before.len());
+        let call_id = self.state.call_id(position, batch.before.len());
         let child = match family::starts_task(self.state, &tool) {
-            true => Some(family::child(self, &call_id, &args)?),
+            true => Some(family::child(self, &call_id, &args, batch)?),
+            false => None,
+        };
+        let until_ms = match sleeps {
+            true => Some(nap::until(self, &args)?),
             false => None,
         };
         Ok(Ok(PlannedCall {
             call_id,
             child,
+            until_ms,
             target,
             tool,
             args,

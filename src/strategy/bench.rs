@@ -214,6 +214,8 @@ impl Bench {
             depth: 0,
             may_start_tasks: false,
             wakes: None,
+            up_ms: None,
+            may_sleep: false,
         };
         bench.push(TaskEvent::TaskCreated(Box::new(created)));
         bench
@@ -253,6 +255,7 @@ impl Bench {
             timeout_ms: None,
             request: None,
             child: None,
+            until_ms: None,
         };
         self.push(TaskEvent::Decided {
             decision: Box::new(Decision::Call {

@@ -71,6 +71,7 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
             timeout_ms: call.timeout_ms,
             request: None,
             child: None,
+            until_ms: None,
         }],
     }
 }

@@ -11,6 +11,7 @@ use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::family::START_TASK_TOOL;
 use crate::domain::ids::ClientId;
+use crate::domain::nap::SLEEP_TOOL;
 use crate::domain::read::TurnRead;
 use crate::domain::task::Step;
 use crate::domain::toolbox::Tool;
@@ -55,7 +56,7 @@ fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
         None => json!({"type": "object", "properties": {}}),
     };
     // A task that is started is told its computer otherwise.
-    if !others.is_empty() && !has_own_on(tool) && tool.name != START_TASK_TOOL {
+    if !others.is_empty() && !has_own_on(tool) && !runs_nowhere(&tool.name) {
         if parameters.get("properties").is_none_or(|p| !p.is_object()) {
             parameters["properties"] = json!({});
         }
@@ -67,6 +68,10 @@ fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
         description: format!("{} ({})", tool.description, tool.effect.as_str()),
         parameters,
     }
+}
+
+fn runs_nowhere(tool: &str) -> bool {
+    [START_TASK_TOOL, SLEEP_TOOL].contains(&tool)
 }
 
 /// Whether `on` is an argument of the tool itself.

@@ -21,7 +21,9 @@ use crate::domain::wakes::{MOST_KEPT, Wake, WakeCause, Wakes};
 pub enum NotWoken {
     #[error("the task has ended")]
     Ended,
-    #[error("the task was made without `schedule` or `wakes`: it never sleeps")]
+    #[error(
+        "the task was made without `schedule` or `wakes`, and its model does not sleep: nothing is to be woken"
+    )]
     NeverSleeps,
     #[error("{MOST_KEPT} wakes wait for the end of this episode already; it will run once more")]
     TooMany,
@@ -78,6 +80,12 @@ pub fn first_sleep(wakes: &Wakes, created_ms: i64) -> Option<TaskEvent> {
 pub fn woken(state: &TaskState, wakes: &[Wake]) -> Result<Vec<TaskEvent>, NotWoken> {
     if state.status.is_final() {
         return Err(NotWoken::Ended);
+    }
+    let ended = state.naps_ended_by(wakes).into_iter();
+    let ended = ended.map(|(call_id, report)| TaskEvent::CallFinished { call_id, report });
+    let ended: Vec<TaskEvent> = ended.collect();
+    if !ended.is_empty() {
+        return Ok(ended);
     }
     if state.wakes().is_none() {
         return Err(NotWoken::NeverSleeps);
@@ -219,6 +227,7 @@ fn ended(
             ratios: ratios.map(|(role, c)| (*role, c.ratio)).collect(),
             no_native_tools: state.no_native_tools,
             prompt_ceiling: state.prompt_ceiling,
+            seen: state.seen,
         },
     }
 }

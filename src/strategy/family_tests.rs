@@ -1,11 +1,12 @@
 //! `start_task`: how it is offered, what becomes of it, and what it counts.
 
 use super::bench::{Bench, answer, profile, run, shown};
+use super::guards::{Takes, exceeded};
 use super::replay::replay;
 use super::{drive, episodes, read_answer};
-use crate::domain::call::{CallReport, Outcome};
+use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::Role;
-use crate::domain::decision::{Consult, Decision, ToolsDelta};
+use crate::domain::decision::{Consult, Decision, Inputs, PlannedCall, ToolsDelta};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::TaskEvent;
 use crate::domain::family::{Allowance, Child, START_TASK_TOOL, report_of};
@@ -13,7 +14,9 @@ use crate::domain::ids::TaskId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{TaskState, TaskStatus};
 use crate::domain::task_summary::Usage;
+use crate::domain::track::Track;
 use crate::domain::wakes::Wakes;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// A task that may start others, or not.
@@ -82,6 +85,7 @@ fn a_decision_to_start_a_task_names_one_child_and_waits_for_its_end() {
         generation: bench.state.generation,
         reason: "a test".into(),
         salt: Some("SALT".into()),
+        up_ms: None,
     });
     assert_eq!(bench.state.calls().next().unwrap().call_id, call_id);
     ended(&mut bench, well(Usage::default()));
@@ -310,4 +314,183 @@ fn what_children_used_counts_over_the_episodes_of_a_task() {
     }
     assert!(bench.state.is_asleep());
     assert_eq!(bench.state.spent().steps, 4);
+}
+
+/// Answers the consult that is open, whatever its contract.
+fn says(bench: &mut Bench, text: &str) {
+    let open = bench.state.open_on(Track::MAIN).clone();
+    let crate::domain::task::Open::Consult {
+        seq,
+        role,
+        contract,
+        ..
+    } = open
+    else {
+        panic!("a consult is open")
+    };
+    let said = answer(text);
+    let read = read_answer(seq, contract, &said);
+    bench.push(TaskEvent::ModelAnswered {
+        consult: seq,
+        role,
+        answer: said,
+    });
+    bench.push(read);
+}
+
+#[test]
+fn children_that_are_started_at_once_have_equal_shares_of_what_is_left() {
+    let mut bench = task(drive::profile_of("direct"), true);
+    bench.advance();
+    let one = |prompt| json!({"tool": "start_task", "args": {"prompt": prompt}});
+    let look = json!({"tool": "fs_read", "args": {"path": "/a.lua"}});
+    says(
+        &mut bench,
+        &json!([one("Dig"), look, one("Plant")]).to_string(),
+    );
+    let before = bench.state.left(&bench.profile.budgets, bench.now_ms);
+    let Decision::Call { calls, .. } = bench.advance() else {
+        panic!("it calls")
+    };
+    let given: Vec<Allowance> = calls
+        .iter()
+        .filter_map(|c| Some(c.child.as_ref()?.allowance))
+        .collect();
+    assert_eq!(given.len(), 2);
+    // The three calls are its own.
+    assert_eq!(given[0].calls, (before.calls - 3) / 2);
+    assert_eq!(given[1].calls, before.calls - 3 - given[0].calls);
+    assert_eq!(given[0].steps + given[1].steps, before.steps);
+    assert_eq!(given[0].wall_time_s, before.wall_time_s);
+    let reserved = bench.state.reserved();
+    assert_eq!(
+        (reserved.steps, reserved.calls),
+        (before.steps, before.calls - 3)
+    );
+}
+
+/// What a family does, at random.
+#[derive(Debug, Clone)]
+enum Doing {
+    /// A track starts so many children at once, of so many that are still to come on it.
+    Start {
+        track: u32,
+        children: u32,
+        ways: u32,
+    },
+    /// The oldest open child ends, having used this much of a hundred.
+    End { percent: u32 },
+    /// The parent takes a step with a call of its own, if its budgets allow it.
+    Own { track: u32 },
+}
+
+fn doing() -> impl Strategy<Value = Doing> {
+    prop_oneof![
+        (1..4u32, 1..4u32, 1..4u32).prop_map(|(track, children, ways)| Doing::Start {
+            track,
+            children,
+            ways
+        }),
+        (0..=100u32).prop_map(|percent| Doing::End { percent }),
+        (4..7u32).prop_map(|track| Doing::Own { track }),
+    ]
+}
+
+fn call_on(bench: &mut Bench, track: u32, children: Vec<Option<Allowance>>) {
+    let position = bench.state.last_seq + 1;
+    let calls = children.into_iter().enumerate().map(|(at, allowance)| {
+        let call_id = bench.state.call_id(position, at);
+        PlannedCall {
+            child: allowance.map(|allowance| Child {
+                task_id: TaskId::of_call(&call_id),
+                prompt: "x".into(),
+                kind: None,
+                computer: None,
+                allowance,
+            }),
+            call_id,
+            target: Target::Any,
+            tool: "x".into(),
+            args: json!({}),
+            timeout_ms: None,
+            request: None,
+            until_ms: None,
+        }
+    });
+    let decision = Decision::Call {
+        request: StrictRequest::Unclear { missing: vec![] },
+        translated_by: TranslatedBy::Rules,
+        calls: calls.collect(),
+    };
+    bench.push(TaskEvent::Decided {
+        decision: Box::new(decision),
+        inputs: Inputs::default().journalled().0,
+        track: Track(track),
+    });
+}
+
+proptest! {
+    #[test]
+    fn a_family_never_uses_more_than_the_budgets_of_its_head(
+        doings in prop::collection::vec(doing(), 1..40),
+        steps in 1..60u32,
+        calls in 1..60u32,
+    ) {
+        let mut bench = task(profile(ExecutorMode::Auto), true);
+        let mut budgets = profile(ExecutorMode::Auto).budgets;
+        (budgets.steps, budgets.calls, budgets.tokens) = (steps, calls, 900);
+        let fits = |state: &TaskState, takes| exceeded(state, &budgets, takes).is_none();
+        for doing in doings {
+            match doing {
+                Doing::Start { track, children, ways } => {
+                    let busy = bench.state.current_step_on(Track(track)).is_some();
+                    if busy || !fits(&bench.state, Takes::Step) || !fits(&bench.state, Takes::Calls(children)) {
+                        continue;
+                    }
+                    // The step that they stand in is the parent's own.
+                    let own = Usage { steps: 1, calls: children, ..Usage::default() };
+                    let mut given = own;
+                    let left = bench.state.left(&budgets, 0);
+                    let mut shares = Vec::new();
+                    for at in 0..children {
+                        let share = left.without(&given).share(children - at + ways - 1);
+                        given = given.plus(&share.as_usage());
+                        shares.push(Some(share));
+                    }
+                    call_on(&mut bench, track, shares);
+                }
+                Doing::End { percent } => {
+                    let open = bench.state.calls().find(|c| c.is_open() && c.child.is_some());
+                    let Some(call) = open.cloned() else { continue };
+                    let all = call.child.as_ref().unwrap().allowance.as_usage();
+                    let part = |n: u32| n * percent / 100;
+                    let used = Usage {
+                        steps: part(all.steps),
+                        calls: part(all.calls),
+                        tokens_in: all.tokens_in * u64::from(percent) / 100,
+                        ..Usage::default()
+                    };
+                    bench.push(TaskEvent::CallFinished { call_id: call.call_id, report: well(used) });
+                }
+                Doing::Own { track } => {
+                    let busy = bench.state.current_step_on(Track(track)).is_some();
+                    if !busy && fits(&bench.state, Takes::Step) && fits(&bench.state, Takes::Calls(1)) {
+                        call_on(&mut bench, track, vec![None]);
+                        ended(&mut bench, well(Usage::default()));
+                    }
+                }
+            }
+            let all = bench.state.spent().plus(&bench.state.reserved());
+            prop_assert!(all.steps <= steps && all.calls <= calls, "{:?}", all);
+            prop_assert!(all.tokens_in <= 900, "{:?}", all);
+        }
+        // What a child did not use is there for others.
+        let open = bench.state.calls().filter(|call| call.is_open());
+        let open: Vec<_> = open.map(|call| call.call_id.clone()).collect();
+        for call_id in open {
+            let report = well(Usage::default());
+            bench.push(TaskEvent::CallFinished { call_id, report });
+        }
+        prop_assert_eq!(bench.state.reserved(), Usage::default());
+    }
 }

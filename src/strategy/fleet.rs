@@ -1,6 +1,6 @@
 //! Looking tools up in the fleet as a decision sees it.
 
-use super::family;
+use super::{family, nap};
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::lifecycle::was_activated_by;
@@ -192,7 +192,7 @@ impl<'a> ToolLookup<'a> {
     }
 
     pub fn find(&self, name: &str) -> Found<'a> {
-        if let Some(pseudo) = self.pseudo().filter(|owner| owner.tool.name == name) {
+        if let Some(pseudo) = self.pseudo().find(|owner| owner.tool.name == name) {
             return Found::Tools(vec![pseudo]);
         }
         if let Place::On(on) = self.place
@@ -222,14 +222,15 @@ impl<'a> ToolLookup<'a> {
         }
     }
 
-    /// The tool that no computer has; it is called without an address.
-    fn pseudo(&self) -> Option<Owner<'a>> {
+    /// The tools that no computer has; they are called without an address.
+    fn pseudo(&self) -> impl Iterator<Item = Owner<'a>> + use<'a> {
         let is_own = match self.place {
             Place::Own => true,
             Place::On(id) => self.state.home() == Some(id),
             Place::Group(_) => false,
         };
-        family::tool(self.state).filter(|_| is_own)
+        let tools = [family::tool(self.state), nap::tool(self.state)];
+        tools.into_iter().flatten().filter(move |_| is_own)
     }
 
     /// Whether those who would know have shown no tools: one that is connected may still be about to.
@@ -256,7 +257,7 @@ impl<'a> ToolLookup<'a> {
     /// The active tools that the task may use, by name, each once.
     pub fn usable(&self, profile: &Profile) -> Vec<&'a Tool> {
         // First, so that it stands for a computer's tool of the same name.
-        let mut owners: Vec<Owner<'a>> = self.pseudo().into_iter().collect();
+        let mut owners: Vec<Owner<'a>> = self.pseudo().collect();
         for computer in &self.fleet.computers {
             let tools = computer.tools.iter().filter(|tool| {
                 tool.state == ToolState::Active && self.reaches(computer, &tool.name)

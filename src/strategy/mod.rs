@@ -16,6 +16,7 @@ pub mod goals;
 pub mod grammar;
 pub mod guards;
 pub mod memory;
+mod nap;
 pub mod numbered;
 pub mod paths;
 pub mod plan;

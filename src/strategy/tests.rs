@@ -89,6 +89,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
             result: TaskResult::default()
         }),
         Just(TaskEvent::GenerationStarted {
+            up_ms: Some(7),
             salt: None,
             generation: Generation(2),
             reason: "crash".into()

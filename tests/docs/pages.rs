@@ -124,6 +124,34 @@ fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
 }
 
 #[test]
+fn a_link_that_leads_nowhere_is_found() {
+    let page = root().join("docs/README.md");
+    for gone in [
+        "nowhere.md",
+        "concepts.md#nothing",
+        "../src/nowhere.rs",
+        "#nothing",
+    ] {
+        assert!(dead(&page, gone).is_some(), "{gone}");
+    }
+    for there in [
+        "concepts.md",
+        "concepts.md#a-call",
+        "#use-it",
+        "https://example.org/x",
+    ] {
+        assert_eq!(dead(&page, there), None, "{there}");
+    }
+    let line = "see [a](b.md), `[c](d.md)` and ![e](f.png)";
+    assert_eq!(links(line), ["b.md", "f.png"]);
+    let text =
+        "# One\n```\n# no heading\n```\n## One\n<a id=\"mine\"></a>\n### `a_b`: the *Rest* (2)\n";
+    let found = anchors(text);
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(found, ["a_b-the-rest-2", "mine", "one", "one-1"]);
+}
+
+#[test]
 fn every_page_of_docs_stands_in_its_table_of_contents() {
     let contents = read("docs/README.md");
     let listed: BTreeSet<String> = prose(&contents)

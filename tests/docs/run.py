@@ -220,7 +220,7 @@ class Page:
             printed = log.read_text(errors="replace")
             self.note_address(printed)
             wrong = mismatch(expected.lines, self.as_shown(printed), may_go_on=True) if expected else None
-            listens = "ccfleet serve" not in fence.text() or " listens on http://" in printed
+            listens = "ccfleet serve" not in fence.text() or self.address and " listens on http://" in printed
             if wrong is None and listens and not over:
                 return self.await_computers(fence)
             if over:
@@ -257,8 +257,8 @@ class Page:
     def need_server(self):
         if self.address:
             return
-        self.begin(Fence("(run.py)", 0, "sh background", ["exec ccfleet serve"]), output("…", "  try one…"))
-        sims = Fence("(run.py)", 0, "sh background", [f"exec ccfleet sim --server ws://{SHOWN}/ws --count 3"])
+        self.begin(Fence(self.name, 0, "sh background", ["exec ccfleet serve"]), None)
+        sims = Fence(self.name, 0, "sh background", [f"exec ccfleet sim --server ws://{SHOWN}/ws --count 3"])
         self.begin(sims, None)
 
     def follow(self, blocks):
@@ -277,10 +277,6 @@ class Page:
                 self.run(fence, expected)
             count += bool(fence.marks & {"run", "background"})
         return count
-
-
-def output(*lines):
-    return Fence("(run.py)", 0, "text output", list(lines))
 
 
 def unused_port():

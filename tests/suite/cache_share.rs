@@ -180,6 +180,8 @@ impl Story {
         depth: 0,
         may_start_tasks: false,
             wakes: None,
+            up_ms: None,
+            may_sleep: false,
         })));
         story
     }

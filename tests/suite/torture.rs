@@ -36,6 +36,15 @@ fn whoever_is_killed_nothing_is_lost_and_nothing_is_done_twice() {
     assert_eq!(figures["tasks"], 6);
     assert!(figures["kills"].as_u64() >= Some(8), "{told}");
     assert!(figures["marks"].as_u64() >= Some(12), "{told}");
+    // Each of them had its part.
+    for strategy in ["directive", "direct", "plan", "numbered", "goals"] {
+        let tasks = &figures["strategies"][strategy]["tasks"];
+        assert!(tasks.as_u64() >= Some(1), "{strategy}: {told}");
+    }
+    assert!(figures["cancelled"].as_u64() >= Some(3), "{told}");
+    for one in ["answers", "children", "episodes"] {
+        assert!(figures[one].as_u64() >= Some(1), "{one}: {told}");
+    }
     for promise in [
         "lost_tasks",
         "duplicate_effects",
@@ -44,6 +53,8 @@ fn whoever_is_killed_nothing_is_lost_and_nothing_is_done_twice() {
         "unexplained_unknown",
         "journal_damage",
         "replays_differ",
+        "lost_answers",
+        "lost_wakes",
     ] {
         assert_eq!(figures[promise], 0, "{promise}: {told}");
     }

@@ -78,6 +78,18 @@ pub struct LoadedTask {
 #[rtype(result = "Result<Vec<TaskId>, JournalError>")]
 pub struct UnfinishedTasks;
 
+/// How long servers have run on this journal, all runs together, in milliseconds.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<i64, JournalError>")]
+pub struct UptimeSoFar;
+
+/// Keep that in mind. It is written now and then: the end of a life that a crash ends is lost.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<(), JournalError>")]
+pub struct KeepUptime {
+    pub up_ms: i64,
+}
+
 /// The tasks that sleep, with what wakes them.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<(TaskId, Asleep)>, JournalError>")]

@@ -357,6 +357,23 @@ impl Handler<UnfinishedTasks> for Journal {
     }
 }
 
+impl Handler<UptimeSoFar> for Journal {
+    type Result = ResponseFuture<Result<i64, JournalError>>;
+
+    fn handle(&mut self, _: UptimeSoFar, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.up_ms().await })
+    }
+}
+
+impl Handler<KeepUptime> for Journal {
+    type Result = ResponseFuture<Result<(), JournalError>>;
+
+    fn handle(&mut self, message: KeepUptime, ctx: &mut Self::Context) -> Self::Result {
+        self.enqueue_unit(Write::Uptime(message.up_ms), ctx)
+    }
+}
+
 impl Handler<ArchiveEpisodes> for Journal {
     type Result = ResponseFuture<Result<(), JournalError>>;
 

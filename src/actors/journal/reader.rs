@@ -49,6 +49,11 @@ impl JournalReader {
         self.read(|reads| reads.stops()).await
     }
 
+    /// How long servers have run on this journal, as it was kept last, in milliseconds.
+    pub async fn up_ms(&self) -> Result<i64, JournalError> {
+        self.read(|reads| reads.up_ms()).await
+    }
+
     /// Where the order of all commits ends.
     pub async fn head(&self) -> Result<Place, JournalError> {
         self.read(|reads| reads.head()).await

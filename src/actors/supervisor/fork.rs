@@ -145,6 +145,7 @@ impl Supervisor {
                 parent: None,
                 // Two would run at the same times: this one ends with its first end.
                 wakes: None,
+                up_ms: Some(self.uptime.ms()),
                 ..created
             })),
             TaskEvent::Forked(Box::new(Forked {

@@ -7,7 +7,7 @@ use crate::domain::decision::Approval;
 use crate::domain::event::DirectCall;
 use crate::domain::ids::CallId;
 use crate::domain::ids::{ClientId, QuestionId, TaskId};
-use crate::domain::profile::Budgets;
+use crate::domain::profile::{Budgets, WakeBudgets};
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
@@ -62,6 +62,21 @@ pub struct BudgetOverrides {
     pub questions: Option<u32>,
     pub wall_time_s: Option<u64>,
     pub tokens: Option<u64>,
+    /// The same from one wake to the next; 0 = no limit of its own.
+    #[serde(default)]
+    pub per_wake: WakeOverrides,
+}
+
+/// Budgets of one wake that a request sets itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WakeOverrides {
+    pub steps: Option<u32>,
+    pub calls: Option<u32>,
+    pub questions: Option<u32>,
+    pub wall_time_s: Option<u64>,
+    pub tokens: Option<u64>,
 }
 
 impl BudgetOverrides {
@@ -74,7 +89,16 @@ impl BudgetOverrides {
             wall_time_s: self.wall_time_s.unwrap_or(kind.wall_time_s),
             tokens: self.tokens.unwrap_or(kind.tokens),
             model_failures: kind.model_failures,
-            per_wake: kind.per_wake,
+            per_wake: WakeBudgets {
+                steps: self.per_wake.steps.unwrap_or(kind.per_wake.steps),
+                calls: self.per_wake.calls.unwrap_or(kind.per_wake.calls),
+                questions: self.per_wake.questions.unwrap_or(kind.per_wake.questions),
+                wall_time_s: self
+                    .per_wake
+                    .wall_time_s
+                    .unwrap_or(kind.per_wake.wall_time_s),
+                tokens: self.per_wake.tokens.unwrap_or(kind.per_wake.tokens),
+            },
         }
     }
 }

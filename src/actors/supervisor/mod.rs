@@ -9,10 +9,12 @@ pub mod messages;
 mod revive;
 mod sleepers;
 mod start;
+mod uptime;
 mod wake;
 
 use super::journal::messages::{
-    AppendEvents, ArchiveEpisodes, LoadTask, Quarantine, SleepingTasks, UnfinishedTasks,
+    AppendEvents, ArchiveEpisodes, KeepUptime, LoadTask, Quarantine, SleepingTasks,
+    UnfinishedTasks, UptimeSoFar,
 };
 use super::registry::messages::FleetChanged;
 use super::task::messages::{
@@ -35,6 +37,7 @@ use sleepers::Sleepers;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use uptime::Uptime;
 use wake::Waking;
 
 /// How long a question to a task may wait for its answer. A task that writes its journal answers late.
@@ -59,6 +62,8 @@ pub struct SupervisorDeps {
     pub sleeping: Recipient<SleepingTasks>,
     pub archive: Recipient<ArchiveEpisodes>,
     pub quarantine: Recipient<Quarantine>,
+    pub uptime: Recipient<UptimeSoFar>,
+    pub keep_uptime: Recipient<KeepUptime>,
     pub kinds: LiveKinds,
     /// Letters and digits that were never given before, for new task ids.
     pub unique: fn() -> String,
@@ -90,6 +95,9 @@ pub struct Supervisor {
     sleeping: Recipient<SleepingTasks>,
     archive: Recipient<ArchiveEpisodes>,
     quarantine: Recipient<Quarantine>,
+    uptime_so_far: Recipient<UptimeSoFar>,
+    uptime_kept: Recipient<KeepUptime>,
+    uptime: Uptime,
     kinds: LiveKinds,
     unique: fn() -> String,
     deps: TaskDeps,
@@ -121,6 +129,9 @@ impl Supervisor {
                 sleeping: deps.sleeping,
                 archive: deps.archive,
                 quarantine: deps.quarantine,
+                uptime_so_far: deps.uptime,
+                uptime_kept: deps.keep_uptime,
+                uptime: Uptime::new(),
                 kinds: deps.kinds,
                 unique: deps.unique,
                 deps: task_deps,
@@ -191,6 +202,10 @@ impl Supervisor {
 
 impl Actor for Supervisor {
     type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.keep_uptime(ctx);
+    }
 }
 
 impl Handler<TaskStopped> for Supervisor {
@@ -370,6 +385,8 @@ impl Handler<Shutdown> for Supervisor {
 
     fn handle(&mut self, _: Shutdown, _ctx: &mut Self::Context) -> Self::Result {
         self.stopping = true;
+        let up_ms = self.uptime.ms();
+        self.uptime_kept.do_send(KeepUptime { up_ms });
         let halts: Vec<_> = self
             .live
             .drain()

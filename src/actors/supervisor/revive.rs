@@ -2,7 +2,9 @@
 
 use super::Supervisor;
 use super::messages::{Restore, RestoreError};
-use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask, SleepingTasks};
+use crate::actors::journal::messages::{
+    AppendEvents, JournalError, LoadTask, SleepingTasks, UptimeSoFar,
+};
 use crate::crash_points::{self, Point};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
@@ -66,7 +68,7 @@ impl Supervisor {
     ) -> impl Future<Output = Result<Revived, NotRevived>> + use<> {
         let load = self.load.clone();
         let journal = self.journal().clone();
-        let clock = self.deps.clock;
+        let (clock, uptime) = (self.deps.clock, self.uptime);
         let reason = reason.to_owned();
         let gone = |error: MailboxError| NotRevived::Unavailable(error.to_string());
         async move {
@@ -93,6 +95,7 @@ impl Supervisor {
                 generation,
                 reason,
                 salt,
+                up_ms: Some(uptime.ms()),
             }];
             if !wakes.is_empty() {
                 events.extend(episodes::woken(&state, &wakes)?);
@@ -116,16 +119,22 @@ impl Handler<Restore> for Supervisor {
     fn handle(&mut self, _: Restore, _ctx: &mut Self::Context) -> Self::Result {
         let unfinished = self.unfinished.send(super::UnfinishedTasks);
         let sleeping = self.sleeping.send(SleepingTasks);
+        let uptime = self.uptime_so_far.send(UptimeSoFar);
         let lists = async move {
             let wrong = |error: String| RestoreError(error);
             let tasks = unfinished.await.map_err(|e| wrong(e.to_string()))?;
             let tasks = tasks.map_err(|e| wrong(e.to_string()))?;
             let asleep = sleeping.await.map_err(|e| wrong(e.to_string()))?;
-            Ok((tasks, asleep.map_err(|e| wrong(e.to_string()))?))
+            let asleep = asleep.map_err(|e| wrong(e.to_string()))?;
+            let before_ms = uptime.await.map_err(|e| wrong(e.to_string()))?;
+            Ok((tasks, asleep, before_ms.map_err(|e| wrong(e.to_string()))?))
         };
         Box::pin(lists.into_actor(self).then(|lists, supervisor, _ctx| {
             let (tasks, asleep) = match lists {
-                Ok((tasks, asleep)) => (Ok(tasks), asleep),
+                Ok((tasks, asleep, before_ms)) => {
+                    supervisor.uptime.begin_after(before_ms);
+                    (Ok(tasks), asleep)
+                }
                 Err(error) => (Err(error), Vec::new()),
             };
             let revivals: Vec<_> = tasks

@@ -168,6 +168,8 @@ impl Supervisor {
             parent: request.parent,
             depth,
             may_start_tasks: profile.start_tasks && depth < self.settings().tasks.max_depth,
+            up_ms: Some(self.uptime.ms()),
+            may_sleep: profile.wakes.sleep,
         };
         let at_ms = (self.deps.clock)();
         let wakes = created.wakes.as_ref();

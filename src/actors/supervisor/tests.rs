@@ -2,6 +2,7 @@
 
 mod family;
 mod late;
+mod uptime;
 
 use super::messages::*;
 use super::*;
@@ -105,6 +106,8 @@ fn bench_of(
         sleeping: journal.clone().recipient(),
         archive: journal.clone().recipient(),
         quarantine: journal.clone().recipient(),
+        uptime: journal.clone().recipient(),
+        keep_uptime: journal.clone().recipient(),
         kinds,
         unique: || format!("T{}", UNIQUE.fetch_add(1, Ordering::Relaxed)),
         task_deps: Box::new(move |supervisor, family| TaskDeps {

@@ -82,6 +82,10 @@ impl Task {
                 None
             }
             (None, Some(_)) => self.adopt(call, ctx),
+            (None, None) if call.until_ms.is_some() => {
+                self.nap(call, ctx);
+                None
+            }
             (None, None) => self.place(call, ctx),
         });
         taken.flatten().collect()

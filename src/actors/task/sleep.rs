@@ -1,4 +1,5 @@
-//! From one episode to the next: the actor of a task that fell asleep goes, and a wake while it is awake is kept.
+//! From one episode to the next: the actor of a task that fell asleep goes, and a wake while it is awake is kept. A model's own
+//! sleep is a call that ends at its time, or by a wake.
 
 use super::messages::WakeUp;
 use super::{Task, commit};
@@ -6,8 +7,15 @@ use crate::actors::computer::messages::CancelCall;
 use crate::actors::gateway::messages::CancelTask as CancelModelCalls;
 use crate::actors::supervisor::messages::WakeError;
 use crate::domain::ids::CallId;
+use crate::domain::nap;
+use crate::domain::task::CallRecord;
 use crate::strategy::episodes;
 use actix::prelude::*;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Nobody sleeps longer without a look at the clock.
+const LONGEST_NAP: Duration = Duration::from_secs(30);
 
 impl Task {
     /// The end of an episode is durable: the task is over, sleeps, or goes on at once because a wake was kept.
@@ -27,6 +35,28 @@ impl Task {
             }
         }
         self.begin_episode(ctx);
+    }
+
+    /// A call that is a sleep: it ends at its time. The clock may be moved meanwhile, so it is looked at now and then.
+    pub(super) fn nap(&mut self, call: &CallRecord, ctx: &mut Context<Self>) {
+        let Some(until_ms) = call.until_ms else {
+            return;
+        };
+        let now_ms = (self.deps.clock)();
+        let rest_ms = until_ms.saturating_sub(now_ms).max(0).unsigned_abs();
+        let call_id = call.call_id.clone();
+        let look = Duration::from_millis(rest_ms).min(LONGEST_NAP);
+        ctx.run_later(look, move |task, ctx| {
+            let Some(call) = task.state.naps().find(|nap| nap.call_id == call_id) else {
+                return;
+            };
+            let (call, now_ms) = (call.clone(), (task.deps.clock)());
+            if now_ms < until_ms {
+                return task.nap(&call, ctx);
+            }
+            let report = nap::report(now_ms, "its time", &Value::Null);
+            task.settle(call_id, report, ctx);
+        });
     }
 
     /// The clocks of an episode begin with it.
@@ -64,11 +94,11 @@ impl Handler<WakeUp> for Task {
         AtomicResponse::new(Box::pin(stored.map(|stored, task, ctx| {
             let answer = stored.as_ref().map(|_| ());
             let answer = answer.map_err(|error| WakeError::Journal(error.to_string()));
-            let slept = task.state.is_asleep();
-            let then: super::Then = match slept {
+            let then: super::Then = match task.state.is_asleep() {
                 // It was about to go, once the calls of its last episode ended.
                 true => Box::new(Task::begin_episode),
-                false => Box::new(|_, _| {}),
+                // Its model's sleep may have ended.
+                false => Box::new(Task::advance),
             };
             task.committed(stored, ctx, then);
             answer

@@ -10,6 +10,7 @@ use crate::domain::ids::CallId;
 use crate::domain::task::{CallRecord, Open};
 use actix::prelude::*;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// One entry for each call that waits, one timer for each that never left and whose computer is away.
 #[derive(Default)]
@@ -137,15 +138,15 @@ impl Task {
         ended.into_iter().chain(started).collect()
     }
 
-    /// Gives up on a computer that does not come back in the configured time, which begins anew when the server is
-    /// started again.
+    /// Gives up on a computer that does not come back in the configured time of the server.
     fn watch_offline(&mut self, call_id: &CallId, ctx: &mut Context<Self>) {
         if self.waits.timers.contains_key(call_id) {
             return;
         }
         let timeout = self.deps.settings.calls.offline_timeout;
+        let rest = timeout.saturating_sub(self.waited_before());
         let id = call_id.clone();
-        let timer = ctx.run_later(timeout, move |task, ctx| {
+        let timer = ctx.run_later(rest, move |task, ctx| {
             task.waits.timers.remove(&id);
             let call = task.state.call(&id);
             let waits = call.filter(|c| c.is_open() && c.intended.is_none());
@@ -155,6 +156,21 @@ impl Task {
             }
         });
         self.waits.timers.insert(call_id.clone(), timer);
+    }
+
+    /// How long the one call that waits has waited already, before the server was started again. Of several nobody knows
+    /// which: they wait anew.
+    fn waited_before(&self) -> Duration {
+        let calls = self.state.calls();
+        let queued = |call: &&CallRecord| {
+            let elsewhere = call.child.is_some() || call.until_ms.is_some();
+            call.is_open() && call.intended.is_none() && !elsewhere
+        };
+        let mut waiting = calls.filter(queued);
+        let alone = waiting.next().is_some() && waiting.next().is_none();
+        let since = self.state.away_since_ms.filter(|_| alone);
+        let waited = since.map_or(0, |since| (self.deps.clock)().saturating_sub(since));
+        Duration::from_millis(u64::try_from(waited).unwrap_or(0))
     }
 
     fn is_direct_call(&self) -> bool {

@@ -88,9 +88,10 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 /// # Errors
 /// Something other than the model's work went wrong.
 pub async fn run(args: Args) -> Result<Exit, Failure> {
-    let done = perform(&args).await;
-    if let (true, Err(failure)) = (args.json, &done) {
+    let mut done = perform(&args).await;
+    if let (true, Err(failure)) = (args.json, &mut done) {
         say!("{}", nothing_to_report(failure));
+        failure.told = true;
     }
     done
 }

@@ -11,10 +11,11 @@ use std::collections::HashMap;
 
 /// What differs between two runs that did the same: the time, what is drawn for each start, and how many effects their
 /// computer saw before (`seq` of a call; that of an event is its place in the course).
-const OF_THE_MOMENT: [&str; 6] = [
+const OF_THE_MOMENT: [&str; 7] = [
     "at_ms",
     "now_ms",
     "until_ms",
+    "up_ms",
     "duration_ms",
     "boot_id",
     "seq",

@@ -1,9 +1,13 @@
 //! The count at the end: the marks on the disks beside what the journal says of each call.
 
+mod lives;
+
+use super::parts::Fate;
 use super::voice::Mark;
 use crate::domain::call::Outcome;
+pub use lives::Lives;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What a call was to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,16 +26,56 @@ pub struct CallSeen {
     pub outcomes: Vec<Outcome>,
     /// That of the last outcome.
     pub result: Option<Value>,
+    /// Its task was cancelled while it was open: it was told to stop in the middle.
+    pub cut_short: bool,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum End {
+    #[default]
+    Open,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl End {
+    /// The status of a task that ended so.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            End::Open => "open",
+            End::Completed => "completed",
+            End::Failed => "failed",
+            End::Cancelled => "cancelled",
+        }
+    }
 }
 
 /// A task as the journal has it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TaskSeen {
-    pub completed: bool,
+    /// As its prompt says.
+    pub number: Option<usize>,
+    pub strategy: String,
+    pub parent: Option<String>,
+    pub end: End,
     /// How it stands, for people.
     pub status: String,
     /// In the order of their intents.
     pub calls: Vec<CallSeen>,
+    /// Calls whose intents came after the task had been cancelled.
+    pub begun_after_cancel: Vec<String>,
+    /// By their questions.
+    pub answers: BTreeMap<String, String>,
+    /// Children whose ends it was told, and as what.
+    pub children_told: Vec<(String, String)>,
+    /// Numbers of wakes that it knows of.
+    pub wakes: BTreeSet<u64>,
+    /// Those that began episodes.
+    pub woken_by: Vec<u64>,
+    /// Episodes that ended.
+    pub episodes: usize,
 }
 
 /// All that is known.
@@ -39,6 +83,10 @@ pub struct TaskSeen {
 pub struct Evidence {
     /// Tasks that the server confirmed to have taken, by number.
     pub accepted: BTreeMap<usize, String>,
+    /// Answers that it confirmed, by their questions.
+    pub answers: BTreeMap<String, String>,
+    /// Numbers of wakes that it confirmed.
+    pub wakes: BTreeSet<u64>,
     /// By their ids.
     pub tasks: HashMap<String, TaskSeen>,
     /// The lines on the disks: which mark, by which call.
@@ -68,6 +116,9 @@ pub struct Verdict {
     pub unexplained_unknown: usize,
     pub damage: usize,
     pub replays_differ: usize,
+    pub lost_answers: usize,
+    pub lost_wakes: usize,
+    pub lives: Lives,
     /// One line for each broken promise.
     pub complaints: Vec<String>,
 }
@@ -81,7 +132,9 @@ impl Verdict {
             + self.wrong_results
             + self.unexplained_unknown
             + self.damage
-            + self.replays_differ;
+            + self.replays_differ
+            + self.lost_answers
+            + self.lost_wakes;
         broken == 0
     }
 }
@@ -90,7 +143,7 @@ impl Verdict {
 pub fn count(evidence: &Evidence) -> Verdict {
     let mut count = Count::new(evidence);
     for (number, task_id) in &evidence.accepted {
-        count.task(*number, task_id);
+        count.given(*number, task_id);
     }
     let mut tasks: Vec<_> = evidence.tasks.iter().collect();
     tasks.sort_by_key(|(id, _)| *id);
@@ -100,7 +153,10 @@ pub fn count(evidence: &Evidence) -> Verdict {
         }
         count.looks(id, task);
         count.names(id, task);
+        count.life(id, task);
     }
+    count.families();
+    count.promises();
     count.marks_of_nobody();
     count.verdict
 }
@@ -139,17 +195,6 @@ impl<'a> Count<'a> {
         self.verdict.complaints.push(text);
     }
 
-    fn task(&mut self, number: usize, task_id: &str) {
-        let seen = self.evidence.tasks.get(task_id);
-        let lost = match seen {
-            None => "is not in the journal".to_owned(),
-            Some(task) if self.evidence.finished && !task.completed => task.status.clone(),
-            Some(_) => return,
-        };
-        self.verdict.lost_tasks += 1;
-        self.complain(format!("task {number} ({task_id}): {lost}"));
-    }
-
     fn call(&mut self, task_id: &str, call: &CallSeen) {
         self.verdict.calls += 1;
         let id = &call.call_id;
@@ -162,7 +207,7 @@ impl<'a> Count<'a> {
         }
         if call.outcomes.first() == Some(&Outcome::Unknown) {
             self.verdict.unknown_outcomes += 1;
-            if !self.evidence.explained.contains(id) {
+            if !self.evidence.explained.contains(id) && !call.cut_short {
                 self.verdict.unexplained_unknown += 1;
                 self.complain(format!("{at}: unknown, though its computer lived on"));
             }
@@ -176,6 +221,8 @@ impl<'a> Count<'a> {
         };
         match last {
             Outcome::Done => self.done(&at, call, marks),
+            // It was stopped, perhaps behind its mark.
+            Outcome::Failed if call.cut_short => {}
             Outcome::Failed | Outcome::NotStarted if marks > 0 => {
                 self.verdict.wrong_results += 1;
                 self.complain(format!("{at}: {}, but it left its mark", last.as_str()));
@@ -240,12 +287,18 @@ impl<'a> Count<'a> {
             .map(|call| (call.mark.number, call.mark))
             .max_by_key(|m| m.0);
         let Some((last, mark)) = last else { return };
+        // Who is cancelled may be so before its last mark.
+        let is_due = |number| match task.end {
+            End::Completed => true,
+            End::Cancelled => number < last,
+            End::Open | End::Failed => false,
+        };
         for number in 1..=last {
             let mark = Mark { number, ..mark };
             let there = self.by_mark.get(&(mark.task, number)).copied();
             match there.unwrap_or_default() {
                 1 => {}
-                0 if self.evidence.finished && task.completed => {
+                0 if self.evidence.finished && is_due(number) => {
                     self.verdict.lost_calls += 1;
                     self.complain(format!("{task_id}: {mark} was left out"));
                 }
@@ -276,8 +329,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    /// One that ends by itself.
+    const TASK: usize = 6;
+
     fn mark(number: u32) -> Mark {
-        Mark { task: 1, number }
+        Mark { task: TASK, number }
     }
 
     fn call(id: &str, number: u32, outcomes: &[Outcome]) -> CallSeen {
@@ -287,6 +343,7 @@ mod tests {
             mark: mark(number),
             outcomes: outcomes.to_vec(),
             result: Some(json!({"mark": mark(number).to_string(), "call_id": id})),
+            cut_short: false,
         }
     }
 
@@ -308,12 +365,13 @@ mod tests {
             look("e", 2, 1),
         ];
         let task = TaskSeen {
-            completed: true,
+            end: End::Completed,
             status: "completed".into(),
             calls,
+            ..TaskSeen::default()
         };
         Evidence {
-            accepted: [(1, "tsk".to_owned())].into(),
+            accepted: [(TASK, "tsk".to_owned())].into(),
             tasks: [("tsk".to_owned(), task)].into(),
             marks: vec![(mark(1), "a".into()), (mark(2), "d".into())],
             entries: [("a".to_owned(), 1), ("d".to_owned(), 1)].into(),
@@ -368,7 +426,7 @@ mod tests {
     #[test]
     fn results_that_say_what_is_not_so_are_wrong() {
         let mut foreign = clean();
-        calls(&mut foreign)[0].result = Some(json!({"mark": "t1m1", "call_id": "z"}));
+        calls(&mut foreign)[0].result = Some(json!({"mark": "t6m1", "call_id": "z"}));
         assert_eq!(count(&foreign).wrong_results, 1);
         for outcome in [Outcome::Failed, Outcome::NotStarted] {
             let mut denied = clean();
@@ -405,11 +463,90 @@ mod tests {
     #[test]
     fn a_task_that_was_accepted_and_did_not_complete_is_lost() {
         let mut failed = clean();
-        failed.tasks.get_mut("tsk").unwrap().completed = false;
+        failed.tasks.get_mut("tsk").unwrap().end = End::Failed;
         assert_eq!(count(&failed).lost_tasks, 1);
         failed.finished = false;
         assert_eq!(count(&failed).lost_tasks, 0);
-        failed.accepted.insert(2, "other".into());
+        failed.accepted.insert(12, "other".into());
         assert_eq!(count(&failed).lost_tasks, 1);
+    }
+
+    /// A task that was cancelled in its third mark.
+    fn cancelled() -> Evidence {
+        let mut evidence = clean();
+        let mut task = evidence.tasks.remove("tsk").unwrap();
+        task.end = End::Cancelled;
+        task.calls.push(CallSeen {
+            cut_short: true,
+            ..call("f", 3, &[Outcome::Unknown])
+        });
+        evidence.tasks.insert("tsk".into(), task);
+        // A number whose part it is to be cancelled.
+        evidence.accepted = [(7, "tsk".to_owned())].into();
+        evidence
+    }
+
+    #[test]
+    fn a_cancel_cuts_the_last_call_short_and_lets_none_begin() {
+        let mut evidence = cancelled();
+        let verdict = count(&evidence);
+        assert!(verdict.is_clean(), "{verdict:#?}");
+        assert_eq!(verdict.lives.cancelled, 1);
+        evidence.marks.push((mark(3), "f".into()));
+        assert!(count(&evidence).is_clean());
+        calls(&mut evidence)[5].outcomes = vec![Outcome::Failed];
+        assert!(count(&evidence).is_clean());
+        // But its former marks are all there.
+        evidence.marks.remove(1);
+        assert_eq!(count(&evidence).lost_calls, 2);
+        let mut late = cancelled();
+        let task = late.tasks.get_mut("tsk").unwrap();
+        task.begun_after_cancel = vec!["f".into()];
+        assert_eq!(count(&late).wrong_results, 1);
+        let mut lived = cancelled();
+        lived.tasks.get_mut("tsk").unwrap().end = End::Completed;
+        assert_eq!(count(&lived).lost_tasks, 1);
+    }
+
+    #[test]
+    fn what_was_confirmed_to_people_is_in_the_journal_once() {
+        let mut evidence = clean();
+        evidence.answers = [("q".to_owned(), "yes".to_owned())].into();
+        evidence.wakes = [4].into();
+        let verdict = count(&evidence);
+        assert_eq!((verdict.lost_answers, verdict.lost_wakes), (1, 1));
+        let task = evidence.tasks.get_mut("tsk").unwrap();
+        task.answers = [("q".to_owned(), "yes".to_owned())].into();
+        task.wakes = [4].into();
+        task.woken_by = vec![4];
+        assert!(count(&evidence).is_clean());
+        evidence.tasks.get_mut("tsk").unwrap().woken_by = vec![4, 4];
+        assert_eq!(count(&evidence).duplicate_effects, 1);
+    }
+
+    #[test]
+    fn a_parent_has_one_child_and_is_told_its_end() {
+        let mut evidence = clean();
+        let parent = super::super::parts::child_of(3) - super::super::parts::child_of(0);
+        evidence.accepted = [(parent, "tsk".to_owned())].into();
+        assert_eq!(count(&evidence).lost_tasks, 1, "no child");
+        let child = TaskSeen {
+            number: Some(super::super::parts::child_of(parent)),
+            parent: Some("tsk".into()),
+            end: End::Completed,
+            ..TaskSeen::default()
+        };
+        evidence.tasks.insert("one".into(), child.clone());
+        let told = ("one".to_owned(), "completed".to_owned());
+        evidence.tasks.get_mut("tsk").unwrap().children_told = vec![told];
+        let verdict = count(&evidence);
+        assert!(verdict.is_clean(), "{verdict:#?}");
+        assert_eq!(verdict.lives.children, 1);
+        evidence.tasks.get_mut("one").unwrap().end = End::Failed;
+        let verdict = count(&evidence);
+        assert_eq!((verdict.lost_tasks, verdict.wrong_results), (1, 1));
+        evidence.tasks.insert("one".into(), child.clone());
+        evidence.tasks.insert("two".into(), child);
+        assert_eq!(count(&evidence).duplicate_effects, 1);
     }
 }

@@ -1,11 +1,13 @@
 //! What is found when all is over: the journal, read with the types of the program, and the disks, read as files.
 
-use super::count::{CallSeen, Deed, Evidence, TaskSeen};
-use super::voice::Mark;
+use super::count::{CallSeen, Deed, End, Evidence, TaskSeen};
+use super::voice::{self, Mark};
 use crate::cli::demo::witness;
-use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::BlobHash;
+use crate::domain::call::CallReport;
+use crate::domain::event::{CallIntended, StoredEvent, TaskEvent};
+use crate::domain::ids::{BlobHash, CallId};
 use crate::domain::task::{TaskState, TaskStatus};
+use crate::domain::wakes::Wake;
 use crate::store::{JournalReads, Journalled, StoreError, TaskQuery, sqlite};
 use crate::strategy::replay::replay;
 use std::path::Path;
@@ -69,43 +71,93 @@ fn replays(reads: &dyn JournalReads, journalled: &Journalled) -> Result<(), Stri
 }
 
 fn task_seen(state: &TaskState, events: &[StoredEvent]) -> TaskSeen {
+    let created = state.created.as_ref();
     let mut seen = TaskSeen {
-        completed: state.status == TaskStatus::Completed,
+        number: created.and_then(|created| voice::task_of(&created.prompt)),
+        strategy: created.map(|c| c.strategy.clone()).unwrap_or_default(),
+        parent: created.and_then(|c| Some(c.parent.as_ref()?.to_string())),
+        end: match state.status {
+            TaskStatus::Completed => End::Completed,
+            TaskStatus::Failed => End::Failed,
+            TaskStatus::Cancelled => End::Cancelled,
+            _ => End::Open,
+        },
         status: state.status.as_str().to_owned(),
-        calls: Vec::new(),
+        ..TaskSeen::default()
     };
+    let mut cancelled = false;
     for stored in events {
         match &stored.event {
             TaskEvent::CallIntended(intended) => {
-                let deed = match intended.tool.as_str() {
-                    "torture_mark" => Deed::Mark,
-                    _ => Deed::Look,
-                };
-                let mark = intended.args.get("mark").and_then(|mark| mark.as_str());
-                if let Some(mark) = mark.and_then(Mark::find) {
-                    seen.calls.push(CallSeen {
-                        call_id: intended.call_id.to_string(),
-                        deed,
-                        mark,
-                        outcomes: Vec::new(),
-                        result: None,
-                    });
+                if cancelled {
+                    seen.begun_after_cancel.push(intended.call_id.to_string());
                 }
+                seen.calls.extend(call_seen(intended));
             }
-            TaskEvent::CallFinished { call_id, report } => {
-                let id = call_id.as_str();
-                if let Some(call) = seen.calls.iter_mut().find(|call| call.call_id == id) {
-                    call.outcomes.push(report.outcome);
-                    call.result = report.result.clone();
+            TaskEvent::CallFinished { call_id, report } => finished(&mut seen, call_id, report),
+            TaskEvent::TaskCancelled { .. } => {
+                cancelled = true;
+                for call in &mut seen.calls {
+                    call.cut_short |= call.outcomes.is_empty();
                 }
             }
             TaskEvent::TaskFailed { code, error, .. } => {
                 seen.status = format!("failed: {error} ({code})");
             }
+            TaskEvent::QuestionAnswered {
+                question_id,
+                answer,
+                ..
+            } => {
+                let question = question_id.to_string();
+                seen.answers.insert(question, answer.clone());
+            }
+            TaskEvent::EpisodeStarted { wakes, .. } => {
+                seen.woken_by.extend(wakes.iter().filter_map(number_of));
+                seen.wakes.extend(wakes.iter().filter_map(number_of));
+            }
+            TaskEvent::WakeKept { wake } => seen.wakes.extend(number_of(wake)),
+            TaskEvent::EpisodeEnded(_) => seen.episodes += 1,
             _ => {}
         }
     }
     seen
+}
+
+fn call_seen(intended: &CallIntended) -> Option<CallSeen> {
+    let deed = match intended.tool.as_str() {
+        "torture_mark" => Deed::Mark,
+        "torture_look" => Deed::Look,
+        _ => return None,
+    };
+    let mark = Mark::find(intended.args.get("mark")?.as_str()?)?;
+    Some(CallSeen {
+        call_id: intended.call_id.to_string(),
+        deed,
+        mark,
+        outcomes: Vec::new(),
+        result: None,
+        cut_short: false,
+    })
+}
+
+fn finished(seen: &mut TaskSeen, call_id: &CallId, report: &CallReport) {
+    let id = call_id.as_str();
+    if let Some(call) = seen.calls.iter_mut().find(|call| call.call_id == id) {
+        call.outcomes.push(report.outcome);
+        call.result = report.result.clone();
+        return;
+    }
+    // The end of a child.
+    let told = |key: &str| Some(report.result.as_ref()?.get(key)?.as_str()?.to_owned());
+    if let (Some(child), Some(status)) = (told("task_id"), told("status")) {
+        seen.children_told.push((child, status));
+    }
+}
+
+/// The number that was given along with a wake.
+fn number_of(wake: &Wake) -> Option<u64> {
+    wake.cause.data().get("number")?.as_u64()
 }
 
 /// Adds what a computer's disk shows.

@@ -1,5 +1,6 @@
 //! Who gives the tasks: a person with an idempotency key, who asks again until the server says yes.
 
+use super::parts::{Fate, Part, is_child};
 use super::plan::kills_before_end;
 use super::stage;
 use super::voice;
@@ -40,7 +41,11 @@ const FEWEST_MARKS: u32 = 2;
 impl Load {
     /// Whether a task may end with this mark, after so many kills.
     pub fn is_enough(&self, mark: voice::Mark, kills: u64) -> bool {
-        let due = kills_before_end(mark.task, self.tasks, self.live, self.kills);
+        // A child is waited for, and its parent has its own time.
+        let due = match is_child(mark.task) {
+            true => 0,
+            false => kills_before_end(mark.task, self.tasks, self.live, self.kills),
+        };
         mark.number >= FEWEST_MARKS && kills >= due
     }
 }
@@ -51,12 +56,7 @@ pub async fn give(feed: Rc<Feed>, load: Load, client: reqwest::Client) {
         while task >= feed.ended.get() + load.live {
             actix_rt::time::sleep(PAUSE).await;
         }
-        let body = json!({
-            "prompt": voice::prompt(task),
-            "kind": "torture",
-            "client_id": stage::name(task % load.computers),
-            "idempotency_key": format!("torture-{task}"),
-        });
+        let body = request(task, load.computers);
         let task_id = loop {
             match feed.server.get() {
                 Some(server) => match ask(&client, server, &body).await {
@@ -68,6 +68,22 @@ pub async fn give(feed: Rc<Feed>, load: Load, client: reqwest::Client) {
         };
         feed.accepted.borrow_mut().insert(task, task_id);
     }
+}
+
+fn request(task: usize, computers: usize) -> Value {
+    let part = Part::of(task);
+    let mut body = json!({
+        "prompt": voice::prompt(task),
+        "kind": part.manner.kind(),
+        "client_id": stage::name(task % computers),
+        "idempotency_key": format!("torture-{task}"),
+    });
+    match part.fate {
+        Fate::Scheduled => body["schedule"] = json!({"every_s": 1}),
+        Fate::Woken => body["wakes"] = json!({"on_demand": true}),
+        Fate::Plain | Fate::Cancelled | Fate::Asks | Fate::Parent => {}
+    }
+    body
 }
 
 /// The id of the task, if the server says that it has it.

@@ -2,6 +2,7 @@
 //! a server that starts finds it as a killed one leaves it.
 
 use rusqlite::{Connection, OpenFlags};
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,10 +13,18 @@ pub struct OpenCall {
     pub client_id: String,
 }
 
+/// How a task stands that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stand {
+    pub status: String,
+    /// Its calls in flight.
+    pub open_calls: usize,
+}
+
 /// How far the work has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mileage {
-    /// Tasks that have ended.
+    /// Tasks that have ended, without those that other tasks started.
     pub ended: usize,
     /// Grows with every effect that is intended, and with every one whose result is stored.
     pub effects: i64,
@@ -48,12 +57,32 @@ pub fn open_calls(folder: &Path) -> rusqlite::Result<Vec<OpenCall>> {
     calls.collect()
 }
 
+/// Every task that has not ended, by its id.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn stands(folder: &Path) -> rusqlite::Result<HashMap<String, Stand>> {
+    let connection = open(folder)?;
+    let mut statement = connection.prepare(
+        "SELECT task_id, status, (SELECT count(*) FROM calls WHERE calls.task_id = tasks.task_id AND open = 1)
+         FROM tasks WHERE final = 0",
+    )?;
+    let stands = statement.query_map([], |row| {
+        let stand = Stand {
+            status: row.get(1)?,
+            open_calls: row.get::<_, u32>(2)? as usize,
+        };
+        Ok((row.get(0)?, stand))
+    })?;
+    stands.collect()
+}
+
 /// # Errors
 /// The journal cannot be read.
 pub fn mileage(folder: &Path) -> rusqlite::Result<Mileage> {
     let connection = open(folder)?;
     connection.query_row(
-        "SELECT (SELECT count(*) FROM tasks) - (SELECT count(*) FROM tasks WHERE final = 0),
+        "SELECT (SELECT count(*) FROM tasks WHERE final = 1 AND json_extract(summary, '$.parent') IS NULL),
                 (SELECT coalesce(sum(high_seq + stored_seq), 0) FROM lanes),
                 (SELECT count(*) FROM calls WHERE open = 1)",
         [],

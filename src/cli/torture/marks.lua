@@ -39,17 +39,19 @@ return {
     },
     {
         name = "torture_look",
-        description = "Tell whether a mark is there, and how often.",
+        description = "Tell whether a mark is there, and how often; and which is the last one.",
         effect = "read",
         args = ARGS,
         required = { "mark" },
-        result = "mark, count",
+        result = "mark, count, last",
         handler = function(args)
-            local count = 0
+            local count, last = 0, 0
             for _, line in ipairs(lines_of(path_of(args.mark))) do
-                if line:match("^%S+") == args.mark then count = count + 1 end
+                local mark = line:match("^%S+")
+                if mark == args.mark then count = count + 1 end
+                last = math.max(last, tonumber(mark:match("m(%d+)$")) or 0)
             end
-            return { mark = args.mark, count = count }
+            return { mark = args.mark, count = count, last = last }
         end,
     },
 }

@@ -1,15 +1,19 @@
 //! `ccfleet torture`: the real program, killed again and again, and a count at the end.
 //!
 //! `plan` says what is done to whom, from a seed; `run` does it to the processes that `stage` starts; `voice` is
-//! the model behind `model`'s faulty server; `proxy` is the wire between computers and server. At the end `evidence`
+//! the model behind `model`'s faulty server, and plays the part that `parts` gives each task; `errands` are what people do
+//! meanwhile; `proxy` is the wire between computers and server. At the end `evidence`
 //! collects what the journal and the disks say, and `count` compares them.
 
 mod computers;
 mod count;
+mod errands;
 mod evidence;
 mod feed;
 mod looks;
+mod manners;
 mod model;
+mod parts;
 mod plan;
 mod process;
 mod proxy;
@@ -107,7 +111,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         None => std::env::current_exe().map_err(|error| Failure::new(Exit::Failed, error))?,
     };
     say!("seed {}, everything in {}", args.seed, dir.display());
-    let stage = Stage::build(&dir, &binary, model.address, load.live + 16)?;
+    let stage = Stage::build(&dir, &binary, model.address, 2 * load.live + 16)?;
     let ended = Run::new(stage.clone(), load, args.seed, kills, stop)
         .await?
         .carry_out()
@@ -168,6 +172,8 @@ fn judge(stage: &Stage, load: Load, ended: &Ended) -> Result<Verdict, Failure> {
     let mut evidence = Evidence {
         accepted: ended.accepted.clone(),
         explained: ended.explained.clone(),
+        answers: ended.promised.answers.borrow().clone(),
+        wakes: ended.promised.wakes.borrow().clone(),
         finished: ended.finished,
         ..Evidence::default()
     };

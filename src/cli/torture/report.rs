@@ -42,6 +42,11 @@ impl Report {
     /// One object, the last line of `--json`.
     pub fn to_json(&self) -> Value {
         let (tally, verdict) = (&self.tally, &self.verdict);
+        let lives = &verdict.lives;
+        let shares = lives.strategies.iter();
+        let shares: BTreeMap<_, _> = shares
+            .map(|(name, share)| (name, json!({"tasks": share.tasks, "calls": share.calls})))
+            .collect();
         json!({
             "tasks": self.tasks,
             "kills": tally.kills,
@@ -58,6 +63,14 @@ impl Report {
             "start_ms_p99": percentile(&tally.starts_ms, 99),
             "journal_damage": verdict.damage,
             "replays_differ": verdict.replays_differ,
+            "lost_answers": verdict.lost_answers,
+            "lost_wakes": verdict.lost_wakes,
+            "strategies": shares,
+            "cancelled": lives.cancelled,
+            "answers": lives.answers,
+            "children": lives.children,
+            "wakes": lives.wakes,
+            "episodes": lives.episodes,
             "calls": verdict.calls,
             "marks": verdict.marks,
             "deaths": tally.deaths,
@@ -104,6 +117,19 @@ impl Report {
             format!("{} ({} marks on disks)", verdict.calls, verdict.marks),
         ));
         lines.push(row("unknown outcomes", verdict.unknown_outcomes));
+        let lives = &verdict.lives;
+        for (name, share) in &lives.strategies {
+            let words = format!("{} tasks, {} calls", share.tasks, share.calls);
+            lines.push(row(&format!("  {name}"), words));
+        }
+        lines.push(row(
+            "cancelled; children; answers",
+            format!("{}; {}; {}", lives.cancelled, lives.children, lives.answers),
+        ));
+        lines.push(row(
+            "episodes that ended",
+            format!("{} ({} woken by hand)", lives.episodes, lives.wakes),
+        ));
         lines.push(row(
             "server starts within",
             format!(
@@ -125,6 +151,8 @@ impl Report {
         lines.push(row("duplicate effects", verdict.duplicate_effects));
         lines.push(row("lost calls", verdict.lost_calls));
         lines.push(row("wrong results", verdict.wrong_results));
+        lines.push(row("lost answers", verdict.lost_answers));
+        lines.push(row("lost wakes", verdict.lost_wakes));
         lines.push(row("unexplained unknowns", verdict.unexplained_unknown));
         lines.push(row("damage in the journal", verdict.damage));
         lines.push(row("tasks that replay otherwise", verdict.replays_differ));

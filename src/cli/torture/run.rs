@@ -3,6 +3,7 @@
 mod blows;
 
 use super::computers::Computer;
+use super::errands::{Errands, Promised};
 use super::feed::{self, Feed, Load};
 use super::looks::{self, Mileage};
 use super::plan::{Death, Life, Plan, Trouble};
@@ -42,6 +43,7 @@ pub struct Ended {
     pub accepted: BTreeMap<usize, String>,
     /// Calls that were in flight when their computer died.
     pub explained: HashSet<String>,
+    pub promised: Rc<Promised>,
     /// False if somebody stopped it.
     pub finished: bool,
 }
@@ -137,15 +139,28 @@ impl Run {
     pub async fn carry_out(mut self) -> Result<Ended, Failure> {
         let client = crate::llm::http_client("http://127.0.0.1", Duration::from_secs(2))
             .map_err(|error| Failure::new(Exit::Failed, error))?;
+        let promised = Rc::new(Promised::default());
+        let errands = Errands {
+            feed: self.feed.clone(),
+            load: self.load,
+            data: self.stage.data(),
+            kills: self.kills.clone(),
+            promised: promised.clone(),
+            client: client.clone(),
+            wakes: Cell::new(0),
+        };
         let giving = actix_rt::spawn(feed::give(self.feed.clone(), self.load, client));
+        let running = actix_rt::spawn(errands.run());
         let ended = self.all_lives().await;
         giving.abort();
+        running.abort();
         ended?;
         self.end_all().await;
         Ok(Ended {
             tally: self.tally,
             accepted: self.feed.accepted.borrow().clone(),
             explained: self.explained,
+            promised,
             finished: !self.stop.get(),
         })
     }
@@ -304,7 +319,7 @@ impl Run {
     /// Whether every computer that has booted is back and effects go on.
     fn is_back(&self, course: &Course) -> bool {
         let goes_on =
-            self.mileage.effects > course.mileage.effects || self.mileage.ended == self.load.tasks;
+            self.mileage.effects > course.mileage.effects || self.mileage.ended >= self.load.tasks;
         // At the very beginning everybody is waited for; later nobody who is booting.
         let is_first = course.mileage == Mileage::default();
         let mut expected = self.computers.iter().filter(|c| is_first || c.is_up());

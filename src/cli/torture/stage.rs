@@ -1,5 +1,6 @@
 //! The place of a torture run: its folder, and how the processes in it are started.
 
+use super::parts::Manner;
 use super::process::{LogFile, Process};
 use crate::cli::{Exit, Failure};
 use crate::clock::OFFSET_VARIABLE;
@@ -11,17 +12,21 @@ use std::path::{Path, PathBuf};
 const TOOLS: &str = include_str!("marks.lua");
 
 /// A kind whose tasks go on for long and are never taken for running in circles.
-const KIND: &str = r#"
-kind = "torture"
+fn kind(manner: Manner) -> String {
+    format!(
+        r#"
+kind = "{}"
 description = "Leave marks"
-strategy = "directive"
-allowed_tools = ["torture_*"]
+strategy = "{}"
+allowed_tools = ["torture_*", "start_task"]
 demand_proof = false
+start_tasks = true
 instructions = "Leave one mark after another."
 
 [budgets]
 steps = 1000000
 calls = 1000000
+questions = 1000000
 wall_time_s = 31536000
 model_failures = 1000
 
@@ -30,7 +35,23 @@ duplicate_calls = 0
 cycle_repeats = 0
 patient_repeats = 0
 bounces = 100
-"#;
+
+[plan]
+replans = 1000000
+review = true
+
+[goals]
+rounds = 1000000
+replans = 1000000
+verify_files = false
+
+[wakes]
+failures = 0
+"#,
+        manner.kind(),
+        manner.as_str()
+    )
+}
 
 /// Where everything is.
 #[derive(Clone)]
@@ -60,7 +81,10 @@ impl Stage {
         };
         let kinds = dir.join("kinds");
         std::fs::create_dir_all(&kinds).map_err(failed)?;
-        std::fs::write(kinds.join("torture.toml"), KIND).map_err(failed)?;
+        for manner in Manner::ALL {
+            let file = kinds.join(format!("{}.toml", manner.kind()));
+            std::fs::write(file, kind(manner)).map_err(failed)?;
+        }
         let settings = settings(model, &kinds, max_live);
         std::fs::write(dir.join("server.toml"), settings).map_err(failed)?;
         Ok(Stage {
@@ -184,6 +208,7 @@ fn settings(model: SocketAddr, kinds: &Path, max_live: usize) -> String {
 provider = "openai"
 base_url = "http://{model}"
 model = "scripted"
+tools = "prompted"
 
 [executor]
 mode = "never"
@@ -200,7 +225,7 @@ backoff_max_ms = 100
 breaker_cooldown_ms = 300
 
 [tasks]
-default_kind = "torture"
+default_kind = "torture_directive"
 kinds_dir = {kinds}
 max_live = {max_live}
 "#
@@ -224,8 +249,11 @@ mod tests {
         let kinds =
             crate::config::kinds::Kinds::load(&settings, &prompts, crate::strategy::version_of);
         let kinds = kinds.unwrap();
-        let (profile, known) = kinds.resolve(Some("torture"));
-        assert!(known);
-        assert!(!profile.demand_proof);
+        for manner in Manner::ALL {
+            let (profile, known) = kinds.resolve(Some(&manner.kind()));
+            assert!(known);
+            assert_eq!(profile.strategy, manner.as_str());
+            assert!(!profile.demand_proof && profile.start_tasks);
+        }
     }
 }

@@ -1,5 +1,9 @@
 //! What the scripted model says: a good planner that leaves one mark after another. It knows the prompt alone, so that it
-//! can be asked again at any time: its own directives and what came of each.
+//! can be asked again at any time: its own moves and what came of each. [`super::manners`] puts it into the words of
+//! each strategy.
+
+use super::manners;
+use super::parts::{Fate, Manner, Part};
 
 /// A mark's name: `t3m12` is the 12th of task 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,10 +15,20 @@ pub struct Mark {
 impl Mark {
     /// Reads the first mark in a text.
     pub fn find(text: &str) -> Option<Mark> {
+        Mark::all_in(text).next()
+    }
+
+    /// The highest mark of this task that a text names.
+    pub fn last_of(task: usize, text: &str) -> Option<Mark> {
+        let own = Mark::all_in(text).filter(|mark| mark.task == task);
+        own.max_by_key(|mark| mark.number)
+    }
+
+    fn all_in(text: &str) -> impl Iterator<Item = Mark> {
         let starts = text
             .match_indices('t')
             .map(|(at, _)| text.get(at + 1..).unwrap_or_default());
-        starts.filter_map(Mark::read).next()
+        starts.filter_map(Mark::read)
     }
 
     fn read(text: &str) -> Option<Mark> {
@@ -26,7 +40,7 @@ impl Mark {
         })
     }
 
-    fn next(self) -> Mark {
+    pub fn next(self) -> Mark {
         Mark {
             number: self.number + 1,
             ..self
@@ -53,193 +67,123 @@ pub fn prompt(task: usize) -> String {
     format!("Torture task {task}: leave your marks, one after another, until it is enough.")
 }
 
-fn task_of(prompt: &[Said]) -> Option<usize> {
-    let rest = |said: &Said| {
-        let (_, rest) = said.text.split_once("Torture task ")?;
-        rest.split(':').next()?.parse().ok()
-    };
-    prompt.iter().find_map(rest)
+/// The task of a prompt.
+pub fn task_of(text: &str) -> Option<usize> {
+    let (_, rest) = text.split_once("Torture task ")?;
+    rest.split(':').next()?.parse().ok()
 }
 
-/// A mark is looked at after so many.
-const LOOK_AFTER: u32 = 4;
-
-enum Tool {
+/// What is done, whatever the strategy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
     Mark,
     Look,
+    /// Another task is started.
+    Child,
+    /// A person is asked.
+    Ask,
+    End,
 }
 
-/// The next directive. `enough` tells of a mark that is there whether it may have been the last one.
-pub fn next(prompt: &[Said], enough: impl Fn(Mark) -> bool) -> Option<String> {
-    let task = task_of(prompt)?;
-    let Some((tool, mark, result)) = last_move(prompt) else {
-        let recalled = prompt.iter().rev().find_map(|said| Mark::find(&said.text));
-        return Some(match recalled {
-            // Its own words were cut away, and nobody knows what came of them.
-            Some(mark) => call("torture_look", mark),
-            None => call("torture_mark", Mark { task, number: 1 }),
-        });
-    };
-    Some(match (tool, came_of(&result)) {
-        (Tool::Mark, Came::Done) if mark.number % LOOK_AFTER == 0 => call("torture_look", mark),
-        (Tool::Mark, Came::Done) => go_on(mark, enough),
-        (Tool::Mark, Came::Unknown) => call("torture_look", mark),
-        // Nothing happened: the same mark again is no second one.
-        (Tool::Mark, Came::Nothing) => call("torture_mark", mark),
-        (Tool::Look, Came::Done) if counts_none(&result) => call("torture_mark", mark),
-        (Tool::Look, Came::Done) => go_on(mark, enough),
-        (Tool::Look, _) => call("torture_look", mark),
-    })
+/// A move and the mark that it is about: for all but the first two the last one that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Say {
+    pub what: Move,
+    pub mark: Mark,
 }
 
-fn go_on(mark: Mark, enough: impl Fn(Mark) -> bool) -> String {
-    match enough(mark) {
-        true => format!("DIRECTIVE: DONE\nSUMMARY: {} marks", mark.number),
-        false => call("torture_mark", mark.next()),
-    }
-}
-
-fn call(tool: &str, mark: Mark) -> String {
-    format!("DIRECTIVE: TOOL\nNAME: {tool}\nARGS: {{\"mark\": \"{mark}\"}}")
-}
-
-/// The model's last directive that it can make sense of, and what was said until its next words.
-fn last_move(prompt: &[Said]) -> Option<(Tool, Mark, String)> {
-    let (at, tool, mark) = prompt.iter().enumerate().rev().find_map(|(at, said)| {
-        if !said.by_model {
-            return None;
-        }
-        let tool = match () {
-            () if said.text.contains("NAME: torture_mark") => Tool::Mark,
-            () if said.text.contains("NAME: torture_look") => Tool::Look,
-            () => return None,
-        };
-        Some((at, tool, Mark::find(said.text.split("ARGS:").nth(1)?)?))
-    })?;
-    let after = prompt.get(at + 1..)?.iter();
-    let answer: Vec<&str> = after
-        .take_while(|said| !said.by_model)
-        .map(|said| said.text.as_str())
-        .collect();
-    Some((tool, mark, answer.join("\n")))
-}
-
-enum Came {
+/// What came of a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
     Done,
     /// It did not happen, or failed before it left anything.
     Nothing,
     Unknown,
 }
 
-fn came_of(result: &str) -> Came {
-    let line = result.lines().find(|line| line.starts_with("## torture_"));
-    match line {
-        Some(line) if line.ends_with(": done") => Came::Done,
-        Some(line) if line.contains("not carried out") || line.ends_with("FAILED") => Came::Nothing,
-        // Also what was sent back before it became a call.
-        None if result.contains("NOT carried out") => Came::Nothing,
-        _ => Came::Unknown,
+/// The last move that was made, and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Did {
+    pub say: Say,
+    pub came: Came,
+    /// A look that saw none, or the last mark that it saw.
+    pub seen: Option<u32>,
+}
+
+/// A mark is looked at after so many.
+const LOOK_AFTER: u32 = 4;
+/// After this mark a task asks, or starts another one.
+const TURNING_POINT: u32 = 2;
+/// Marks of one episode.
+const EPISODE: u32 = 2;
+
+/// What the task asks for next. `enough` tells of a mark that is there whether it may have been the last one.
+pub fn next(prompt: &[Said], enough: impl Fn(Mark) -> bool) -> Option<String> {
+    let task = prompt.iter().find_map(|said| task_of(&said.text))?;
+    let part = Part::of(task);
+    let enough = |mark| !part.is_endless() && enough(mark);
+    let then = |did: Option<&Did>| match did {
+        Some(did) => follow(part, did, &enough),
+        None => begin(part, task, prompt),
+    };
+    Some(match part.manner {
+        Manner::Plan => manners::plan::answer(prompt, task, then),
+        manner => manners::answer(manner, prompt, task, then),
+    })
+}
+
+/// Nothing of its own is in view.
+fn begin(part: Part, task: usize, prompt: &[Said]) -> Say {
+    let recalled = prompt.iter().rev();
+    let recalled = recalled
+        .filter_map(|said| Mark::last_of(task, &said.text))
+        .next();
+    let first = Mark { task, number: 1 };
+    let look = recalled.is_some() || part.lives_on();
+    Say {
+        // Its own words were cut away, or an episode is over, and nobody knows what came of them.
+        what: if look { Move::Look } else { Move::Mark },
+        mark: recalled.unwrap_or(first),
     }
 }
 
-fn counts_none(result: &str) -> bool {
-    let packed: String = result.chars().filter(|c| !c.is_whitespace()).collect();
-    packed.contains("\"count\":0")
+fn follow(part: Part, did: &Did, enough: &dyn Fn(Mark) -> bool) -> Say {
+    let mark = did.say.mark;
+    let go_on = |mark: Mark| {
+        let what = match part.fate {
+            Fate::Asks if mark.number == TURNING_POINT => Move::Ask,
+            Fate::Parent if mark.number == TURNING_POINT => Move::Child,
+            _ if enough(mark) => Move::End,
+            _ => return say(Move::Mark, mark.next()),
+        };
+        say(what, mark)
+    };
+    match (did.say.what, did.came) {
+        (Move::Mark, Came::Done) if part.lives_on() && mark.number.is_multiple_of(EPISODE) => {
+            say(Move::End, mark)
+        }
+        (Move::Mark, Came::Done) if mark.number.is_multiple_of(LOOK_AFTER) => say(Move::Look, mark),
+        (Move::Mark, Came::Done) => go_on(mark),
+        (Move::Mark, Came::Unknown) => say(Move::Look, mark),
+        // Nothing happened: the same mark again is no second one.
+        (Move::Mark, Came::Nothing) => say(Move::Mark, mark),
+        (Move::Look, Came::Done) => match did.seen {
+            Some(0) => say(Move::Mark, mark),
+            seen => go_on(Mark {
+                number: seen.unwrap_or_default().max(mark.number),
+                ..mark
+            }),
+        },
+        (Move::Look, _) => say(Move::Look, mark),
+        (what @ (Move::Ask | Move::Child), Came::Nothing) => say(what, mark),
+        (Move::Ask | Move::Child | Move::End, _) => say(Move::Mark, mark.next()),
+    }
+}
+
+fn say(what: Move, mark: Mark) -> Say {
+    Say { what, mark }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn user(text: &str) -> Said {
-        Said {
-            by_model: false,
-            text: text.into(),
-        }
-    }
-
-    fn model(text: &str) -> Said {
-        Said {
-            by_model: true,
-            text: text.into(),
-        }
-    }
-
-    fn task() -> Said {
-        user(&format!("# Task\n\n{}\n\n# State", prompt(17)))
-    }
-
-    fn mark(number: u32) -> Said {
-        model(&call("torture_mark", Mark { task: 17, number }))
-    }
-
-    fn came(line: &str) -> Said {
-        user(&format!(
-            "# Step 1: what came of it\n\n## torture_mark on c1: {line}"
-        ))
-    }
-
-    fn says(prompt: &[Said]) -> String {
-        next(prompt, |mark| mark.number >= 9).unwrap()
-    }
-
-    #[test]
-    fn it_marks_looks_and_ends() {
-        assert!(says(&[task()]).contains("\"t17m1\""));
-        assert!(
-            says(&[task(), mark(1), came("done")])
-                .contains("NAME: torture_mark\nARGS: {\"mark\": \"t17m2\"}")
-        );
-        assert!(
-            says(&[task(), mark(4), came("done")])
-                .contains("NAME: torture_look\nARGS: {\"mark\": \"t17m4\"}")
-        );
-        assert!(says(&[task(), mark(9), came("done")]).contains("DIRECTIVE: DONE"));
-    }
-
-    #[test]
-    fn what_is_unknown_is_looked_at_and_what_did_not_happen_is_done_again() {
-        let unknown = "outcome UNKNOWN: it may or may not have happened";
-        let look = says(&[task(), mark(5), came(unknown)]);
-        assert!(look.contains("torture_look") && look.contains("t17m5"));
-        for nothing in ["not carried out (nothing happened)", "FAILED"] {
-            assert!(
-                says(&[task(), mark(5), came(nothing)])
-                    .contains("NAME: torture_mark\nARGS: {\"mark\": \"t17m5\"}")
-            );
-        }
-        let looked = |count: u32| {
-            let result = format!(
-                "## torture_look on c1: done\n```json\n{{\"count\": {count}, \"mark\": \"t17m5\"}}\n```"
-            );
-            says(&[
-                task(),
-                model(&call(
-                    "torture_look",
-                    Mark {
-                        task: 17,
-                        number: 5,
-                    },
-                )),
-                user(&result),
-            ])
-        };
-        assert!(looked(0).contains("NAME: torture_mark\nARGS: {\"mark\": \"t17m5\"}"));
-        assert!(looked(1).contains("\"t17m6\""));
-    }
-
-    #[test]
-    fn what_it_cannot_have_meant_is_passed_over() {
-        let prompt = [
-            task(),
-            mark(2),
-            came("done"),
-            model("blub"),
-            user("Your directive was NOT carried out (unreadable)."),
-        ];
-        assert!(says(&prompt).contains("\"t17m3\""));
-        let cut = [task(), user("facts: torture_mark t17m6 was called")];
-        assert!(says(&cut).contains("torture_look"));
-        assert_eq!(next(&[user("something else")], |_| true), None);
-    }
-}
+#[path = "voice_tests.rs"]
+mod tests;

@@ -213,10 +213,12 @@ impl TaskState {
             timeout_ms: call.timeout_ms,
             request: call.request.as_ref().unwrap_or(request).clone(),
             child: call.child.clone(),
+            until_ms: call.until_ms,
             intended: None,
             end: CallEnd::Open,
         }));
         self.open.insert(track, Open::Calls { seq });
+        self.shows_sleep(track);
     }
 
     fn asking(

@@ -43,6 +43,7 @@ impl TaskState {
         *self = TaskState {
             generation: self.generation,
             salt: carried.salt,
+            seen: carried.seen,
             last_seq: self.last_seq,
             created: self.created.take(),
             created_at_ms: self.created_at_ms,

@@ -21,6 +21,7 @@ use super::task::{
 };
 use super::tokens::Size;
 use super::track::Track;
+use super::uptime::Seen;
 use serde_json::Value;
 
 impl TaskState {
@@ -38,21 +39,24 @@ impl TaskState {
                     self.created = Some((**created).clone());
                     self.created_at_ms = stored.at_ms;
                     self.episodes.number = u32::from(created.wakes.is_some());
+                    let at_ms = stored.at_ms;
+                    self.seen = created.up_ms.map(|up_ms| Seen { at_ms, up_ms });
                 }
             }
             TaskEvent::Forked(forked) => self.take_over(forked),
             TaskEvent::GenerationStarted {
-                generation, salt, ..
+                generation,
+                salt,
+                up_ms,
+                ..
             } => {
                 self.generation = self.generation.max(*generation);
                 if let Some(salt) = salt {
                     self.salt = Some(salt.clone());
                     self.rename_unsent_calls(salt);
                 }
-                // The time in which no server was there to be connected to does not count.
-                if self.offline_since_ms.is_some() {
-                    self.offline_since_ms = Some(stored.at_ms);
-                }
+                let at_ms = stored.at_ms;
+                self.server_started(up_ms.map(|up_ms| Seen { at_ms, up_ms }));
             }
             TaskEvent::Decided {
                 decision, track, ..
@@ -100,6 +104,7 @@ impl TaskState {
             TaskEvent::CallIntended(intended) => self.call_intended(intended),
             TaskEvent::CallFinished { call_id, report } => self.call_finished(call_id, report),
             TaskEvent::CallNotPlaced { call_id, no_route } => {
+                self.away_since_ms = None;
                 self.end_call(call_id, CallEnd::NotPlaced(no_route.clone()));
             }
             TaskEvent::QuestionDelivered { question_id } => {
@@ -131,7 +136,14 @@ impl TaskState {
             TaskEvent::QuestionExpired { question_id } => {
                 self.close_question(question_id, None);
             }
-            TaskEvent::WaitStarted { reason } => self.wait = Some(*reason),
+            TaskEvent::WaitStarted { reason } => {
+                self.wait = Some(*reason);
+                if *reason == WaitReason::ComputerOffline {
+                    self.away_since_ms.get_or_insert(stored.at_ms);
+                } else {
+                    self.away_since_ms = None;
+                }
+            }
             TaskEvent::WaitEnded { reason } => self.wait_ended(*reason),
             TaskEvent::EpisodeEnded(ended) => self.episode_ended(ended),
             TaskEvent::FellAsleep(sleep) => self.fell_asleep(stored.seq, sleep),
@@ -295,6 +307,7 @@ impl TaskState {
             call.intended = Some(intended.clone());
             self.sticky.get_or_insert(client_id);
             self.offline_since_ms = None;
+            self.away_since_ms = None;
             self.wait = None;
         }
     }
@@ -320,6 +333,9 @@ impl TaskState {
         }
         if self.wait == Some(ended) {
             self.wait = None;
+        }
+        if ended == WaitReason::ComputerOffline {
+            self.away_since_ms = None;
         }
         self.open
             .retain(|_, open| !matches!(open, Open::Wait { reason, .. } if *reason == ended));
@@ -348,8 +364,9 @@ impl TaskState {
             return;
         }
         // Of several tracks the one is shown about which people can do most.
-        let status = |open: &Open| match open {
+        let status = |(track, open): (&Track, &Open)| match open {
             Open::Question { .. } => (0, TaskStatus::WaitingForUser),
+            Open::Calls { .. } if self.only_sleeps(*track) => (4, TaskStatus::Sleeping),
             Open::Calls { .. } => (1, TaskStatus::WaitingForCommand),
             Open::Nothing | Open::Consult { .. } => (2, TaskStatus::Running),
             Open::Wait {
@@ -358,7 +375,7 @@ impl TaskState {
             } => (3, TaskStatus::WaitingForCommand),
             Open::Wait { .. } => (4, TaskStatus::Sleeping),
         };
-        let shown = self.open.values().map(status).min_by_key(|(rank, _)| *rank);
+        let shown = self.open.iter().map(status).min_by_key(|(rank, _)| *rank);
         self.status = match shown {
             Some((_, status)) => status,
             None if self.started_at_ms.is_none() => TaskStatus::Queued,

@@ -104,6 +104,7 @@ fn any_event() -> impl Strategy<Value = TaskEvent> {
         text.prop_map(|prompt| created(&prompt)),
         (text, text).prop_map(|(code, message)| TaskEvent::Noted { code, message }),
         (any::<u32>(), text).prop_map(|(generation, reason)| TaskEvent::GenerationStarted {
+            up_ms: Some(1),
             salt: None,
             generation: Generation(generation.into()),
             reason,

@@ -217,7 +217,7 @@ impl Reader {
             for row in rows {
                 bytes += row.data.len();
                 let pos = commit.last_pos - (commit.last_seq - row.seq);
-                let event = match self.event(&task.task_id, row) {
+                let event = match row.event(&task.task_id) {
                     Err(StoreError::DamagedTask { .. }) => return Ok(None),
                     other => other?,
                 };

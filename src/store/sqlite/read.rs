@@ -5,17 +5,16 @@ use super::super::{
     Lane, Place, StoreError, TaskPage, TaskQuery,
 };
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
-use super::{At, checksum, count, is_known, stored};
+use super::{At, count, stored};
 use super::{archive, open_work, tokens};
 use crate::domain::credential::TokenRecord;
-use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::domain::tool::{EffectClass, ToolState};
 use crate::domain::wakes::Asleep;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
-use serde_json::{Value, json};
 use std::collections::HashMap;
 
 pub(super) struct Reader {
@@ -57,6 +56,16 @@ impl Reader {
         self.at.map(attempt, read())
     }
 
+    /// What is kept of the server as a whole.
+    fn kept(&self, key: &str) -> Result<Option<String>, StoreError> {
+        self.one(
+            "read what is kept of the server",
+            "SELECT value FROM meta WHERE key = ?1",
+            [key],
+            |row| row.get(0),
+        )
+    }
+
     fn summaries(&self, rows: Vec<SummaryRow>) -> Result<Vec<TaskSummary>, StoreError> {
         rows.into_iter().map(|row| self.summary(row)).collect()
     }
@@ -67,43 +76,6 @@ impl Reader {
         Ok(TaskSummary {
             quarantine: row.quarantine,
             ..summary
-        })
-    }
-
-    pub(super) fn event(&self, task_id: &TaskId, row: EventRow) -> Result<StoredEvent, StoreError> {
-        if !is_known(&row.kind, row.version) {
-            return Err(StoreError::UnknownEvent {
-                kind: row.kind,
-                version: row.version,
-            });
-        }
-        let wrong = |reason: String| StoreError::DamagedTask {
-            task_id: task_id.clone(),
-            seq: row.seq,
-            reason,
-        };
-        let damaged = |error: serde_json::Error| wrong(error.to_string());
-        let kind = (row.kind.as_str(), row.version);
-        let now = checksum(
-            task_id.as_str(),
-            row.seq,
-            row.at_ms,
-            row.generation,
-            kind,
-            &row.data,
-        );
-        if row.checksum.is_some_and(|written| written != now) {
-            return Err(wrong("it is not what was written".to_owned()));
-        }
-        let data: Value = serde_json::from_str(&row.data).map_err(damaged)?;
-        let event: TaskEvent =
-            serde_json::from_value(json!({"type": row.kind, "data": data})).map_err(damaged)?;
-        Ok(StoredEvent {
-            task_id: task_id.clone(),
-            seq: row.seq,
-            at_ms: row.at_ms,
-            generation: Generation(row.generation),
-            event,
         })
     }
 
@@ -155,9 +127,7 @@ impl Reader {
         task_id: &TaskId,
         rows: Vec<EventRow>,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        rows.into_iter()
-            .map(|row| self.event(task_id, row))
-            .collect()
+        rows.into_iter().map(|row| row.event(task_id)).collect()
     }
 
     /// A task's creation and all events after a position, which is told by where its last episode ended.
@@ -383,12 +353,12 @@ impl JournalReads for Reader {
     }
 
     fn stops(&self) -> Result<Option<String>, StoreError> {
-        self.one(
-            "read which computers are stopped",
-            "SELECT value FROM meta WHERE key = 'stops'",
-            [],
-            |row| row.get(0),
-        )
+        self.kept("stops")
+    }
+
+    fn up_ms(&self) -> Result<i64, StoreError> {
+        let kept = self.kept("up_ms")?;
+        Ok(kept.and_then(|ms| ms.parse().ok()).unwrap_or(0))
     }
 
     fn tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {

@@ -1,9 +1,12 @@
 //! Rows as the tables have them.
 
-use super::count;
-use crate::store::Lane;
+use super::{checksum, count, is_known};
+use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::ids::{Generation, TaskId};
+use crate::store::{Lane, StoreError};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct EventRow {
@@ -18,6 +21,48 @@ pub(super) struct EventRow {
 }
 
 impl EventRow {
+    /// The event, if it is what was written.
+    ///
+    /// # Errors
+    /// It is not, or this version does not know it.
+    pub(super) fn event(self, task_id: &TaskId) -> Result<StoredEvent, StoreError> {
+        let row = self;
+        if !is_known(&row.kind, row.version) {
+            return Err(StoreError::UnknownEvent {
+                kind: row.kind,
+                version: row.version,
+            });
+        }
+        let wrong = |reason: String| StoreError::DamagedTask {
+            task_id: task_id.clone(),
+            seq: row.seq,
+            reason,
+        };
+        let damaged = |error: serde_json::Error| wrong(error.to_string());
+        let kind = (row.kind.as_str(), row.version);
+        let now = checksum(
+            task_id.as_str(),
+            row.seq,
+            row.at_ms,
+            row.generation,
+            kind,
+            &row.data,
+        );
+        if row.checksum.is_some_and(|written| written != now) {
+            return Err(wrong("it is not what was written".to_owned()));
+        }
+        let data: Value = serde_json::from_str(&row.data).map_err(damaged)?;
+        let event: TaskEvent =
+            serde_json::from_value(json!({"type": row.kind, "data": data})).map_err(damaged)?;
+        Ok(StoredEvent {
+            task_id: task_id.clone(),
+            seq: row.seq,
+            at_ms: row.at_ms,
+            generation: Generation(row.generation),
+            event,
+        })
+    }
+
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(EventRow {
             seq: count(row, 0)?,

@@ -5,8 +5,8 @@ use super::super::{
     Written,
 };
 use super::archive::archive;
-use super::commits;
 use super::{At, checksum, count, stored};
+use super::{commits, meta};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
@@ -73,8 +73,12 @@ impl Writer {
                     archive(&transaction, task_id, rule, *now_ms)?;
                     Ok(Vec::new())
                 }
+                Write::Uptime(up_ms) => {
+                    meta::keep_uptime(&transaction, *up_ms)?;
+                    Ok(Vec::new())
+                }
                 Write::Probe => {
-                    probe(&transaction)?;
+                    meta::probe(&transaction)?;
                     Ok(Vec::new())
                 }
             });
@@ -425,16 +429,6 @@ fn change_system(transaction: &Transaction<'_>, change: &SystemChange) -> rusqli
     for token in &change.tokens {
         super::tokens::change(transaction, token)?;
     }
-    Ok(())
-}
-
-fn probe(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO meta (key, value) VALUES ('probe', '0')
-             ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
-        )?
-        .execute([])?;
     Ok(())
 }
 

@@ -38,7 +38,8 @@ pub fn exceeded(state: &TaskState, budgets: &Budgets, takes: Takes) -> Option<Us
             (1, budgets.questions, keys.0, wake.questions, keys.1)
         }
     };
-    let now = used(&state.spent());
+    // What children were given is theirs until they end.
+    let now = used(&state.spent().plus(&state.reserved()));
     if now.saturating_add(more) > whole {
         let limit = u64::from(whole);
         return Some(UsedUp { key, limit });
@@ -46,7 +47,7 @@ pub fn exceeded(state: &TaskState, budgets: &Budgets, takes: Takes) -> Option<Us
     let all = used(&state.usage);
     let since = match &state.woken {
         Some(woken) => all.saturating_sub(used(&woken.usage)),
-        None => now,
+        None => used(&state.spent()),
     };
     (per_wake > 0 && since.saturating_add(more) > per_wake).then_some(UsedUp {
         key: wake_key,

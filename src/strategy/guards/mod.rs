@@ -30,6 +30,7 @@ pub(crate) mod tests {
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
             child: None,
+            until_ms: None,
             intended: None,
             end: CallEnd::Open,
         }

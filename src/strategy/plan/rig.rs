@@ -82,6 +82,8 @@ impl Rig {
             depth: 0,
             may_start_tasks: false,
             wakes: None,
+            up_ms: None,
+            may_sleep: false,
         })));
         rig
     }

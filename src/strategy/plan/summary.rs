@@ -330,6 +330,7 @@ pub mod tests {
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
             child: None,
+            until_ms: None,
             intended: None,
             end: CallEnd::Finished(CallReport {
                 outcome,

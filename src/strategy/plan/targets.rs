@@ -285,6 +285,7 @@ mod tests {
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
             child: None,
+            until_ms: None,
             intended: None,
             end: CallEnd::Finished(CallReport {
                 outcome: Outcome::Done,

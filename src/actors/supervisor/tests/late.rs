@@ -100,6 +100,7 @@ fn a_start_of_the_server_gives_ids_that_no_call_of_a_lost_time_can_have() {
         fixtures::intended(&sent, &fixtures::client(computer), Some(1)),
     ]);
     let restart = |salt: &str| TaskEvent::GenerationStarted {
+        up_ms: None,
         generation: Generation(2),
         reason: "the server was started".into(),
         salt: Some(salt.into()),

@@ -29,6 +29,7 @@ fn the_time_without_a_server_does_not_count_as_time_without_the_computer() {
     bench.advance();
     bench.now_ms += 600_000;
     bench.push(TaskEvent::GenerationStarted {
+        up_ms: None,
         salt: None,
         generation: Generation(2),
         reason: "the server was started".into(),
