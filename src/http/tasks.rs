@@ -16,6 +16,7 @@ use crate::domain::wakes::Wakes;
 use crate::store::{Cursor, TaskQuery};
 use crate::strategy::step_log::{StepLog, step_log};
 use crate::wire::codes::ErrorCode;
+use crate::wire::members;
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
@@ -51,13 +52,13 @@ pub(super) struct CreateBody {
     #[serde(default)]
     interactive: bool,
     /// In place of the kind's.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "members::maybe")]
     budgets: Option<BudgetOverrides>,
     /// It runs again and again.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "members::maybe")]
     schedule: Option<ScheduleBody>,
     /// What else wakes it again.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "members::maybe")]
     wakes: Option<WakesBody>,
     /// The task that it belongs to, and ends with.
     #[serde(default)]

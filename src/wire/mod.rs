@@ -7,6 +7,7 @@ pub mod chunks;
 pub mod codes;
 pub mod frames;
 pub mod lenient;
+pub mod members;
 pub mod text;
 
 #[cfg(test)]

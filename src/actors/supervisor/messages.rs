@@ -12,6 +12,7 @@ use crate::domain::task::TaskSummary;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
 use crate::wire::codes::ErrorCode;
+use crate::wire::members;
 use actix::{Message, Recipient};
 use serde_json::Value;
 
@@ -63,7 +64,7 @@ pub struct BudgetOverrides {
     pub wall_time_s: Option<u64>,
     pub tokens: Option<u64>,
     /// The same from one wake to the next; 0 = no limit of its own.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "members::object")]
     pub per_wake: WakeOverrides,
 }
 
