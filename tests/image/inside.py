@@ -87,14 +87,15 @@ def mount(*words):
 
 
 def mount_all(root, data, hosts):
-    """Everything but the data volume is read-only."""
-    for name in ("etc/hosts", "etc/resolv.conf", "dev/null", "dev/urandom"):
+    """Everything but the data volume is read-only; of the devices those that the program opens, which every engine gives."""
+    for name in ("etc/hosts", "etc/resolv.conf", "dev/null", "dev/random", "dev/urandom"):
         os.makedirs(os.path.dirname(f"{root}/{name}"), exist_ok=True)
         open(f"{root}/{name}", "a").close()
     os.makedirs(f"{root}/proc", exist_ok=True)
     mount("--bind", root, root)
     mount("--bind", "/dev/null", f"{root}/dev/null")
-    mount("--bind", "/dev/urandom", f"{root}/dev/urandom")
+    for name in ("dev/random", "dev/urandom"):
+        mount("--bind", f"/{name}", f"{root}/{name}")
     mount("-t", "proc", "proc", f"{root}/proc")
     mount("-o", "remount,bind,ro", root)
     write_hosts(root, hosts)
