@@ -6,7 +6,7 @@ use super::validate::Check;
 use crate::domain::guard_rules::{
     ArgLimits, Confine, LoopRules, PolicyRule, PolicyRules, RuleVerdict,
 };
-use crate::domain::profile::{Budgets, Guards, WakeBudgets};
+use crate::domain::profile::Guards;
 use serde::{Deserialize, Serialize};
 
 /// `[guards]` of a kind: each key in place of the common one.
@@ -57,40 +57,6 @@ pub(super) struct PolicyKeys {
     destructive_tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fatal: Option<Vec<Confine>>,
-}
-
-/// `[budgets.per_wake]` of a kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct WakeKeys {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    steps: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    calls: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    questions: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wall_time_s: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-}
-
-impl WakeKeys {
-    /// Whether it says nothing.
-    pub(super) fn is_empty(&self) -> bool {
-        *self == WakeKeys::default()
-    }
-
-    pub(super) fn over(self, common: &Budgets) -> WakeBudgets {
-        let common = common.per_wake;
-        WakeBudgets {
-            steps: self.steps.unwrap_or(common.steps),
-            calls: self.calls.unwrap_or(common.calls),
-            questions: self.questions.unwrap_or(common.questions),
-            wall_time_s: self.wall_time_s.unwrap_or(common.wall_time_s),
-            tokens: self.tokens.unwrap_or(common.tokens),
-        }
-    }
 }
 
 impl GuardKeys {

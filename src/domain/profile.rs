@@ -109,6 +109,41 @@ impl WakeBudgets {
     }
 }
 
+/// What a kind (`[budgets.per_wake]`) or a request says otherwise of [`WakeBudgets`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WakeOverrides {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub questions: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_time_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+impl WakeOverrides {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == WakeOverrides::default()
+    }
+
+    /// These in place of others.
+    pub fn over(self, other: WakeBudgets) -> WakeBudgets {
+        WakeBudgets {
+            steps: self.steps.unwrap_or(other.steps),
+            calls: self.calls.unwrap_or(other.calls),
+            questions: self.questions.unwrap_or(other.questions),
+            wall_time_s: self.wall_time_s.unwrap_or(other.wall_time_s),
+            tokens: self.tokens.unwrap_or(other.tokens),
+        }
+    }
+}
+
 /// Limits that catch a model going round in circles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -136,6 +136,35 @@ fn times_that_passed_while_the_server_was_dead_are_one_run_and_a_cancel_in_its_s
     replays(&data);
 }
 
+#[test]
+fn a_request_bounds_each_wake_and_a_used_up_one_leaves_the_task_asleep() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, disks, script) = place(dir.path());
+    let (server, address) = serve("127.0.0.1:0", &data, &script);
+    let _sim = computer(&address, &disks);
+    let api = Api::new(&address);
+    wait_for_computer(&api);
+    // The script takes two steps, the kind allows as many as it likes.
+    let bounds = json!({"budgets": {"per_wake": {"steps": 1}}, "schedule": {"every_s": 3600}});
+    let task = start(&api, bounds);
+    sleeps_after(&api, &task, 1);
+    let (status, answer) = api.post(&format!("/api/v1/tasks/{task}/wake"), &json!({}));
+    assert_eq!(status, 200, "{answer}");
+    sleeps_after(&api, &task, 2);
+    assert_eq!(marks(&disks), 2, "the first step of each wake is made");
+    let events = api
+        .get(&format!("/api/v1/tasks/{task}/events?limit=1000"))
+        .unwrap();
+    let ends = events["items"].as_array().unwrap().iter();
+    let used_up: Vec<_> = ends
+        .filter(|event| event["type"] == "episode_ended")
+        .map(|event| &event["data"]["end"]["failed"]["details"]["budget"])
+        .collect();
+    assert_eq!(used_up, ["per_wake.steps", "per_wake.steps"]);
+    drop(server);
+    replays(&data);
+}
+
 /// A sensor that tells of one thing that happened.
 struct Sensor {
     runtime: tokio::runtime::Runtime,

@@ -7,7 +7,7 @@ use crate::domain::decision::Approval;
 use crate::domain::event::DirectCall;
 use crate::domain::ids::CallId;
 use crate::domain::ids::{ClientId, QuestionId, TaskId};
-use crate::domain::profile::{Budgets, WakeBudgets};
+use crate::domain::profile::{Budgets, WakeOverrides};
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
@@ -68,18 +68,6 @@ pub struct BudgetOverrides {
     pub per_wake: WakeOverrides,
 }
 
-/// Budgets of one wake that a request sets itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct WakeOverrides {
-    pub steps: Option<u32>,
-    pub calls: Option<u32>,
-    pub questions: Option<u32>,
-    pub wall_time_s: Option<u64>,
-    pub tokens: Option<u64>,
-}
-
 impl BudgetOverrides {
     /// The budgets of a kind with these in place of its own.
     pub fn over(self, kind: Budgets) -> Budgets {
@@ -90,16 +78,7 @@ impl BudgetOverrides {
             wall_time_s: self.wall_time_s.unwrap_or(kind.wall_time_s),
             tokens: self.tokens.unwrap_or(kind.tokens),
             model_failures: kind.model_failures,
-            per_wake: WakeBudgets {
-                steps: self.per_wake.steps.unwrap_or(kind.per_wake.steps),
-                calls: self.per_wake.calls.unwrap_or(kind.per_wake.calls),
-                questions: self.per_wake.questions.unwrap_or(kind.per_wake.questions),
-                wall_time_s: self
-                    .per_wake
-                    .wall_time_s
-                    .unwrap_or(kind.per_wake.wall_time_s),
-                tokens: self.per_wake.tokens.unwrap_or(kind.per_wake.tokens),
-            },
+            per_wake: self.per_wake.over(kind.per_wake),
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{CALL, KindError, Strategies, Toolsets};
 use crate::config::Settings;
-use crate::config::guard_keys::{GuardKeys, PolicyKeys, WakeKeys};
+use crate::config::guard_keys::{GuardKeys, PolicyKeys};
 use crate::config::plan::PlanKeys;
 use crate::config::strategy_keys::{GoalKeys, NumberedKeys};
 use crate::config::wake_keys::WakeRuleKeys;
 use crate::domain::chat::Role;
 use crate::domain::profile::{
     Budgets, DriftRule, ExecutorMode, MemoryRules, ModelChoice, Profile, Summarizer, Template,
-    ToolRules,
+    ToolRules, WakeOverrides,
 };
 use crate::prompts::PromptLibrary;
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,8 @@ struct BudgetKeys {
     tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model_failures: Option<u32>,
-    #[serde(skip_serializing_if = "WakeKeys::is_empty")]
-    per_wake: WakeKeys,
+    #[serde(skip_serializing_if = "WakeOverrides::is_empty")]
+    per_wake: WakeOverrides,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -281,7 +281,7 @@ impl BudgetKeys {
             wall_time_s: self.wall_time_s.unwrap_or(common.wall_time_s),
             tokens: self.tokens.unwrap_or(common.tokens),
             model_failures: self.model_failures.unwrap_or(common.model_failures),
-            per_wake: self.per_wake.over(common),
+            per_wake: self.per_wake.over(common.per_wake),
         }
     }
 }
