@@ -167,7 +167,7 @@ def table():
         spent += sum(seconds for _, _, seconds in results)
         runs += sum(1 for step, _, _ in results if step != "again")
         if not results or not is_settled(results):
-            now["not tried"] += 1
+            now["open"] += 1
             continue
         outcome = results[-1][1]
         now[outcome] += 1
@@ -178,13 +178,13 @@ def table():
         elif outcome == "timeout":
             endless.append(known.get(key, key))
     print(f"{len(known)} mutants, seed {SEED}, {len(lines(SAMPLE))} drawn; {spent / max(runs, 1):.0f} s each")
-    print(f"{'':10} {'caught':>7} {'timeout':>8} {'missed':>7} {'unviable':>9} {'not tried':>10} {'kill rate':>10}")
+    print(f"{'':10} {'caught':>7} {'timeout':>8} {'missed':>7} {'unviable':>9} {'open':>10} {'kill rate':>10}")
     for title, count in (("at first", first), ("now", now)):
         viable = count["caught"] + count["timeout"] + count["missed"]
         rate = 100 * (count["caught"] + count["timeout"]) / max(viable, 1)
         print(
             f"{title:10} {count['caught']:>7} {count['timeout']:>8} {count['missed']:>7} {count['unviable']:>9}"
-            f" {now['not tried']:>10} {rate:>8.1f} %"
+            f" {now['open']:>10} {rate:>8.1f} %"
         )
     for title, names in (("survived", survivors), ("did not end", endless)):
         for name in names:
