@@ -5,6 +5,7 @@
 #   fuzz        ten minutes for each target of fuzz/ (installs cargo-fuzz if it is missing)
 #   kills       ccfleet torture with 1,000 kills
 #   eval        the full evaluation with the scripted model
+#   mutants     the mutation test of src/domain and src/strategy, 200 mutants of seed 1 (goes on where tests/mutants.sh was stopped)
 #   benches     call_path, journal, http_calls, tasks, gateway; each is a part too, by its name
 #
 # Without a PART: all of them. A part that has ended is not run again, so that the same command goes on after it was stopped;
@@ -22,15 +23,15 @@ while [ $# -gt 0 ]; do
     --dir) dir="$2"; shift ;;
     --short) short=1 ;;
     --again) again=1 ;;
-    --help | -h) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit ;;
+    --help | -h) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit ;;
     fuzz) wanted+=("${fuzzers[@]/#/fuzz-}") ;;
     benches) wanted+=("${benches[@]}") ;;
-    soak | kills | eval | call_path | journal | http_calls | tasks | gateway | fuzz-*) wanted+=("$1") ;;
+    soak | kills | eval | mutants | call_path | journal | http_calls | tasks | gateway | fuzz-*) wanted+=("$1") ;;
     *) echo "no part is called $1; --help tells them" >&2; exit 2 ;;
   esac
   shift
 done
-all=("${benches[@]}" soak kills eval "${fuzzers[@]/#/fuzz-}")
+all=("${benches[@]}" soak kills eval mutants "${fuzzers[@]/#/fuzz-}")
 [ ${#wanted[@]} -gt 0 ] || wanted=("${all[@]}")
 [ -z "$short" ] || dir="$dir/short"
 mkdir -p "$dir"
@@ -52,6 +53,7 @@ run() {
     eval)
       program="$(binary)" || return
       if [ "$short" ]; then "$program" eval --tasks 'fix-*' --seeds 1 --json; else "$program" eval --json; fi ;;
+    mutants) tests/mutants.sh --seed 1 --sample "$([ "$short" ] && echo 5 || echo 200)" --dir "$dir/mutants" ${again:+--again} ;;
     http_calls) peers && bench http_calls ${short:+--quick} ;;
     tasks) peers && bench tasks ${short:+--quick} ;;
     call_path) bench call_path ${short:+--quick} ;;
@@ -93,6 +95,7 @@ done
 # What a part says of itself, in a line.
 figures() {
   case "$1" in
+    mutants) awk '$1 == "now" { print "caught " $2 ", endless " $3 ", survived " $4 ", kill rate " $7 " %" }' "$dir/$1.log" ;;
     fuzz-*) grep -ho 'stat::number_of_executed_units.*\|Done [0-9]* runs.*' "$dir/$1.err" | tail -n 1 ;;
     kills | eval | soak) tail -n 1 "$dir/$1.log" | python3 -c '
 import json, sys

@@ -124,4 +124,43 @@ mod tests {
             assert_eq!(ada.sees("ben"), role == Role::Admin);
         }
     }
+
+    #[test]
+    fn only_who_showed_a_secret_may_consent() {
+        assert!(Principal::holder_of_the_folder().authenticated);
+        assert!(Principal::holder_of_the_folder().has(Role::Admin));
+        for unknown in [Principal::local(), Principal::nobody()] {
+            assert!(!unknown.authenticated);
+        }
+        assert!(!Principal::nobody().has(Role::Operator));
+        assert!(!Principal::nobody().may_call("turtle_dig"));
+        assert!(Principal::local().may_call("turtle_dig"));
+    }
+
+    #[test]
+    fn a_task_may_call_what_was_asked_for_and_no_more_than_its_maker_may() {
+        let ada = Principal {
+            tools: Some(vec!["fs_*".into()]),
+            ..Principal::local()
+        };
+        let list = |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        assert_eq!(ada.allowed(None), list(&["fs_*"]));
+        assert_eq!(
+            ada.allowed(list(&["fs_read", "turtle_dig"])),
+            list(&["fs_read"])
+        );
+        assert_eq!(Principal::local().allowed(None), None);
+        assert_eq!(Principal::local().allowed(list(&["a"])), list(&["a"]));
+    }
+
+    #[test]
+    fn who_is_no_admin_uses_its_own_computers_alone() {
+        let ada = Principal {
+            owner: "ada".into(),
+            role: Role::Operator,
+            ..Principal::local()
+        };
+        assert_eq!(ada.confined_to(), Some("ada".to_owned()));
+        assert_eq!(Principal::local().confined_to(), None);
+    }
 }

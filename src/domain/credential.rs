@@ -285,6 +285,34 @@ mod tests {
     }
 
     #[test]
+    fn what_just_fits_can_be_a_token() {
+        let fine = |new: NewToken| new.check(100) == Ok(());
+        for name in ["a", "ada b", "a_b.c@d-e", "Ädä9", &"x".repeat(64)] {
+            let name = name.to_owned();
+            let owner = Some("ada".to_owned());
+            let bearer = person(Role::Viewer);
+            assert!(fine(NewToken {
+                name,
+                owner,
+                ..bearer
+            }));
+        }
+        let with = |tools: Vec<String>| NewToken {
+            tools: Some(tools),
+            ..person(Role::Operator)
+        };
+        assert!(fine(with(vec!["fs_*".into(); 64])));
+        assert!(!fine(with(vec!["fs_*".into(); 65])));
+        assert!(!fine(with(vec!["fs_*".into(), String::new()])));
+        assert!(!fine(with(vec!["fs\n".into()])));
+        let later = NewToken {
+            expires_at_ms: Some(101),
+            ..person(Role::Viewer)
+        };
+        assert!(fine(later));
+    }
+
+    #[test]
     fn the_hash_of_a_token_is_never_written_out() {
         let role = Role::Viewer;
         let text = serde_json::to_string(&record(Bearer::Person { role })).unwrap();

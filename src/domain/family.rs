@@ -203,3 +203,145 @@ pub fn report_of(child: &TaskState) -> Option<CallReport> {
 pub fn not_started(code: &str, why: &str) -> CallReport {
     CallReport::without_answer(Outcome::NotStarted, code, why.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEFT: Allowance = Allowance {
+        steps: 20,
+        calls: 31,
+        questions: 4,
+        wall_time_s: 600,
+        tokens: Some(9_000),
+    };
+
+    const USED: Usage = Usage {
+        steps: 3,
+        calls: 5,
+        model_calls: 7,
+        executor_model_calls: 2,
+        executor_calls_avoided: 1,
+        questions: 1,
+        tokens_in: 1_000,
+        tokens_out: 400,
+        tokens_cached: 50,
+    };
+
+    #[test]
+    fn what_others_were_given_is_gone_and_time_passes_for_all_alike() {
+        let rest = Allowance {
+            steps: 17,
+            calls: 26,
+            questions: 3,
+            tokens: Some(8_000),
+            ..LEFT
+        };
+        assert_eq!(LEFT.without(&USED), rest);
+        let unlimited = Allowance {
+            tokens: None,
+            ..LEFT
+        };
+        assert_eq!(unlimited.without(&USED).tokens, None);
+        let nothing = LEFT.without(&LEFT.as_usage());
+        assert_eq!(nothing.as_usage(), Usage::default());
+        assert_eq!(nothing.without(&USED), nothing);
+    }
+
+    #[test]
+    fn equal_shares_are_never_more_than_the_whole() {
+        let third = Allowance {
+            steps: 6,
+            calls: 10,
+            questions: 1,
+            tokens: Some(3_000),
+            ..LEFT
+        };
+        assert_eq!(LEFT.share(3), third);
+        assert_eq!(LEFT.share(1), LEFT);
+        assert_eq!(LEFT.share(0), LEFT);
+    }
+
+    #[test]
+    fn what_is_kept_counts_as_used_up() {
+        let kept = Usage {
+            steps: 20,
+            calls: 31,
+            questions: 4,
+            tokens_in: 9_000,
+            ..Usage::default()
+        };
+        assert_eq!(LEFT.as_usage(), kept);
+    }
+
+    fn of_its_kind(tokens: u64) -> Budgets {
+        Budgets {
+            steps: 100,
+            calls: 10,
+            questions: 100,
+            wall_time_s: 100_000,
+            tokens,
+            model_failures: 3,
+            per_wake: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_child_has_the_lesser_of_its_kind_s_budgets_and_what_its_parent_left() {
+        let wanted = Budgets {
+            steps: 20,
+            questions: 4,
+            wall_time_s: 600,
+            tokens: 9_000,
+            ..of_its_kind(0)
+        };
+        assert_eq!(LEFT.within(of_its_kind(0)), wanted);
+        assert_eq!(LEFT.within(of_its_kind(10_000)).tokens, 9_000);
+        assert_eq!(LEFT.within(of_its_kind(8_000)).tokens, 8_000);
+        let little = Allowance {
+            steps: 1,
+            calls: 1,
+            ..LEFT
+        };
+        assert_eq!(little.within(of_its_kind(0)).calls, 1);
+    }
+
+    #[test]
+    fn a_child_without_tokens_left_is_not_one_without_a_limit() {
+        let none = Allowance {
+            tokens: Some(0),
+            ..LEFT
+        };
+        assert_eq!(none.within(of_its_kind(0)).tokens, 1);
+        assert_eq!(none.within(of_its_kind(5)).tokens, 1);
+        let unlimited = Allowance {
+            tokens: None,
+            ..LEFT
+        };
+        assert_eq!(unlimited.within(of_its_kind(0)).tokens, 0);
+        assert_eq!(unlimited.within(of_its_kind(5)).tokens, 5);
+    }
+
+    #[test]
+    fn what_is_left_is_the_budgets_without_what_was_spent_and_the_time_since_the_first_decision() {
+        let id = TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M9").unwrap();
+        let mut state = TaskState::new(id);
+        state.usage = USED;
+        state.children_usage = USED;
+        let spent = USED.plus(&USED);
+        assert_eq!(state.spent(), spent);
+        let left = Allowance {
+            steps: 94,
+            calls: 0,
+            questions: 98,
+            wall_time_s: 100_000,
+            tokens: Some(200),
+        };
+        assert_eq!(state.left(&of_its_kind(3_000), 50_000), left);
+        state.started_at_ms = Some(10_000);
+        let later = state.left(&of_its_kind(0), 52_999);
+        assert_eq!((later.wall_time_s, later.tokens), (99_958, None));
+        // A clock that was put back takes nothing away and gives nothing.
+        assert_eq!(state.left(&of_its_kind(0), 9_000).wall_time_s, 100_000);
+    }
+}

@@ -75,3 +75,27 @@ pub struct LastResult {
     /// The result as the planner sees it.
     pub text: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_think_is_read_from_its_word() {
+        let ways = [
+            Think::Off,
+            Think::On,
+            Think::Low,
+            Think::Medium,
+            Think::High,
+            Think::Max,
+        ];
+        for way in ways {
+            let word = serde_json::to_value(way).unwrap();
+            assert_eq!(Think::parse(word.as_str().unwrap()), Some(way));
+        }
+        assert_eq!(Think::parse("true"), Some(Think::On));
+        assert_eq!(Think::parse("false"), Some(Think::Off));
+        assert_eq!(Think::parse("Max"), None);
+    }
+}

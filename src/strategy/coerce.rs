@@ -329,6 +329,9 @@ mod tests {
         let texts = json!({"type": "array", "items": text});
         becomes(texts.clone(), json!("a"), json!(["a"]));
         becomes(texts.clone(), json!({}), json!([]));
+        let numbers = json!({"type": "array", "items": int});
+        becomes(numbers.clone(), json!(5), json!([5]));
+        becomes(numbers, json!(5.0), json!([5.0]));
         becomes(texts, json!(["a", 1]), json!(["a", "1"]));
         becomes(json!({"type": "object"}), json!([]), json!({}));
         let side = json!({"type": "string", "enum": ["left", "Right"]});
@@ -375,6 +378,10 @@ mod tests {
             json!({"type": "array", "items": {"type": "integer"}}),
             json!("5"),
         );
+        stays(
+            json!({"type": "array", "items": {"type": "integer"}}),
+            json!(5.5),
+        );
         stays(json!({"type": "array"}), json!("a"));
         stays(json!({"type": "string", "enum": ["a", "A"]}), json!("á"));
         stays(json!({"type": "string", "enum": ["ab", "AB"]}), json!("Ab"));
@@ -392,6 +399,15 @@ mod tests {
         let either = json!({"type": ["string", "null"]});
         assert_eq!(coerce(&schema(&[], &either), &null).0, null);
         assert_eq!(coerce(&schema(&[], &json!({})), &null).0, null);
+    }
+
+    #[test]
+    fn fields_that_a_pattern_speaks_of_too_are_left_alone() {
+        let schema = |patterns: Value| json!({"type": "object", "properties": {"x": {"type": "integer"}}, "patternProperties": patterns});
+        let given = json!({"x": "5"});
+        let pattern = schema(json!({"^x": {"minLength": 1}}));
+        assert_eq!(coerce(&pattern, &given).0, given);
+        assert_eq!(coerce(&schema(json!({})), &given).0, json!({"x": 5}));
     }
 
     #[test]

@@ -98,4 +98,31 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn two_thirds_of_what_is_kept_are_the_head_and_the_rest_is_counted() {
+        let text = format!("{}{}{}", "h".repeat(20), "m".repeat(70), "t".repeat(10));
+        let cut = |max| cut_middle(&text, max, |from| Some(format!("offset {from}")));
+        let wanted = format!(
+            "{}\n[… 70 bytes left out; to read on: offset 20 …]\n{}",
+            "h".repeat(20),
+            "t".repeat(10)
+        );
+        assert_eq!(cut(30), wanted);
+        assert_eq!(cut(100), text);
+        assert!(cut(99).contains("[… 1 bytes left out;"));
+        assert_eq!(head_and_tail("abc", 0), "\n[… 3 bytes left out …]\n");
+    }
+
+    #[test]
+    fn a_line_is_as_long_as_it_may_be_and_its_breaks_are_blanks() {
+        assert_eq!(one_line(" a\r\n\n b\u{2028}c ", 5), "a b c");
+        assert_eq!(one_line("a b c", 4), "a b …");
+    }
+
+    #[test]
+    fn tokens_are_rounded_up_and_a_frame_is_counted() {
+        let guessed = ["", "a", "abc", "abcd"].map(estimate_tokens);
+        assert_eq!(guessed, [4, 5, 5, 6]);
+    }
 }

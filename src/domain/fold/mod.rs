@@ -406,3 +406,6 @@ pub const PROMPT_TOO_LONG: &str = "prompt_too_long";
 
 /// The code of the model failure that asks for a prompt without native tools.
 pub const TOOLS_UNSUPPORTED: &str = "tools_unsupported";
+
+#[cfg(test)]
+mod tests;

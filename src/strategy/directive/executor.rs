@@ -376,6 +376,48 @@ mod tests {
         assert_eq!(disagreements(&input, &done).len(), 1);
     }
 
+    #[test]
+    fn each_directive_means_its_own_tools_and_only_done_ends_the_task() {
+        let tools = [
+            ASK_USER_TOOL,
+            "fs_write",
+            "write_and_run",
+            "run_program",
+            "shell_exec",
+        ];
+        let request = |tool: &str| StrictRequest::Tool {
+            explanation: String::new(),
+            tool: tool.into(),
+            parameters: json!({}),
+            on: None,
+        };
+        let end = StrictRequest::Final {
+            explanation: String::new(),
+            result: Default::default(),
+        };
+        for (text, meant, may_end) in [
+            ("DIRECTIVE: ASK_USER", vec![ASK_USER_TOOL], false),
+            ("**write file**", vec!["fs_write", "write_and_run"], false),
+            ("DIRECTIVE: RUN", vec!["run_program"], false),
+            ("DIRECTIVE: shell", vec!["shell_exec"], false),
+            ("DIRECTIVE: DONE", vec![], true),
+            (
+                "DIRECTIVE: TOOL\nNAME: shell_exec",
+                vec!["shell_exec"],
+                true,
+            ),
+        ] {
+            let input = ExecutorInput {
+                text: Cow::Borrowed(text),
+                on: None,
+            };
+            let fits = |tool: &&str| disagreements(&input, &request(tool)).is_empty();
+            let fitting: Vec<&str> = tools.into_iter().filter(fits).collect();
+            assert_eq!(fitting, meant, "{text}");
+            assert_eq!(disagreements(&input, &end).is_empty(), may_end, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn reading_noise_never_panics(text in "(\\{|\\}|\"|\\\\|kind|:|\\PC){0,40}") {

@@ -143,6 +143,15 @@ mod tests {
         assert_eq!(read("---\n"), None);
     }
 
+    #[test]
+    fn an_essay_in_a_list_is_cut_and_two_lines_of_text_are_not() {
+        let fact = "a".repeat(2 * MOST_CHARS);
+        assert_eq!(read(&format!("- {fact}")), Some(vec![fact.clone()]));
+        assert_eq!(read(&format!("- {fact}, and more")), Some(vec![fact]));
+        let many = "- a\n".repeat(MOST_LINES + 1);
+        assert_eq!(read(&many).map(|facts| facts.len()), Some(MOST_LINES));
+    }
+
     proptest! {
         #[test]
         fn facts_stay_in_their_bytes_unless_one_alone_is_larger(
