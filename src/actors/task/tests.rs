@@ -1,5 +1,6 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
+mod nap;
 mod outage;
 
 use super::messages::{Answer, Cancel, LookAgain};
@@ -228,6 +229,15 @@ impl Running {
     }
 
     fn with(bench: &Bench, settings: Settings, model_says: Option<&'static str>) -> Self {
+        Running::at(bench, settings, model_says, || 1_000)
+    }
+
+    fn at(
+        bench: &Bench,
+        settings: Settings,
+        model_says: Option<&'static str>,
+        clock: fn() -> i64,
+    ) -> Self {
         let (told, heard) = unbounded_channel();
         let router = Router::default();
         router.insert(computer("base", &told));
@@ -247,7 +257,7 @@ impl Running {
             supervisor: others.clone().recipient(),
             family: others.recipient(),
             settings: Arc::new(settings),
-            clock: || 1_000,
+            clock,
         };
         let profile = Arc::new(bench.profile.clone());
         let task = Task::new(deps, bench.state.clone(), profile, Generation(2)).start();
