@@ -36,7 +36,7 @@ points! {
     GenerationCommitted = "after_generation_commit",
     /// A model has answered, and nobody wrote it down.
     BeforeAnswerCommit = "before_answer_commit",
-    /// The answer is durable, and nothing was decided on it.
+    /// The answer is durable with what was decided on it, and nothing of that was done.
     AfterAnswerCommit = "after_answer_commit",
     /// A decision is made and exists in memory only.
     BeforeDecidedCommit = "before_decided_commit",

@@ -5,6 +5,7 @@
 use minijinja::{Environment, UndefinedBehavior};
 use rust_embed::RustEmbed;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -281,6 +282,19 @@ fn environment() -> Environment<'static> {
     environment
 }
 
+/// Templates that a thread keeps parsed; with more, it begins anew. There are about fifty, and few tasks pin others.
+const PARSED: usize = 256;
+
+thread_local! {
+    /// Templates by their names in [`name_of`]. Tasks pin texts, not files, so that one id may stand for several.
+    static TEMPLATES: RefCell<Environment<'static>> = RefCell::new(environment());
+}
+
+/// The name of a text among the parsed ones: its id, and what tells it from others with that id.
+fn name_of(id: &str, text: &str) -> String {
+    format!("{id}#{}", blake3::hash(text.as_bytes()).to_hex())
+}
+
 /// Renders one of a task's pinned templates.
 pub fn render(
     texts: &BTreeMap<String, String>,
@@ -290,12 +304,22 @@ pub fn render(
     let text = texts
         .get(id)
         .ok_or_else(|| PromptError::Missing(id.to_owned()))?;
-    environment()
-        .render_str(text, minijinja::value::Serde(&context))
+    let name = name_of(id, text);
+    let rendered = TEMPLATES.with_borrow_mut(|templates| {
+        if templates.get_template(&name).is_err() {
+            if templates.templates().count() >= PARSED {
+                templates.clear_templates();
+            }
+            templates.add_template_owned(name.clone(), text.clone())?;
+        }
+        let template = templates.get_template(&name)?;
+        template.render(minijinja::value::Serde(&context))
+    });
+    rendered
         .map(|text| text.trim_end().to_owned())
         .map_err(|e| PromptError::Template {
             file: id.to_owned(),
-            reason: format!("{e:#}"),
+            reason: format!("{e:#}").replace(&name, id),
         })
 }
 
@@ -341,6 +365,25 @@ mod tests {
                 .contains("did you mean \"directive/tail\""),
             "{error}"
         );
+    }
+
+    #[test]
+    fn texts_of_one_id_are_told_apart_also_when_many_were_rendered_before() {
+        let rendered = |text: &str| {
+            let texts = [("mine".to_owned(), text.to_owned())].into();
+            render(&texts, "mine", serde_json::json!({"n": 7}))
+        };
+        for round in 0..2 {
+            for text in 0..PARSED + 10 {
+                let told = rendered(&format!("text {text}, {{{{ n }}}}")).unwrap();
+                assert_eq!(told, format!("text {text}, 7"), "round {round}");
+            }
+        }
+        TEMPLATES.with_borrow(|templates| assert!(templates.templates().count() <= PARSED));
+        for _ in 0..2 {
+            let error = rendered("{{ m }}").unwrap_err().to_string();
+            assert!(error.contains("(in mine:1)"), "{error}");
+        }
     }
 
     #[test]

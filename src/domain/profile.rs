@@ -109,7 +109,7 @@ impl WakeBudgets {
     }
 }
 
-/// What a kind (`[budgets.per_wake]`) or a request says otherwise of [`WakeBudgets`].
+/// Budgets of one wake that a kind or a request sets itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

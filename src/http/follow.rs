@@ -1,7 +1,7 @@
 //! Following one task over the feed, for handlers that wait for it.
 
 use super::{Api, Problem, ask};
-use crate::actors::feed::messages::{Committed, Subscribe};
+use crate::actors::feed::messages::{Committed, Subscribe, Whose};
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskSummary;
@@ -17,10 +17,11 @@ pub(super) struct News {
     pub(super) summary: Arc<TaskSummary>,
 }
 
-/// Hears everything that is committed from when it was made on. Made before the task or before the first look at it,
-/// it misses nothing.
+/// Hears what is committed of one task from when it was made on: everybody's commits until it is told which task. Made before
+/// the task or before the first look at it, it misses nothing.
 pub(super) struct Ear {
     feed: Receiver<Committed>,
+    whose: Whose,
     /// Something may have been missed, and the journal was not looked at since.
     missed: bool,
 }
@@ -31,19 +32,22 @@ impl Ear {
     /// # Errors
     /// The server is stopping.
     pub(super) async fn listen(api: &Api) -> Result<Self, Problem> {
-        let feed = subscribe(api).await?;
+        let whose = Whose::default();
+        let feed = subscribe(api, &whose).await?;
         Ok(Ear {
             feed,
+            whose,
             missed: false,
         })
     }
 
-    /// What is committed next of this task. One that was too slow hears how the task stands, without the events between.
+    /// What is committed next of this task; an ear follows one task, and hears no other from now on. One that was too slow hears how the task stands, without the events between.
     /// May be given up while it waits, and asked again: nothing is lost by it.
     ///
     /// # Errors
     /// The server is stopping, or the journal cannot be read.
     pub(super) async fn next(&mut self, api: &Api, task_id: &TaskId) -> Result<News, Problem> {
+        self.whose.only(task_id);
         loop {
             if self.missed {
                 let summary = Arc::new(api.journal.task(task_id.clone()).await?);
@@ -59,7 +63,7 @@ impl Ear {
                 Some(_) => {}
                 None => {
                     // Too slow: listen again, then look at what was missed.
-                    self.feed = subscribe(api).await?;
+                    self.feed = subscribe(api, &self.whose).await?;
                     self.missed = true;
                 }
             }
@@ -78,9 +82,33 @@ impl Ear {
         while !self.next(api, task_id).await?.summary.status.is_final() {}
         Ok(())
     }
+
+    /// The same for a short task: answers all of its events, if every one of them was heard.
+    ///
+    /// # Errors
+    /// As [`Ear::next`].
+    pub(super) async fn events_to_the_end(
+        &mut self,
+        api: &Api,
+        task_id: &TaskId,
+    ) -> Result<Option<Vec<StoredEvent>>, Problem> {
+        let mut heard: Vec<StoredEvent> = Vec::new();
+        loop {
+            let news = self.next(api, task_id).await?;
+            heard.extend(news.events.iter().cloned());
+            if news.summary.status.is_final() {
+                let is_next = |(at, event): (u64, &StoredEvent)| event.seq == at;
+                let whole = !news.events.is_empty() && (1..).zip(&heard).all(is_next);
+                return Ok(whole.then_some(heard));
+            }
+        }
+    }
 }
 
-async fn subscribe(api: &Api) -> Result<Receiver<Committed>, Problem> {
-    let capacity = CAPACITY;
-    ask(&api.subscribe, Subscribe { capacity }).await
+async fn subscribe(api: &Api, whose: &Whose) -> Result<Receiver<Committed>, Problem> {
+    let listen = Subscribe {
+        capacity: CAPACITY,
+        whose: whose.clone(),
+    };
+    ask(&api.subscribe, listen).await
 }

@@ -154,16 +154,23 @@ pub(super) async fn call(
     let (started, mut ear) = begin(&api, &caller, wanted).await?;
     let task_id = started.summary.task_id;
     let waited = match started.summary.status.is_final() {
-        true => Ok(Ok(())),
-        false => timeout_at(deadline, ear.until_the_end(&api, &task_id)).await,
+        true => Ok(Ok(None)),
+        false => timeout_at(deadline, ear.events_to_the_end(&api, &task_id)).await,
     };
-    match waited {
+    let heard = match waited {
         Ok(ended) => ended?,
-        Err(_) if started.created => give_up(&api, &task_id, caller.owner).await,
+        Err(_) if started.created => {
+            give_up(&api, &task_id, caller.owner).await;
+            None
+        }
         // Somebody else's request made the call; it is theirs to give up.
-        Err(_) => {}
-    }
-    outcome(&api, &task_id).await.map(web::Json)
+        Err(_) => None,
+    };
+    let told = match heard {
+        Some(events) => ending(&task_id, &events),
+        None => outcome(&api, &task_id).await,
+    };
+    told.map(web::Json)
 }
 
 /// One call, however it was asked for.

@@ -7,7 +7,7 @@ pub mod messages;
 
 use crate::metrics::Metrics;
 use actix::{Actor, Context, Handler, MessageResult};
-use messages::{Committed, Subscribe};
+use messages::{Committed, Subscribe, Whose};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -19,7 +19,7 @@ const MAX_CAPACITY: usize = 4096;
 /// stays short.
 #[derive(Default)]
 pub struct Feed {
-    subscribers: Vec<mpsc::Sender<Committed>>,
+    subscribers: Vec<(mpsc::Sender<Committed>, Whose)>,
     metrics: Arc<Metrics>,
 }
 
@@ -42,8 +42,8 @@ impl Handler<Subscribe> for Feed {
 
     fn handle(&mut self, message: Subscribe, _: &mut Self::Context) -> Self::Result {
         let (subscriber, events) = mpsc::channel(message.capacity.clamp(1, MAX_CAPACITY));
-        self.subscribers.retain(|known| !known.is_closed());
-        self.subscribers.push(subscriber);
+        self.subscribers.retain(|(known, _)| !known.is_closed());
+        self.subscribers.push((subscriber, message.whose));
         self.metrics.subscribers(self.subscribers.len());
         MessageResult(events)
     }
@@ -55,7 +55,10 @@ impl Handler<Committed> for Feed {
     fn handle(&mut self, message: Committed, _: &mut Self::Context) {
         let before = self.subscribers.len();
         let mut slow = 0;
-        self.subscribers.retain(|subscriber| {
+        self.subscribers.retain(|(subscriber, whose)| {
+            if !whose.includes(&message.summary.task_id) {
+                return !subscriber.is_closed();
+            }
             let sent = subscriber.try_send(message.clone());
             slow += usize::from(matches!(sent, Err(TrySendError::Full(_))));
             sent.is_ok()
@@ -71,6 +74,7 @@ impl Handler<Committed> for Feed {
 mod tests {
     use super::*;
     use crate::domain::event::StoredEvent;
+    use crate::domain::ids::TaskId;
     use crate::store::fixtures::{Author, noted};
 
     fn committed(seq: u64) -> Committed {
@@ -93,8 +97,8 @@ mod tests {
     async fn every_subscriber_hears_everything_in_order() {
         let feed = Feed::default().start();
         let mut ears = [
-            feed.send(Subscribe { capacity: 8 }).await.unwrap(),
-            feed.send(Subscribe { capacity: 8 }).await.unwrap(),
+            feed.send(Subscribe::to_all(8)).await.unwrap(),
+            feed.send(Subscribe::to_all(8)).await.unwrap(),
         ];
         for seq in 1..=3 {
             feed.send(committed(seq)).await.unwrap();
@@ -107,10 +111,43 @@ mod tests {
     }
 
     #[actix::test]
+    async fn who_says_whose_hears_no_others_from_then_on() {
+        let feed = Feed::default().start();
+        let whose = Whose::default();
+        let listen = Subscribe {
+            capacity: 8,
+            whose: whose.clone(),
+        };
+        let mut ear = feed.send(listen).await.unwrap();
+        let other = |seq| {
+            let mut committed = committed(seq);
+            let mut summary = (*committed.summary).clone();
+            summary.task_id = TaskId::from_unique("B").unwrap();
+            committed.summary = summary.into();
+            committed
+        };
+        feed.send(other(1)).await.unwrap();
+        whose.only(&committed(1).summary.task_id);
+        for seq in 2..=3 {
+            feed.send(other(seq)).await.unwrap();
+            feed.send(committed(seq)).await.unwrap();
+        }
+        drop(feed);
+        let mut heard = Vec::new();
+        while let Some(committed) = ear.recv().await {
+            let id = committed.summary.task_id.as_str().to_owned();
+            heard.push((id, committed.events[0].seq));
+        }
+        let own = committed(1).summary.task_id.as_str().to_owned();
+        let expected = [("tsk_B".to_owned(), 1), (own.clone(), 2), (own, 3)];
+        assert_eq!(heard, expected);
+    }
+
+    #[actix::test]
     async fn a_slow_subscriber_is_dropped_after_what_it_holds_and_disturbs_nobody() {
         let feed = Feed::default().start();
-        let mut slow = feed.send(Subscribe { capacity: 2 }).await.unwrap();
-        let mut quick = feed.send(Subscribe { capacity: 8 }).await.unwrap();
+        let mut slow = feed.send(Subscribe::to_all(2)).await.unwrap();
+        let mut quick = feed.send(Subscribe::to_all(8)).await.unwrap();
         for seq in 1..=5 {
             feed.send(committed(seq)).await.unwrap();
         }

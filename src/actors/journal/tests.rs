@@ -141,7 +141,7 @@ async fn an_answer_comes_only_after_the_commit_and_before_it_nothing_can_be_read
 async fn the_feed_is_told_of_each_committed_append_and_of_no_refused_one() {
     let bench = bench();
     drop(bench.fate);
-    let mut ear = bench.feed.send(Subscribe { capacity: 8 }).await.unwrap();
+    let mut ear = bench.feed.send(Subscribe::to_all(8)).await.unwrap();
     let mut author = Author::new("A");
     let first = message(author.append(vec![created("dig")]));
     let stale = first.clone();

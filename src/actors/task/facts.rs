@@ -43,11 +43,10 @@ impl Handler<Consulted> for Task {
             }],
         };
         crash_points::pass(Point::BeforeAnswerCommit);
-        let then: Then = Box::new(|task, ctx| {
+        let then: Then = Box::new(|_, _| {
             crash_points::pass(Point::AfterAnswerCommit);
-            task.advance(ctx);
         });
-        self.append(ctx, events, Vec::new(), then);
+        self.append_first_then_advance(ctx, events, then);
     }
 }
 
@@ -101,7 +100,7 @@ impl Handler<CallFact> for Task {
                 self.forget_wait(&fact.call_id, ctx);
                 let mut events = vec![not_placed(&call, no_route)];
                 events.extend(self.waits_on());
-                self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+                self.append_then_advance(ctx, events);
             }
             CallNews::NotPlaced(_) => {}
             CallNews::Settled(report) if may_settle(&call) => {
@@ -129,7 +128,7 @@ impl Task {
             crash_points::pass(Point::AfterDispatch);
         });
         crash_points::pass(Point::BeforeIntentCommit);
-        self.append(ctx, events, Vec::new(), then);
+        self.append(ctx, events, then);
     }
 
     /// The outcome is durable: the lane may go on, and the computer may forget.
@@ -162,12 +161,8 @@ impl Handler<QuestionDelivered> for Task {
             return;
         }
         let then: Then = Box::new(|task, ctx| task.expire_question_later(ctx));
-        self.append(
-            ctx,
-            vec![TaskEvent::QuestionDelivered { question_id }],
-            Vec::new(),
-            then,
-        );
+        let delivered = vec![TaskEvent::QuestionDelivered { question_id }];
+        self.append(ctx, delivered, then);
     }
 }
 
@@ -192,14 +187,14 @@ impl Handler<Answer> for Task {
             by: given.by,
             authenticated: given.authenticated,
         };
-        let append = self.prepare(vec![event], Vec::new());
+        let (append, before) = self.prepare(vec![event]);
         let stored = commit(self.deps.journal.clone(), append).into_actor(self);
         AtomicResponse::new(Box::pin(stored.map(move |stored, task, ctx| {
             let answer = stored
                 .as_ref()
                 .map(|_| ())
                 .map_err(|e| AnswerError::Journal(e.to_string()));
-            task.committed(stored, ctx, Box::new(Task::advance));
+            task.committed(before, stored, ctx, Box::new(Task::advance));
             answer
         })))
     }
@@ -239,11 +234,11 @@ impl Handler<Cancel> for Task {
             return AtomicResponse::new(Box::pin(async { false }.into_actor(self)));
         }
         let event = self.cancel(cancel);
-        let append = self.prepare(vec![event], Vec::new());
+        let (append, before) = self.prepare(vec![event]);
         let stored = commit(self.deps.journal.clone(), append).into_actor(self);
-        AtomicResponse::new(Box::pin(stored.map(|stored, task, ctx| {
+        AtomicResponse::new(Box::pin(stored.map(move |stored, task, ctx| {
             let cancelled = stored.is_ok();
-            task.committed(stored, ctx, Box::new(Task::wind_down));
+            task.committed(before, stored, ctx, Box::new(Task::wind_down));
             cancelled
         })))
     }

@@ -80,12 +80,9 @@ impl Task {
         self.spans.settled(&call_id, &report);
         let mut events = vec![TaskEvent::CallFinished { call_id, report }];
         events.extend(self.waits_on());
-        let then: Then = Box::new(move |task, ctx| {
-            task.stored(&settled);
-            task.advance(ctx);
-        });
+        let first: Then = Box::new(move |task, _| task.stored(&settled));
         crash_points::pass(Point::BeforeResultCommit);
-        self.append(ctx, events, Vec::new(), then);
+        self.append_first_then_advance(ctx, events, first);
     }
 }
 
@@ -101,11 +98,11 @@ impl Handler<LateResult> for Task {
             });
             return AtomicResponse::new(Box::pin(async {}.into_actor(self)));
         }
-        let append = self.prepare(vec![resolution(&late)], Vec::new());
+        let (append, before) = self.prepare(vec![resolution(&late)]);
         let stored = commit(self.deps.journal.clone(), append).into_actor(self);
         AtomicResponse::new(Box::pin(stored.map(move |stored, task, ctx| {
             let is_stored = stored.is_ok();
-            task.committed(stored, ctx, Box::new(Task::advance));
+            task.committed(before, stored, ctx, Box::new(Task::advance));
             late.reply_to.do_send(LateSettled {
                 call_id: late.call_id,
                 stored: is_stored,

@@ -2,6 +2,7 @@
 //! it, journals what came of it, folds, and decides again. After a crash the same code goes on from the journal.
 
 mod children;
+mod draft;
 mod facts;
 pub(in crate::actors) mod late;
 pub mod messages;
@@ -18,15 +19,14 @@ use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
 use super::spans::TaskSpans;
 use crate::config::Settings;
-use crate::crash_points::{self, Point};
 use crate::domain::chat::Role;
-use crate::domain::decision::{Decision, Inputs, RoleLimits};
-use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
-use crate::domain::lifecycle::{self, ToolRecord};
+use crate::domain::decision::{Inputs, RoleLimits};
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{CallId, ClientId, Generation, QuestionId};
+use crate::domain::lifecycle::ToolRecord;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
-use crate::strategy::{self, episodes};
+use crate::strategy;
 use actix::prelude::*;
 use messages::{FamilyNews, TaskStopped};
 use std::collections::{BTreeMap, HashMap};
@@ -102,60 +102,6 @@ impl Task {
         }
     }
 
-    /// Journals events, waits for the commit, folds them, then goes on with `then`. Nothing else is handled
-    /// meanwhile, so a task's events never interleave. While the journal cannot write, the task stands still.
-    fn append(
-        &mut self,
-        ctx: &mut Context<Self>,
-        events: Vec<TaskEvent>,
-        blobs: Blobs,
-        then: Then,
-    ) {
-        let append = self.prepare(events, blobs);
-        let stored = commit(self.deps.journal.clone(), append).into_actor(self);
-        ctx.wait(stored.map(|stored, task, ctx| task.committed(stored, ctx, then)));
-    }
-
-    fn append_then_advance(&mut self, ctx: &mut Context<Self>, event: TaskEvent) {
-        self.append(ctx, vec![event], Vec::new(), Box::new(Task::advance));
-    }
-
-    /// The append of `events`, with the summary as it will be after them.
-    fn prepare(&self, events: Vec<TaskEvent>, blobs: Blobs) -> AppendEvents {
-        let at_ms = (self.deps.clock)();
-        let tools = self.told_of_tools(events.iter());
-        let after = self.state_after(&events, at_ms);
-        AppendEvents {
-            task_id: self.state.task_id.clone(),
-            generation: self.generation,
-            expected_seq: self.state.last_seq,
-            at_ms,
-            events,
-            blobs,
-            summary: after.summary(),
-            idempotency_key: None,
-            tools,
-        }
-    }
-
-    /// The state as it will be after these events.
-    fn state_after(&self, events: &[TaskEvent], at_ms: i64) -> TaskState {
-        let mut after = self.state.clone();
-        after.apply_next(self.generation, at_ms, events);
-        after
-    }
-
-    /// What events tell of tools of computers.
-    fn told_of_tools<'a>(&self, events: impl Iterator<Item = &'a TaskEvent>) -> Vec<ToolRecord> {
-        let ends = events.filter_map(|event| match event {
-            TaskEvent::CallFinished { call_id, report } => Some((call_id, report)),
-            _ => None,
-        });
-        let told = ends.filter_map(|(id, report)| Some((self.state.call(id)?, report)));
-        told.flat_map(|(call, report)| lifecycle::records_of(call, report))
-            .collect()
-    }
-
     /// What calls told of tools is durable: their computers' tools are shown in that state from now on.
     fn tell_tools(&self, records: Vec<ToolRecord>) {
         let mut by_computer: BTreeMap<ClientId, Vec<ToolRecord>> = BTreeMap::new();
@@ -170,70 +116,8 @@ impl Task {
         }
     }
 
-    fn committed(
-        &mut self,
-        stored: Result<Vec<StoredEvent>, JournalError>,
-        ctx: &mut Context<Self>,
-        then: Then,
-    ) {
-        match stored {
-            Ok(events) => {
-                let before = self.state.status;
-                let asked = self.open_question();
-                self.tell_tools(self.told_of_tools(events.iter().map(|stored| &stored.event)));
-                self.state.apply_all(&events);
-                self.spans.end_steps(&self.state);
-                if self.state.status != before {
-                    self.notify_computer();
-                }
-                if let Some(question_id) =
-                    asked.filter(|id| self.open_question().as_ref() != Some(id))
-                {
-                    self.take_question_back(question_id, &events);
-                }
-                then(self, ctx);
-            }
-            Err(error) => {
-                // Another generation writes, or the journal is gone for good: this actor must not act any more.
-                tracing::error!(task = %self.state.task_id, %error, "a task stops: its journal refuses it");
-                ctx.stop();
-            }
-        }
-    }
-
-    /// Decides and acts, if there is something to decide.
-    fn advance(&mut self, ctx: &mut Context<Self>) {
-        if self.state.status.is_final() || self.state.is_asleep() {
-            return self.wind_down(ctx);
-        }
-        let inputs = self.inputs();
-        let Some(next) = strategy::decide(&self.state, &self.profile, &inputs) else {
-            return;
-        };
-        let (track, decision) = (next.track, next.decision);
-        let now_ms = inputs.now_ms;
-        let (inputs, hash, fleet) = inputs.journalled();
-        let decided = TaskEvent::Decided {
-            decision: Box::new(decision.clone()),
-            inputs,
-            track,
-        };
-        let mut events = vec![decided];
-        let closing = self.closing(&events, &decision, now_ms);
-        let (before, after) = match closing.is_empty() {
-            false => (Point::BeforeEndCommit, Point::AfterEndCommit),
-            true => (Point::BeforeDecidedCommit, Point::AfterDecidedCommit),
-        };
-        events.extend(closing);
-        let then: Then = Box::new(move |task, ctx| {
-            crash_points::pass(after);
-            task.perform(track, &decision, ctx);
-        });
-        crash_points::pass(before);
-        self.append(ctx, events, vec![(hash, fleet)], then);
-    }
-
-    fn inputs(&self) -> Inputs {
+    /// What deciding at `now_ms` (milliseconds since the Unix epoch) needs beside the state.
+    fn inputs(&self, now_ms: i64) -> Inputs {
         let limits = |role: Role| {
             let settings = self.deps.settings.models.role(role);
             let params = &settings.params;
@@ -247,7 +131,7 @@ impl Task {
         };
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
         Inputs {
-            now_ms: (self.deps.clock)(),
+            now_ms,
             fleet: self.router().fleet_view(
                 self.state.home(),
                 &strategy::wants(&self.state, &self.profile),
@@ -267,15 +151,6 @@ impl Task {
     fn open_calls(&self) -> Vec<CallRecord> {
         let calls = self.state.all_calls();
         calls.filter(|call| call.is_open()).cloned().collect()
-    }
-
-    /// What closes the episode or the task is journalled together with the decision to end it.
-    fn closing(&self, decided: &[TaskEvent], decision: &Decision, now_ms: i64) -> Vec<TaskEvent> {
-        if !matches!(decision, Decision::Finish { .. } | Decision::Fail { .. }) {
-            return Vec::new();
-        }
-        let after = self.state_after(decided, now_ms);
-        episodes::close(&after, &self.profile, decision, now_ms)
     }
 
     /// The task is over, or sleeps: stop what still runs, and end once every call has its outcome.
@@ -303,7 +178,7 @@ impl Task {
             }
         }
         if !events.is_empty() {
-            return self.append(ctx, events, Vec::new(), Box::new(Task::wind_down));
+            return self.append(ctx, events, Box::new(Task::wind_down));
         }
         if self.state.is_sealed() || (self.state.is_asleep() && self.state.open_intents() == 0) {
             self.finished = true;
@@ -322,13 +197,9 @@ impl Task {
         Some(question.question_id.clone())
     }
 
-    /// The question is open no longer: answered, expired, or its task has ended. Nobody shall be asked it now.
-    fn take_question_back(&self, question_id: QuestionId, events: &[StoredEvent]) {
-        let answered = events.iter().find_map(|stored| match &stored.event {
-            TaskEvent::QuestionAnswered { answer, by, .. } => Some((answer.clone(), by.clone())),
-            _ => None,
-        });
-        let (answer, by) = answered.unzip();
+    /// The question is open no longer: answered (by whom), expired, or its task has ended. Nobody shall be asked it now.
+    fn take_question_back(&self, question_id: QuestionId, answer: Option<(String, String)>) {
+        let (answer, by) = answer.unzip();
         if let Some(lane) = self.state.home().and_then(|id| self.deps.router.lane(id)) {
             lane.question.do_send(QuestionNotice::Closed {
                 question_id,
@@ -352,8 +223,6 @@ impl Task {
         }
     }
 }
-
-type Blobs = Vec<(BlobHash, String)>;
 
 /// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
 pub(in crate::actors) async fn commit(

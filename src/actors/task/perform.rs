@@ -39,7 +39,7 @@ impl Task {
         if events.is_empty() {
             self.advance(ctx);
         } else {
-            self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+            self.append_then_advance(ctx, events);
         }
     }
 
@@ -268,7 +268,8 @@ impl Task {
         self.question_ends = Some((question_id.clone(), ends_ms));
         self.later(ctx, timeout, move |task, ctx| {
             if task.state.asks(&question_id) {
-                task.append_then_advance(ctx, TaskEvent::QuestionExpired { question_id });
+                let expired = vec![TaskEvent::QuestionExpired { question_id }];
+                task.append_then_advance(ctx, expired);
             }
         });
     }
@@ -293,7 +294,8 @@ impl Task {
     pub(super) fn end_wait(&mut self, reason: WaitReason, ctx: &mut Context<Self>) {
         let ends = |open: &Open| matches!(open, Open::Wait { reason: waits_for, .. } if *waits_for == reason);
         if self.state.open.values().any(ends) {
-            self.append_then_advance(ctx, TaskEvent::WaitEnded { reason });
+            let ended = vec![TaskEvent::WaitEnded { reason }];
+            self.append_then_advance(ctx, ended);
         }
     }
 
@@ -313,7 +315,7 @@ impl Task {
             });
         }
         if !events.is_empty() {
-            self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+            self.append_then_advance(ctx, events);
         }
         !lost.is_empty()
     }
@@ -327,7 +329,7 @@ impl Task {
         }
         let mut looked = self.state.clone();
         looked.open.retain(|_, open| !waits(open));
-        let next = strategy::decide(&looked, &self.profile, &self.inputs());
+        let next = strategy::decide(&looked, &self.profile, &self.inputs((self.deps.clock)()));
         let offline = |decision: &Decision| {
             matches!(
                 decision,

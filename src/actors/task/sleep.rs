@@ -107,9 +107,9 @@ impl Handler<WakeUp> for Task {
                 return AtomicResponse::new(Box::pin(async { answer }.into_actor(self)));
             }
         };
-        let append = self.prepare(events, Vec::new());
+        let (append, before) = self.prepare(events);
         let stored = commit(self.deps.journal.clone(), append).into_actor(self);
-        AtomicResponse::new(Box::pin(stored.map(|stored, task, ctx| {
+        AtomicResponse::new(Box::pin(stored.map(move |stored, task, ctx| {
             let answer = stored.as_ref().map(|_| ());
             let answer = answer.map_err(|error| WakeError::Journal(error.to_string()));
             let then: super::Then = match task.state.is_asleep() {
@@ -118,7 +118,7 @@ impl Handler<WakeUp> for Task {
                 // Its model's sleep may have ended.
                 false => Box::new(Task::advance),
             };
-            task.committed(stored, ctx, then);
+            task.committed(before, stored, ctx, then);
             answer
         })))
     }

@@ -111,7 +111,7 @@ impl Task {
         let events = self.wait_events();
         if !events.is_empty() {
             let then: Then = Box::new(|_, _| {});
-            self.append(ctx, events, Vec::new(), then);
+            self.append(ctx, events, then);
         }
     }
 
@@ -194,7 +194,7 @@ impl Task {
         }
         let mut events = vec![not_placed(call, NoRoute { reason, message })];
         events.extend(self.waits_on());
-        self.append(ctx, events, Vec::new(), Box::new(Task::advance));
+        self.append_then_advance(ctx, events);
     }
 
     fn place_of(&self, call: &CallRecord) -> String {

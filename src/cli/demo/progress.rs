@@ -274,6 +274,6 @@ async fn answer_from_terminal(
 }
 
 async fn subscribe(app: &RunningApp) -> Result<Receiver<Committed>, Failure> {
-    let subscribed = app.feed().send(Subscribe { capacity: CAPACITY }).await;
+    let subscribed = app.feed().send(Subscribe::to_all(CAPACITY)).await;
     subscribed.map_err(|error| Failure::new(Exit::Failed, error))
 }

@@ -242,7 +242,7 @@ fn code_of(events: &[StoredEvent]) -> String {
 }
 
 async fn subscribe(slot: &Slot) -> Result<Receiver<Committed>, String> {
-    let subscribed = slot.app.feed().send(Subscribe { capacity: CAPACITY }).await;
+    let subscribed = slot.app.feed().send(Subscribe::to_all(CAPACITY)).await;
     subscribed.map_err(|error| error.to_string())
 }
 

@@ -107,7 +107,7 @@ impl Follower {
             none => {
                 let capacity = CAPACITY;
                 self.behind = true;
-                none.insert(ask(&self.subscribe, Subscribe { capacity }).await?)
+                none.insert(ask(&self.subscribe, Subscribe::to_all(capacity)).await?)
             }
         };
         if self.behind {
