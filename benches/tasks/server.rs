@@ -194,7 +194,7 @@ fn told_failed(news: &Committed) -> bool {
 }
 
 async fn listen(whole: &Whole) -> Receiver<Committed> {
-    let subscribe = Subscribe { capacity: 4096 };
+    let subscribe = Subscribe::to_all(4096);
     let feed = whole.app.feed().send(subscribe).await;
     feed.expect("the feed lives")
 }

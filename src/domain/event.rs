@@ -272,6 +272,20 @@ impl TaskEvent {
         }
     }
 
+    /// The same as JSON text, without a tree of values in between: every append pays for it.
+    ///
+    /// # Errors
+    /// As [`TaskEvent::data`].
+    pub fn data_text(&self) -> serde_json::Result<String> {
+        let whole = serde_json::to_string(self)?;
+        let head = format!("{{\"type\":\"{}\",\"data\":", self.name());
+        let data = whole.strip_prefix(&head).and_then(|d| d.strip_suffix('}'));
+        match data {
+            Some(data) => Ok(data.to_owned()),
+            None => self.data().map(|data| data.to_string()),
+        }
+    }
+
     /// The event's name as it is journalled.
     pub fn name(&self) -> &'static str {
         match self {

@@ -17,13 +17,21 @@ use std::sync::Arc;
 /// The position below which the order of commits has holes: tasks were taken out of the journal.
 const FLOOR: &str = "feed_floor";
 
-/// Notes an append behind all former ones, and forgets what is older than the retention. Gives the position of its last event.
-pub(super) fn note(transaction: &Transaction<'_>, events: &[StoredEvent]) -> rusqlite::Result<u64> {
+/// How many events may be committed before the oldest are looked at again.
+const SWEEP: u64 = 64;
+
+/// Notes an append behind the position of all former ones, and now and then forgets what is older than the retention. Gives the
+/// position of its last event.
+pub(super) fn note(
+    transaction: &Transaction<'_>,
+    before: u64,
+    events: &[StoredEvent],
+) -> rusqlite::Result<u64> {
     let Some(last) = events.last() else {
-        return end(transaction);
+        return Ok(before);
     };
     let added = events.len() as u64;
-    let pos = end(transaction)?.saturating_add(added);
+    let pos = before.saturating_add(added);
     transaction
         .prepare_cached(
             "INSERT INTO commits (last_pos, task_id, last_seq, events, mark) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -35,7 +43,9 @@ pub(super) fn note(transaction: &Transaction<'_>, events: &[StoredEvent]) -> rus
             stored(added),
             stored(Place::behind(pos, last).mark),
         ])?;
-    if let Some(old) = pos.checked_sub(RETENTION) {
+    if before / SWEEP != pos / SWEEP
+        && let Some(old) = pos.checked_sub(RETENTION)
+    {
         transaction
             .prepare_cached("DELETE FROM commits WHERE last_pos <= ?1")?
             .execute([stored(old)])?;
@@ -44,7 +54,7 @@ pub(super) fn note(transaction: &Transaction<'_>, events: &[StoredEvent]) -> rus
 }
 
 /// The position of the last event of all.
-fn end(connection: &Connection) -> rusqlite::Result<u64> {
+pub(super) fn end(connection: &Connection) -> rusqlite::Result<u64> {
     let last = connection
         .prepare_cached("SELECT last_pos FROM commits ORDER BY last_pos DESC LIMIT 1")?
         .query_row([], |row| count(row, 0))

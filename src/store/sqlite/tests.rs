@@ -3,7 +3,9 @@
 use super::super::fixtures::*;
 use super::super::{Append, OpenStore, StoreError, SystemChange, TokenChange, Write};
 use super::{APPLICATION_ID, FILE_NAME, MIGRATIONS, open};
+use crate::domain::call::Outcome;
 use rusqlite::Connection;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -175,6 +177,24 @@ fn a_newer_foreign_or_damaged_file_is_refused_with_what_to_do() {
         let error = refused(folder);
         assert_eq!(error.code(), code, "{error}");
         assert!(error.to_string().contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn the_text_of_an_event_says_what_its_data_is() {
+    let (call_id, client_id) = (call("A"), client("sim-1"));
+    let events = [
+        created("dig, \"data\":{} and }"),
+        decided(&[(call_id.clone(), "fs_read")]),
+        intended(&call_id, &client_id, Some(7)),
+        finished(&call_id, Outcome::Done),
+        noted("\u{0}\u{2028}é"),
+        completed("done"),
+    ];
+    for event in events {
+        let text = event.data_text().unwrap();
+        let read: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, event.data().unwrap(), "{text}");
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Writer {
     at: At,
     /// What `event_kinds` holds for sure, so that most events need no write there.
     kinds: HashSet<&'static str>,
-    /// As [`JournalStore::position`].
+    /// As [`JournalStore::position`]; 0 before the first write.
     position: u64,
 }
 
@@ -37,7 +37,10 @@ impl Writer {
     fn write_all(&mut self, batch: &[Write]) -> rusqlite::Result<Vec<Written>> {
         let transaction = self.connection.transaction()?;
         let mut answers = Vec::with_capacity(batch.len());
-        let mut position = self.position;
+        let mut position = match self.position {
+            0 => commits::end(&transaction)?,
+            known => known,
+        };
         for entry in batch {
             answers.push(match entry {
                 Write::Append(append) => {
@@ -45,7 +48,7 @@ impl Writer {
                     if let Ok(events) = &written
                         && !events.is_empty()
                     {
-                        position = commits::note(&transaction, events)?;
+                        position = commits::note(&transaction, position, events)?;
                     }
                     written
                 }
@@ -272,7 +275,7 @@ fn insert_event(
             .prepare_cached("INSERT OR IGNORE INTO event_kinds (type, version) VALUES (?1, ?2)")?
             .execute(params![name, EVENT_VERSION])?;
     }
-    let data = event.event.data().map_err(unwritable)?.to_string();
+    let data = event.event.data_text().map_err(unwritable)?;
     transaction
         .prepare_cached(
             "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data, checksum)
