@@ -128,6 +128,8 @@ pub struct TaskState {
     pub offline_since_ms: Option<i64>,
     /// Since when a call waits for its computer to come back.
     pub away_since_ms: Option<i64>,
+    /// The same of each call, where a task has several.
+    pub away: BTreeMap<CallId, i64>,
     /// The last start of the server, or the task's creation, by both clocks.
     pub seen: Option<Seen>,
     pub result: Option<TaskResult>,
@@ -249,6 +251,7 @@ impl TaskState {
             sticky: None,
             offline_since_ms: None,
             away_since_ms: None,
+            away: BTreeMap::new(),
             seen: None,
             result: None,
             error: None,

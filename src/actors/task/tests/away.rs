@@ -7,12 +7,26 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A task with a call for each of two computers, neither of which has left.
 fn two_calls() -> (Bench, [CallId; 2]) {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    let mut patient = profile(ExecutorMode::Auto);
+    patient.budgets.wall_time_s = 30 * 24 * 3600;
+    let mut bench = Bench::new(patient);
     bench.advance();
     bench.answer(RUN);
     let ids = [0, 1].map(|index| CallId::derive(&bench.state.task_id, Generation(1), 3, index));
     let calls = [(ids[0].clone(), "base"), (ids[1].clone(), "other")];
-    bench.push(fixtures::decided(&calls));
+    let mut decided = fixtures::decided(&calls);
+    let TaskEvent::Decided { decision, .. } = &mut decided else {
+        unreachable!("it is a decision")
+    };
+    let Decision::Call { calls, .. } = &mut **decision else {
+        unreachable!("to make calls")
+    };
+    for call in calls {
+        // One that both computers have.
+        call.tool = "shell_exec".into();
+        call.args = serde_json::json!({"command": "list"});
+    }
+    bench.push(decided);
     (bench, ids)
 }
 
@@ -38,6 +52,8 @@ fn in_a_day() -> Settings {
 async fn each_call_of_a_task_waits_for_its_own_computer() {
     let (bench, _) = two_calls();
     let mut running = Running::from(&bench, Duration::from_millis(1));
+    running.until("base: place").await;
+    running.until("other: place").await;
     running.until("call_not_placed").await;
     running.until("call_not_placed").await;
 }
