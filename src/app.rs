@@ -161,7 +161,12 @@ impl App {
         let servers = [Role::Planner, Role::Executor].map(|role| (role, providers.index(role)));
         let metrics = Arc::<Metrics>::default();
         let feed = Feed::measured(metrics.clone()).start();
-        let (journal, reader) = Journal::measured(store, feed.clone().recipient(), metrics.clone());
+        let (journal, reader) = Journal::measured(
+            store,
+            feed.clone().recipient(),
+            metrics.clone(),
+            settings.checkpoint_every,
+        );
         let gateway = Gateway::new(providers, settings.gateway.clone()).start();
         let keep = journal.clone().recipient();
         let leaves = Leaves {

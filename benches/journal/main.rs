@@ -1,8 +1,8 @@
-//! What writing journals and reading them back costs: `cargo bench --bench journal -- [commits|read] [--tasks N] [--json]`.
+//! What writing journals and reading them back costs: `cargo bench --bench journal -- [commits|read|checkpoint] [--tasks N] [--json]`.
 //!
 //! `commits`: durable appends a second beside bare SQLite that writes the same rows (`commits.rs`).
 //!
-//! `read`: //! A long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand; N tasks
+//! `read`: A long task of the `code_job` kind is decided and journalled with a model and a computer that are told beforehand; N tasks
 //! have that course. Their events are folded from memory, and read from the SQLite journal and folded. Beside them stands what
 //! no reader of such a journal can be without: parsing the same lines as JSON.
 
@@ -12,6 +12,7 @@ mod story;
 use ccfleet::domain::event::StoredEvent;
 use ccfleet::domain::ids::TaskId;
 use ccfleet::domain::task::{TaskState, TaskSummary};
+use ccfleet::store::checkpoint::Checkpoint;
 use ccfleet::store::{Append, OpenStore, Write, sqlite};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -28,13 +29,17 @@ const EVENTS: usize = 5_000;
 const TASKS: usize = 20;
 /// Events of one append; a task's own appends are smaller, which does not matter to whoever reads.
 const BATCH: usize = 500;
+/// Events of the task that is loaded with and without a checkpoint, and how many of them came after it.
+const LONG: usize = 10_000;
+const AFTER: usize = 250;
 
 const HELP: &str = "\
 cargo bench --bench journal -- [PART...] [OPTIONS]
 
-parts, both where none is named:
+parts, all where none is named:
   commits  durable appends a second, beside bare SQLite that writes the same rows in groups
   read     folding a long task, and reading it from SQLite, beside parsing the same as JSON
+  checkpoint  loading one task of 10,000 events with a checkpoint and without
 
 --tasks N    read: so many tasks (20)
 --appends N  commits: so many appends in a run (6400)
@@ -52,12 +57,16 @@ fn main() {
     if has("--help") {
         return print!("{HELP}");
     }
-    let all = !has("commits") && !has("read");
+    let all = !has("commits") && !has("read") && !has("checkpoint");
     let story = Story::of(EVENTS);
     let mut report = Value::Null;
     if all || has("read") {
         report = measure(&story, number("--tasks", TASKS));
         tell_read(&report);
+    }
+    if all || has("checkpoint") {
+        report["checkpoint"] = checkpoint();
+        tell_checkpoint(&report["checkpoint"]);
     }
     if all || has("commits") {
         report["commits"] = commits::measure(&story, &[1, 64, 256], number("--appends", 6400));
@@ -88,6 +97,19 @@ fn tell_read(report: &Value) {
             report[name].as_f64().unwrap_or_default()
         );
     }
+}
+
+fn tell_checkpoint(report: &Value) {
+    let of = |name: &str| report[name].as_f64().unwrap_or_default();
+    println!(
+        "one task of {} events: {:.1} ms from its events, {:.1} ms from a checkpoint and the last {} ({:.0} kB packed); {:.1} ms to make it",
+        report["events"],
+        of("without_ms"),
+        of("with_ms"),
+        report["after"],
+        of("packed_bytes") / 1e3,
+        of("make_ms"),
+    );
 }
 
 fn tell_commits(rows: &Value) {
@@ -145,6 +167,43 @@ fn measure(story: &Story, tasks: usize) -> Value {
         "parse_ms": median(parse),
         "fold_ms": median(fold),
         "load_ms": median(load),
+    })
+}
+
+fn checkpoint() -> Value {
+    let story = Story::of(LONG);
+    let (early, _) = story.journal.split_at(story.journal.len() - AFTER);
+    let id = early[0].task_id.clone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = stored(folder.path(), &story, std::slice::from_ref(&id));
+    let load = |store: &OpenStore| {
+        let standing = store.reads.standing(&id).expect("readable");
+        let standing = standing.expect("the task is there");
+        assert_eq!(standing.state.usage, story.state.usage);
+    };
+    let (mut without, mut with, mut make) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        without.push(timed(|| load(&store)));
+    }
+    let state = folded(early);
+    let mut packed = None;
+    for _ in 0..ROUNDS {
+        make.push(timed(|| packed = Checkpoint::of(&state).ok()));
+    }
+    let packed = packed.expect("a state can be written");
+    let bytes = packed.data.len();
+    let entry = Write::Checkpoint(Box::new(packed));
+    store.writer.write(&[entry]).expect("the disk takes it");
+    for _ in 0..ROUNDS {
+        with.push(timed(|| load(&store)));
+    }
+    json!({
+        "events": story.journal.len(),
+        "after": AFTER,
+        "packed_bytes": bytes,
+        "without_ms": median(without),
+        "with_ms": median(with),
+        "make_ms": median(make),
     })
 }
 

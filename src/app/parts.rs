@@ -159,6 +159,7 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
     let cancel_model_calls = leaves.gateway.clone().recipient();
     Supervisor::start(SupervisorDeps {
         load: leaves.journal.clone().recipient(),
+        load_state: leaves.journal.clone().recipient(),
         unfinished: leaves.journal.clone().recipient(),
         sleeping: leaves.journal.clone().recipient(),
         archive: leaves.journal.clone().recipient(),

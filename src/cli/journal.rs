@@ -3,6 +3,7 @@
 use super::data::DataArg;
 use super::{Exit, Failure};
 use crate::store::StoreError;
+use crate::store::sqlite::checkpoints::{self, Found};
 use crate::store::sqlite::prune::{Pruned, prune};
 use crate::store::sqlite::transfer;
 use serde_json::json;
@@ -11,11 +12,12 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ccfleet journal check                           every checksum, position, blob and fold
+  ccfleet journal check                           every checksum, position, blob, fold and checkpoint
   ccfleet journal backup /backups/journal.db      a copy as of this moment; the server may run on
   ccfleet journal export > journal.jsonl          everything as JSON lines
   ccfleet journal import --data /srv/new < journal.jsonl
   ccfleet journal prune --days 90 --dry-run       what ended over 90 days ago; without --dry-run it is taken out
+  ccfleet journal drop-checkpoints                the next start folds every task from its events
 
 To put a backup back: stop the server, put the file into the data folder as journal.db (without journal.db-wal and journal.db-shm
 beside it), start again. Computers that got further than the backup are held back until an operator resumes them.
@@ -32,7 +34,7 @@ pub struct Args {
     #[command(flatten)]
     data: DataArg,
 
-    /// Print JSON (`check`, `prune`)
+    /// Print JSON (`check`, `prune`, `drop-checkpoints`)
     #[arg(long, global = true)]
     json: bool,
 }
@@ -57,6 +59,8 @@ enum What {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Throw all checkpoints away: tasks are folded from their events; no server may run on the journal
+    DropCheckpoints,
     /// Copy the journal to a new file, also while a server runs
     Backup {
         #[arg(value_name = "FILE")]
@@ -66,6 +70,15 @@ enum What {
 
 fn failed(error: StoreError) -> Failure {
     Failure::new(Exit::Data, format!("{error} ({})", error.code()))
+}
+
+fn told(found: Found) -> String {
+    match found {
+        Found { all, of_others: 0 } => format!("{all} checkpoints"),
+        Found { all, of_others } => {
+            format!("{all} checkpoints ({of_others} of another version, not used)")
+        }
+    }
 }
 
 /// Does what is asked.
@@ -84,7 +97,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                     .collect();
                 say!(
                     "{:#}",
-                    json!({"tasks": counts.tasks, "events": counts.events, "blobs": counts.blobs, "problems": items})
+                    json!({"tasks": counts.tasks, "events": counts.events, "blobs": counts.blobs,
+                        "checkpoints": counts.checkpoints.all, "checkpoints_of_other_versions": counts.checkpoints.of_others,
+                        "problems": items})
                 );
             } else {
                 for problem in &problems {
@@ -98,10 +113,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                     many => format!("{many} problems"),
                 };
                 say!(
-                    "{} tasks, {} events, {} blobs: {end}",
+                    "{} tasks, {} events, {} blobs, {}: {end}",
                     counts.tasks,
                     counts.events,
-                    counts.blobs
+                    counts.blobs,
+                    told(counts.checkpoints),
                 );
             }
             Ok(if problems.is_empty() {
@@ -153,6 +169,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 (false, false) => {
                     say!("{tasks} tasks with {events} events, and {blobs} blobs, are taken out")
                 }
+            }
+            Ok(Exit::Done)
+        }
+        What::DropCheckpoints => {
+            let folder = crate::app::DataFolder::lock(&folder)
+                .map_err(|error| Failure::new(Exit::Data, error))?;
+            let dropped = checkpoints::drop_all(folder.path()).map_err(failed)?;
+            match args.json {
+                true => say!("{:#}", json!({"checkpoints": dropped})),
+                false => say!("{dropped} checkpoints are thrown away"),
             }
             Ok(Exit::Done)
         }

@@ -190,6 +190,7 @@ pub(super) struct RawJournal {
     pub keep_episodes: u32,
     pub archive_after_days: u32,
     pub archive_over_bytes: u64,
+    pub checkpoint_every: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

@@ -38,6 +38,8 @@ pub struct Settings {
     pub tasks: TaskSettings,
     /// When older episodes go out of the way.
     pub journal: ArchiveRule,
+    /// After so many events of a task a checkpoint of it is kept; 0 = never.
+    pub checkpoint_every: u64,
     pub log: LogSettings,
 }
 

@@ -91,6 +91,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
             older_than_ms: i64::from(raw.journal.archive_after_days) * DAY_MS,
             more_than_bytes: raw.journal.archive_over_bytes,
         },
+        checkpoint_every: u64::from(raw.journal.checkpoint_every),
         log: LogSettings {
             format: check.log_format(&raw.log.format)?,
             filter: raw.log.filter,

@@ -121,7 +121,7 @@ pub struct ArchiveRule {
 }
 
 /// What a task's state knows of its episodes.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Episodes {
     /// The one that runs, or ran last; 0 in a task that has none.
     pub number: u32,

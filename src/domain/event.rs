@@ -14,6 +14,7 @@ use super::track::Track;
 use super::wakes::{Wake, Wakes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The version that is written with every event; a higher one in a journal stops the start.
 pub const EVENT_VERSION: u32 = 1;
@@ -114,6 +115,11 @@ pub enum TaskEvent {
     },
     WaitEnded {
         reason: WaitReason,
+    },
+    /// Which calls of several wait for computers that are away, each since when, in milliseconds since the Unix epoch; it replaces
+    /// what was told before.
+    CallsAway {
+        since: BTreeMap<CallId, i64>,
     },
     /// An episode of a task that lives on is over. All that is needed of what was before is in it.
     EpisodeEnded(Box<EpisodeEnded>),
@@ -251,6 +257,7 @@ impl TaskEvent {
         "question_expired",
         "wait_started",
         "wait_ended",
+        "calls_away",
         "episode_ended",
         "fell_asleep",
         "episode_started",
@@ -306,6 +313,7 @@ impl TaskEvent {
             TaskEvent::QuestionExpired { .. } => "question_expired",
             TaskEvent::WaitStarted { .. } => "wait_started",
             TaskEvent::WaitEnded { .. } => "wait_ended",
+            TaskEvent::CallsAway { .. } => "calls_away",
             TaskEvent::EpisodeEnded(_) => "episode_ended",
             TaskEvent::FellAsleep(_) => "fell_asleep",
             TaskEvent::EpisodeStarted { .. } => "episode_started",

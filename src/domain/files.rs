@@ -2,10 +2,11 @@
 //! another one than the task left there.
 
 use super::ids::{BlobHash, ClientId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A file that the task wrote, read or saw in a list.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileRecord {
     /// Of the content as last seen: the computer's own hash where it tells one, else the server's.
     pub hash: String,

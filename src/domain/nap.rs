@@ -39,6 +39,12 @@ pub fn until(args: &Value, now_ms: i64) -> Result<i64, String> {
     }
 }
 
+/// How long arguments say to sleep, in milliseconds, whatever a clock shows meanwhile; none if they name a time.
+pub fn lasts_ms(args: &Value) -> Option<u64> {
+    let seconds = args.get("seconds").and_then(Value::as_u64)?;
+    Some(seconds.saturating_mul(1000))
+}
+
 /// A moment as models and people read it, in UTC.
 pub fn shown(at_ms: i64) -> String {
     let at = DateTime::from_timestamp_millis(at_ms);

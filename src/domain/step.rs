@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One planner turn and what came of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// From 1.
     pub number: u32,
@@ -49,14 +49,14 @@ pub struct Recalled {
 }
 
 /// A model answer and the decision that asked for it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
     pub consult: u64,
     pub answer: ChatAnswer,
 }
 
 /// One answer of the executor model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExecutorTry {
     pub consult: u64,
     pub answer: Option<ChatAnswer>,
@@ -67,7 +67,7 @@ pub struct ExecutorTry {
 }
 
 /// A refused move.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blocked {
     pub guard: Guard,
     pub evidence: String,
@@ -172,7 +172,7 @@ impl CallRecord {
 }
 
 /// A question and its fate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QuestionRecord {
     pub question: Question,
     pub answer: Option<UserAnswer>,
@@ -180,7 +180,7 @@ pub struct QuestionRecord {
 }
 
 /// What a person answered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserAnswer {
     pub answer: String,
     pub by: String,

@@ -69,7 +69,7 @@ impl TaskStatus {
 }
 
 /// Everything that deciding needs to know of a task.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskState {
     pub task_id: TaskId,
     pub generation: Generation,
@@ -128,6 +128,8 @@ pub struct TaskState {
     pub offline_since_ms: Option<i64>,
     /// Since when a call waits for its computer to come back.
     pub away_since_ms: Option<i64>,
+    /// The same of each call, where a task has several.
+    pub away: BTreeMap<CallId, i64>,
     /// The last start of the server, or the task's creation, by both clocks.
     pub seen: Option<Seen>,
     pub result: Option<TaskResult>,
@@ -135,7 +137,7 @@ pub struct TaskState {
 }
 
 /// A wake, from which budgets per wake count.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Woken {
     /// Milliseconds since the Unix epoch.
     pub at_ms: i64,
@@ -144,7 +146,7 @@ pub struct Woken {
 }
 
 /// What a task is in the middle of.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub enum Open {
     #[default]
     Nothing,
@@ -182,7 +184,7 @@ pub struct TaskError {
 }
 
 /// A role's conversation.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Conversation {
     pub prompt: Vec<Message>,
     /// The native tools of the last consult.
@@ -201,7 +203,7 @@ pub struct TestRun {
 }
 
 /// Something the planner is told between steps.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// It became known while this step was the last one.
     pub after_step: u32,
@@ -249,6 +251,7 @@ impl TaskState {
             sticky: None,
             offline_since_ms: None,
             away_since_ms: None,
+            away: BTreeMap::new(),
             seen: None,
             result: None,
             error: None,

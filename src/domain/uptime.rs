@@ -45,6 +45,7 @@ impl TaskState {
             .for_each(|woken| later(&mut woken.at_ms));
         self.offline_since_ms.iter_mut().for_each(later);
         self.away_since_ms.iter_mut().for_each(later);
+        self.away.values_mut().for_each(later);
         for open in self.open.values_mut() {
             if let Open::Wait {
                 reason: WaitReason::ComputerOffline,
@@ -63,7 +64,7 @@ impl TaskState {
 #[cfg(test)]
 mod tests {
     use crate::domain::event::{StoredEvent, TaskEvent};
-    use crate::domain::ids::{Generation, TaskId};
+    use crate::domain::ids::{CallId, Generation, TaskId};
     use crate::domain::task::TaskState;
     use proptest::prelude::*;
 
@@ -110,6 +111,20 @@ mod tests {
                 prop_assert_eq!(at - state.offline_since_ms.unwrap(), ran);
             }
         }
+    }
+
+    #[test]
+    fn each_call_that_waits_has_waited_as_long_as_the_server_saw_it() {
+        let mut state = fresh();
+        start(&mut state, 1_000, 500);
+        let id = |index| CallId::derive(&state.task_id, Generation(1), 3, index);
+        let (a, b) = (id(0), id(1));
+        let since = [(a.clone(), 1_100), (b.clone(), 1_900)].into();
+        let event = TaskEvent::CallsAway { since };
+        state.apply_next(Generation(1), 2_000, &[event]);
+        // It ran for a second, and was away for five.
+        start(&mut state, 7_000, 1_500);
+        assert_eq!(state.away, [(a, 6_100), (b, 6_900)].into());
     }
 
     #[test]

@@ -217,6 +217,7 @@ impl Tally {
             | TaskEvent::QuestionDelivered { .. }
             | TaskEvent::WaitStarted { .. }
             | TaskEvent::WaitEnded { .. }
+            | TaskEvent::CallsAway { .. }
             | TaskEvent::FellAsleep(_)
             | TaskEvent::WakeKept { .. }
             | TaskEvent::Noted { .. } => {}

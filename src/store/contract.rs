@@ -250,7 +250,7 @@ pub(super) fn archive(
     store.writer.write(&[entry]).unwrap();
 }
 
-fn ended(author: &Author, episode: u32) -> TaskEvent {
+pub(super) fn ended(author: &Author, episode: u32) -> TaskEvent {
     let carried = Carried {
         usage: author.state().usage,
         children_usage: Default::default(),
@@ -278,7 +278,7 @@ fn ended(author: &Author, episode: u32) -> TaskEvent {
     }))
 }
 
-fn hourly() -> Wakes {
+pub(super) fn hourly() -> Wakes {
     Wakes {
         schedule: Some(Schedule::of(Some(3600), None, None, 0).unwrap()),
         ..Wakes::default()

@@ -3,6 +3,7 @@
 //! The traits are blocking on purpose: the journal actor calls them on a thread of its own. SQLite is the
 //! embedded store; another one only has to pass the same contract tests (`contract.rs`).
 
+pub mod checkpoint;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
@@ -51,6 +52,9 @@ pub trait JournalReads: Send {
 
     /// The same with no more events than it takes to go on: its creation, and all from the end of its last episode on.
     fn load_last_episode(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError>;
+
+    /// The state of a task from which it goes on, by its newest checkpoint that can be used and the events since. Those before it are not read.
+    fn standing(&self, task_id: &TaskId) -> Result<Option<Standing>, StoreError>;
 
     /// Tasks that have not ended and do not sleep, and others of which a call has no outcome yet; oldest first.
     fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError>;

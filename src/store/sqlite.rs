@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file in WAL mode, a connection that writes and one that reads.
 
 mod archive;
+pub mod checkpoints;
 mod commits;
 mod meta;
 mod open_work;
@@ -34,6 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0004_asleep.sql"),
     include_str!("schema/0005_tokens.sql"),
     include_str!("schema/0006_commits.sql"),
+    include_str!("schema/0007_checkpoints.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.

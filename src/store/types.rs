@@ -1,11 +1,12 @@
 //! What goes into the store and what comes out.
 
+use super::checkpoint::Checkpoint;
 use crate::domain::credential::TokenRecord;
 use crate::domain::episodes::ArchiveRule;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
 use crate::domain::lifecycle::ToolRecord;
-use crate::domain::task::{TaskStatus, TaskSummary};
+use crate::domain::task::{TaskState, TaskStatus, TaskSummary};
 use serde_json::Value;
 use std::fmt;
 use std::path::PathBuf;
@@ -98,6 +99,8 @@ pub enum Write {
     Probe,
     /// How long servers have run on this journal, all runs together, in milliseconds.
     Uptime(i64),
+    /// Where loading its task begins from now on; nothing if the task has ended or sleeps.
+    Checkpoint(Box<Checkpoint>),
 }
 
 /// Events of one task with everything that becomes durable together with them.
@@ -135,6 +138,14 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journalled {
     pub events: Vec<StoredEvent>,
+    /// The pinned profile as JSON; none if its blob is gone.
+    pub profile: Option<String>,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    pub state: Box<TaskState>,
     /// The pinned profile as JSON; none if its blob is gone.
     pub profile: Option<String>,
 }

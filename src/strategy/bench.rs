@@ -230,6 +230,7 @@ impl Bench {
             event,
         };
         self.state.apply(&stored);
+        survives_a_checkpoint(&self.state);
         self.journal.push(stored);
     }
 
@@ -374,6 +375,15 @@ pub(crate) fn intended(call: &CallRecord, on: &str) -> CallIntended {
         args_hash: String::new(),
         timeout_ms: 1000,
         boot_id: None,
+    }
+}
+
+/// A state that was written down and read back is the same: whoever goes on from it needs nothing of before.
+pub(crate) fn survives_a_checkpoint(state: &TaskState) {
+    // Each form comes often enough for every fourth to be looked at.
+    if state.last_seq.is_multiple_of(4) {
+        let written = serde_json::to_string(state).unwrap();
+        assert_eq!(&serde_json::from_str::<TaskState>(&written).unwrap(), state);
     }
 }
 

@@ -206,4 +206,4 @@ mod family_tests;
 #[cfg(test)]
 mod fork_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

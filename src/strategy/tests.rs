@@ -34,7 +34,7 @@ fn any_answer() -> impl Strategy<Value = String> {
     ]
 }
 
-fn any_event() -> impl Strategy<Value = TaskEvent> {
+pub(crate) fn any_event() -> impl Strategy<Value = TaskEvent> {
     let task = TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M9").unwrap();
     let call = move |seq: u64| CallId::derive(&task, Generation(1), seq, 0);
     let outcomes = prop_oneof![

@@ -73,6 +73,21 @@ pub struct LoadedTask {
     pub profile: String,
 }
 
+/// Fold as much of a task's journal as it takes to go on with it, from its newest checkpoint on.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<StandingTask, JournalError>")]
+pub struct LoadState {
+    pub task_id: TaskId,
+}
+
+/// Where a task stands by the journal.
+#[derive(Debug, Clone)]
+pub struct StandingTask {
+    pub state: Box<TaskState>,
+    /// The pinned profile, as JSON; empty if the blob is gone.
+    pub profile: String,
+}
+
 /// The tasks that have not ended and do not sleep, oldest first; also others that still wait for a call's outcome.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<TaskId>, JournalError>")]

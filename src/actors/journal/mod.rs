@@ -8,6 +8,7 @@
 //! Full queue: refused with `Unavailable`. The mailbox holds as much again; senders use `send`.
 
 mod batch;
+mod checkpoints;
 pub mod messages;
 mod reader;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use actix::{
     ResponseFuture, WrapFuture,
 };
 use batch::{Pending, Reply};
+use checkpoints::Checkpoints;
 use messages::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,21 +58,25 @@ pub struct Journal {
     entries: u64,
     metrics: Arc<Metrics>,
     retry_after: Duration,
+    checkpoints: Checkpoints,
 }
 
 impl Journal {
     /// Starts the journal on an open store. Whatever is committed is told to `feed`.
     pub fn start(store: OpenStore, feed: Recipient<Committed>) -> (Addr<Self>, JournalReader) {
-        Self::measured(store, feed, Arc::default())
+        Self::measured(store, feed, Arc::default(), 0)
     }
 
-    /// As [`Journal::start`], counting what it does and what is committed.
+    /// As [`Journal::start`], counting what it does and what is committed, and keeping a checkpoint of a task after every so many
+    /// of its events (0 = never).
     pub fn measured(
         store: OpenStore,
         feed: Recipient<Committed>,
         metrics: Arc<Metrics>,
+        checkpoint_every: u64,
     ) -> (Addr<Self>, JournalReader) {
-        Self::start_with(store, feed, metrics, RETRY_AFTER)
+        let checkpoints = Checkpoints::every(checkpoint_every);
+        Self::start_with(store, feed, metrics, RETRY_AFTER, checkpoints)
     }
 
     fn start_with(
@@ -78,6 +84,7 @@ impl Journal {
         feed: Recipient<Committed>,
         metrics: Arc<Metrics>,
         retry_after: Duration,
+        checkpoints: Checkpoints,
     ) -> (Addr<Self>, JournalReader) {
         let reader = JournalReader::new(store.reads, store.identity);
         let journal = Journal {
@@ -92,6 +99,7 @@ impl Journal {
             entries: 0,
             metrics,
             retry_after,
+            checkpoints,
         };
         (Actor::start(journal), reader)
     }
@@ -201,9 +209,11 @@ impl Journal {
                 self.metrics
                     .committed(&committed.events, &committed.summary);
                 // A fact: the feed never blocks, and without one nobody listens.
+                self.checkpoints.note(&committed);
                 self.feed.do_send(committed);
             }
         }
+        self.next_checkpoint(ctx);
     }
 
     fn degrade(&mut self, error: &StoreError, ctx: &mut Context<Self>) {
@@ -345,6 +355,15 @@ impl Handler<LoadTask> for Journal {
     fn handle(&mut self, message: LoadTask, _: &mut Self::Context) -> Self::Result {
         let reader = self.reader.clone();
         Box::pin(async move { reader.load_last_episode(message.task_id).await })
+    }
+}
+
+impl Handler<LoadState> for Journal {
+    type Result = ResponseFuture<Result<StandingTask, JournalError>>;
+
+    fn handle(&mut self, message: LoadState, _: &mut Self::Context) -> Self::Result {
+        let reader = self.reader.clone();
+        Box::pin(async move { reader.standing(message.task_id).await })
     }
 }
 

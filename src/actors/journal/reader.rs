@@ -1,7 +1,7 @@
 //! Reading beside the writer: a handle that clones cheaply and never waits for a transaction.
 
 use super::batch::refused;
-use super::messages::{JournalError, LoadedTask};
+use super::messages::{JournalError, LoadedTask, StandingTask};
 use crate::domain::credential::TokenRecord;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
@@ -103,6 +103,17 @@ impl JournalReader {
         let id = task_id.clone();
         let journalled = self.read(move |reads| reads.load_last_episode(&id)).await?;
         loaded(journalled, task_id)
+    }
+
+    /// Where a task stands, by its newest checkpoint and the events since.
+    pub async fn standing(&self, task_id: TaskId) -> Result<StandingTask, JournalError> {
+        let id = task_id.clone();
+        let standing = self.read(move |reads| reads.standing(&id)).await?;
+        let standing = standing.ok_or(JournalError::NoTask(task_id))?;
+        Ok(StandingTask {
+            state: standing.state,
+            profile: standing.profile.unwrap_or_default(),
+        })
     }
 
     /// As [`super::messages::UnfinishedTasks`].

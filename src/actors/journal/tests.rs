@@ -70,8 +70,13 @@ fn bench_that_retries(retry_after: Duration) -> Bench {
         ..open
     };
     let feed = Feed::default().start();
-    let (journal, reader) =
-        Journal::start_with(gated, feed.clone().recipient(), Arc::default(), retry_after);
+    let (journal, reader) = Journal::start_with(
+        gated,
+        feed.clone().recipient(),
+        Arc::default(),
+        retry_after,
+        Checkpoints::every(10),
+    );
     Bench {
         journal,
         reader,
@@ -189,6 +194,35 @@ async fn a_degraded_journal_heals_although_nobody_writes() {
         tokio::task::yield_now().await;
     }
     assert_eq!(*bench.sizes.lock().unwrap(), [1, 1, 1]);
+}
+
+#[actix::test]
+async fn after_every_so_many_events_a_checkpoint_is_kept_that_is_what_the_events_come_to() {
+    let bench = bench();
+    drop(bench.fate);
+    let mut author = Author::new("A");
+    let first = message(author.append(vec![created("dig"), noted("1")]));
+    bench.journal.send(first).await.unwrap().unwrap();
+    // Its turn comes with the tenth event.
+    let events = vec![noted("more"); 9];
+    let more = message(author.append(events));
+    bench.journal.send(more).await.unwrap().unwrap();
+    while bench.journal.send(ObserveJournal).await.unwrap().entries < 3 {}
+    let asked = LoadState { task_id: task("A") };
+    let standing = bench.journal.send(asked).await.unwrap().unwrap();
+    assert_eq!(&*standing.state, author.state());
+    assert_eq!(standing.profile, crate::store::fixtures::PROFILE);
+    let (counts, problems) = sqlite::transfer::check(bench.folder.path()).unwrap();
+    assert_eq!((counts.checkpoints.all, problems), (1, vec![]));
+    // An ended task needs none.
+    let end = message(author.append(vec![completed("dug")]));
+    bench.journal.send(end).await.unwrap().unwrap();
+    bench.journal.send(Flush).await.unwrap().unwrap();
+    let (counts, _) = sqlite::transfer::check(bench.folder.path()).unwrap();
+    assert_eq!(counts.checkpoints.all, 0);
+    let missing = LoadState { task_id: task("B") };
+    let missing = bench.journal.send(missing).await.unwrap();
+    assert_eq!(missing.unwrap_err(), JournalError::NoTask(task("B")));
 }
 
 #[actix::test]

@@ -13,7 +13,7 @@ mod uptime;
 mod wake;
 
 use super::journal::messages::{
-    AppendEvents, ArchiveEpisodes, KeepUptime, LoadTask, Quarantine, SleepingTasks,
+    AppendEvents, ArchiveEpisodes, KeepUptime, LoadState, LoadTask, Quarantine, SleepingTasks,
     UnfinishedTasks, UptimeSoFar,
 };
 use super::registry::messages::FleetChanged;
@@ -58,6 +58,7 @@ const MAILBOX: usize = 1024;
 /// What the supervisor needs of the others; the tasks' own needs are among them.
 pub struct SupervisorDeps {
     pub load: Recipient<LoadTask>,
+    pub load_state: Recipient<LoadState>,
     pub unfinished: Recipient<UnfinishedTasks>,
     pub sleeping: Recipient<SleepingTasks>,
     pub archive: Recipient<ArchiveEpisodes>,
@@ -91,6 +92,7 @@ struct Past {
 /// The actor.
 pub struct Supervisor {
     load: Recipient<LoadTask>,
+    load_state: Recipient<LoadState>,
     unfinished: Recipient<UnfinishedTasks>,
     sleeping: Recipient<SleepingTasks>,
     archive: Recipient<ArchiveEpisodes>,
@@ -125,6 +127,7 @@ impl Supervisor {
             let task_deps = (deps.task_deps)(me.clone().recipient(), me.recipient());
             Supervisor {
                 load: deps.load,
+                load_state: deps.load_state,
                 unfinished: deps.unfinished,
                 sleeping: deps.sleeping,
                 archive: deps.archive,

@@ -3,7 +3,7 @@
 use super::Supervisor;
 use super::messages::{Restore, RestoreError};
 use crate::actors::journal::messages::{
-    AppendEvents, JournalError, LoadTask, SleepingTasks, UptimeSoFar,
+    AppendEvents, JournalError, LoadState, SleepingTasks, UptimeSoFar,
 };
 use crate::crash_points::{self, Point};
 use crate::domain::event::TaskEvent;
@@ -66,23 +66,20 @@ impl Supervisor {
         salt: Option<String>,
         wakes: Vec<Wake>,
     ) -> impl Future<Output = Result<Revived, NotRevived>> + use<> {
-        let load = self.load.clone();
+        let load = self.load_state.clone();
         let journal = self.journal().clone();
         let (clock, uptime) = (self.deps.clock, self.uptime);
         let reason = reason.to_owned();
         let gone = |error: MailboxError| NotRevived::Unavailable(error.to_string());
         async move {
-            let asked = LoadTask {
-                task_id: task_id.clone(),
-            };
+            let asked = LoadState { task_id };
             let loaded = load.send(asked).await.map_err(gone)?;
             // What cannot be read now may be damaged; whoever asked decides.
             let loaded = loaded.map_err(|error| match error {
                 JournalError::Unavailable => NotRevived::Unavailable(error.to_string()),
                 other => NotRevived::Broken(other.to_string()),
             })?;
-            let mut state = TaskState::new(task_id);
-            state.apply_all(&loaded.events);
+            let mut state = *loaded.state;
             let profile: Profile = serde_json::from_str(&loaded.profile).map_err(|e| {
                 NotRevived::Broken(format!("its pinned profile cannot be read: {e}"))
             })?;

@@ -102,6 +102,7 @@ fn bench_of(
     let append = journal.clone().recipient();
     let supervisor = Supervisor::start(SupervisorDeps {
         load: journal.clone().recipient(),
+        load_state: journal.clone().recipient(),
         unfinished: journal.clone().recipient(),
         sleeping: journal.clone().recipient(),
         archive: journal.clone().recipient(),

@@ -98,7 +98,8 @@ impl Handler<CallFact> for Task {
             CallNews::NotPlaced(no_route) if call.is_open() => {
                 self.lanes.remove(&fact.call_id);
                 self.forget_wait(&fact.call_id, ctx);
-                let mut events = vec![not_placed(&call, no_route)];
+                let mut events: Vec<TaskEvent> = self.calls_away().into_iter().collect();
+                events.push(not_placed(&call, no_route));
                 events.extend(self.waits_on());
                 self.append_then_advance(ctx, events);
             }
@@ -118,7 +119,9 @@ impl Task {
         let call_id = intended.call_id.clone();
         self.forget_wait(&call_id, ctx);
         self.spans.calls(&self.state, &intended);
-        let mut events = vec![TaskEvent::CallIntended(intended)];
+        // Before: what the one that waits alone has waited is known until then.
+        let mut events: Vec<TaskEvent> = self.calls_away().into_iter().collect();
+        events.push(TaskEvent::CallIntended(intended));
         events.extend(self.waits_on());
         let then: Then = Box::new(move |task, _ctx| {
             crash_points::pass(Point::BeforeDispatch);

@@ -13,6 +13,7 @@ use crate::strategy::episodes;
 use actix::prelude::*;
 use serde_json::Value;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Nobody sleeps longer without a look at the clock.
 const LONGEST_NAP: Duration = Duration::from_secs(30);
@@ -42,17 +43,34 @@ impl Task {
         let Some(until_ms) = call.until_ms else {
             return;
         };
-        let now_ms = (self.deps.clock)();
-        let rest_ms = until_ms.saturating_sub(now_ms).max(0).unsigned_abs();
-        let call_id = call.call_id.clone();
-        let look = Duration::from_millis(rest_ms).min(LONGEST_NAP);
+        // A clock that is moved back makes no sleep of so many seconds longer.
+        let rest_ms = until_ms.saturating_sub((self.deps.clock)());
+        let rest_ms = rest_ms.max(0).unsigned_abs();
+        let over = nap::lasts_ms(&call.args).map(|most| rest_ms.min(most));
+        let over = over.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
+        self.nap_on(call.call_id.clone(), until_ms, over, ctx);
+    }
+
+    /// Until the clock shows its time, or its seconds are over.
+    fn nap_on(
+        &mut self,
+        call_id: CallId,
+        until_ms: i64,
+        over: Option<Instant>,
+        ctx: &mut Context<Self>,
+    ) {
+        let rest_ms = until_ms.saturating_sub((self.deps.clock)());
+        let rest = Duration::from_millis(rest_ms.max(0).unsigned_abs());
+        let left = over.map(|over| over.saturating_duration_since(Instant::now()));
+        let look = rest.min(left.unwrap_or(rest)).min(LONGEST_NAP);
         ctx.run_later(look, move |task, ctx| {
-            let Some(call) = task.state.naps().find(|nap| nap.call_id == call_id) else {
+            if !task.state.naps().any(|nap| nap.call_id == call_id) {
                 return;
-            };
-            let (call, now_ms) = (call.clone(), (task.deps.clock)());
-            if now_ms < until_ms {
-                return task.nap(&call, ctx);
+            }
+            let now_ms = (task.deps.clock)();
+            let is_over = over.is_some_and(|over| over <= Instant::now());
+            if now_ms < until_ms && !is_over {
+                return task.nap_on(call_id, until_ms, over, ctx);
             }
             let report = nap::report(now_ms, "its time", &Value::Null);
             task.settle(call_id, report, ctx);

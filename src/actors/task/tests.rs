@@ -1,5 +1,7 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
+mod away;
+mod nap;
 mod outage;
 
 use super::messages::{Answer, Cancel, LookAgain};
@@ -229,6 +231,15 @@ impl Running {
     }
 
     fn with(bench: &Bench, settings: Settings, model_says: Option<&'static str>) -> Self {
+        Running::at(bench, settings, model_says, || 1_000)
+    }
+
+    fn at(
+        bench: &Bench,
+        settings: Settings,
+        model_says: Option<&'static str>,
+        clock: fn() -> i64,
+    ) -> Self {
         let (told, heard) = unbounded_channel();
         let router = Router::default();
         router.insert(computer("base", &told));
@@ -248,7 +259,7 @@ impl Running {
             supervisor: others.clone().recipient(),
             family: others.recipient(),
             settings: Arc::new(settings),
-            clock: || 1_000,
+            clock,
         };
         let profile = Arc::new(bench.profile.clone());
         let task = Task::new(deps, bench.state.clone(), profile, Generation(2)).start();
@@ -378,19 +389,6 @@ async fn several_calls_that_cannot_be_placed_are_journalled_together() {
     let mut running = Running::from(&bench, WITHIN);
     // Two appends would claim the same position; then the task would stop here.
     running.until("consult").await;
-}
-
-#[actix::test]
-async fn each_call_of_a_task_waits_for_its_own_computer() {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
-    bench.advance();
-    bench.answer(RUN);
-    let ids = [0, 1].map(|index| CallId::derive(&bench.state.task_id, Generation(1), 3, index));
-    let calls = [(ids[0].clone(), "base"), (ids[1].clone(), "other")];
-    bench.push(fixtures::decided(&calls));
-    let mut running = Running::from(&bench, Duration::from_millis(1));
-    running.until("call_not_placed").await;
-    running.until("call_not_placed").await;
 }
 
 #[actix::test]

@@ -9,7 +9,7 @@ use crate::domain::event::TaskEvent;
 use crate::domain::ids::CallId;
 use crate::domain::task::{CallRecord, Open};
 use actix::prelude::*;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 /// One entry for each call that waits, one timer for each that never left and whose computer is away.
@@ -17,11 +17,17 @@ use std::time::Duration;
 pub(super) struct Waits {
     reasons: HashMap<CallId, WaitReason>,
     timers: HashMap<CallId, SpawnHandle>,
+    /// Since when each of these waits, in milliseconds since the Unix epoch.
+    since: BTreeMap<CallId, i64>,
+    /// Calls whose computer was there when it was last told of, since the task's actor was started.
+    back: HashSet<CallId>,
 }
 
 impl Waits {
     pub(super) fn drain_timers(&mut self) -> impl Iterator<Item = SpawnHandle> {
         self.reasons.clear();
+        self.since.clear();
+        self.back.clear();
         self.timers.drain().map(|(_, timer)| timer)
     }
 
@@ -101,6 +107,8 @@ impl Task {
     }
 
     fn stop_offline_timer(&mut self, call_id: &CallId, ctx: &mut Context<Self>) {
+        self.waits.since.remove(call_id);
+        self.waits.back.insert(call_id.clone());
         if let Some(timer) = self.waits.timers.remove(call_id) {
             ctx.cancel_future(timer);
         }
@@ -130,12 +138,37 @@ impl Task {
         );
         let mut open = self.state.open.values();
         let calls = open.any(|open| matches!(open, Open::Calls { .. }));
-        if !calls || !ours || now == shown {
+        if !calls {
             return Vec::new();
+        }
+        let away = self.calls_away().into_iter();
+        if !ours || now == shown {
+            return away.collect();
         }
         let ended = now.map(|reason| TaskEvent::WaitEnded { reason });
         let started = shown.map(|reason| TaskEvent::WaitStarted { reason });
-        ended.into_iter().chain(started).collect()
+        away.chain(ended).chain(started).collect()
+    }
+
+    /// What has to be journalled so that a restart knows of each call how long it has waited. One that is alone is known by the
+    /// task's own wait.
+    pub(super) fn calls_away(&self) -> Option<TaskEvent> {
+        let unsent = |id: &CallId| {
+            let call = self.state.call(id);
+            call.is_some_and(|call| call.is_open() && call.intended.is_none())
+        };
+        let known = &self.state.away;
+        // Of whom nothing was told since the start, what is journalled still holds.
+        let mut since = known.clone();
+        since.retain(|id, _| unsent(id) && !self.waits.back.contains(id));
+        for (id, since_ms) in &self.waits.since {
+            if unsent(id) {
+                since.entry(id.clone()).or_insert(*since_ms);
+            }
+        }
+        let several = self.open_calls().len() > 1;
+        let news = since != *known && (several || !known.is_empty());
+        news.then_some(TaskEvent::CallsAway { since })
     }
 
     /// Gives up on a computer that does not come back in the configured time of the server.
@@ -144,7 +177,12 @@ impl Task {
             return;
         }
         let timeout = self.deps.settings.calls.offline_timeout;
-        let rest = timeout.saturating_sub(self.waited_before());
+        let waited = self.waited_before(call_id);
+        let rest = timeout.saturating_sub(waited);
+        let waited_ms = i64::try_from(waited.as_millis()).unwrap_or(i64::MAX);
+        let since_ms = (self.deps.clock)().saturating_sub(waited_ms);
+        self.waits.since.insert(call_id.clone(), since_ms);
+        self.waits.back.remove(call_id);
         let id = call_id.clone();
         let timer = ctx.run_later(rest, move |task, ctx| {
             task.waits.timers.remove(&id);
@@ -158,9 +196,8 @@ impl Task {
         self.waits.timers.insert(call_id.clone(), timer);
     }
 
-    /// How long the one call that waits has waited already, before the server was started again. Of several nobody knows
-    /// which: they wait anew.
-    fn waited_before(&self) -> Duration {
+    /// How long a call has waited already, before the server was started again.
+    fn waited_before(&self, call_id: &CallId) -> Duration {
         let calls = self.state.calls();
         let queued = |call: &&CallRecord| {
             let elsewhere = call.child.is_some() || call.until_ms.is_some();
@@ -168,7 +205,9 @@ impl Task {
         };
         let mut waiting = calls.filter(queued);
         let alone = waiting.next().is_some() && waiting.next().is_none();
-        let since = self.state.away_since_ms.filter(|_| alone);
+        let own = self.state.away.get(call_id).copied();
+        // In journals of before each call was told of, nobody knows which of several it was: they wait anew.
+        let since = own.or(self.state.away_since_ms.filter(|_| alone));
         let waited = since.map_or(0, |since| (self.deps.clock)().saturating_sub(since));
         Duration::from_millis(u64::try_from(waited).unwrap_or(0))
     }
@@ -192,7 +231,8 @@ impl Task {
             let call_id = call.call_id.clone();
             lane.cancel.do_send(CancelCall { call_id });
         }
-        let mut events = vec![not_placed(call, NoRoute { reason, message })];
+        let mut events: Vec<TaskEvent> = self.calls_away().into_iter().collect();
+        events.push(not_placed(call, NoRoute { reason, message }));
         events.extend(self.waits_on());
         self.append_then_advance(ctx, events);
     }

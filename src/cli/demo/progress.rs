@@ -177,6 +177,7 @@ impl Watch {
             | TaskEvent::CallIntended(_)
             | TaskEvent::QuestionDelivered { .. }
             | TaskEvent::WaitEnded { .. }
+            | TaskEvent::CallsAway { .. }
             | TaskEvent::TaskCompleted { .. }
             | TaskEvent::TaskFailed { .. }
             | TaskEvent::TaskCancelled { .. } => {}

@@ -1,16 +1,21 @@
 //! What is found when all is over: the journal, read with the types of the program, and the disks, read as files.
 
 use super::count::{CallSeen, Deed, End, Evidence, TaskSeen};
+use super::parts::fork_of;
 use super::voice::{self, Mark};
 use crate::cli::demo::witness;
 use crate::domain::call::CallReport;
 use crate::domain::event::{CallIntended, StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId};
 use crate::domain::task::{TaskState, TaskStatus};
-use crate::domain::wakes::Wake;
+use crate::domain::wakes::{Wake, WakeCause};
 use crate::store::{JournalReads, Journalled, StoreError, TaskQuery, sqlite};
 use crate::strategy::replay::replay;
 use std::path::Path;
+
+/// The tool whose calls need consent, and the word that gives it.
+const SEAL: &str = "torture_seal";
+pub const CONSENT: &str = "yes";
 
 /// Tasks of one page.
 const PAGE: usize = 500;
@@ -88,7 +93,12 @@ fn task_seen(state: &TaskState, events: &[StoredEvent]) -> TaskSeen {
     let mut cancelled = false;
     for stored in events {
         match &stored.event {
+            TaskEvent::Forked(forked) => {
+                seen.forked_from = Some(forked.from.to_string());
+                seen.number = seen.number.map(fork_of);
+            }
             TaskEvent::CallIntended(intended) => {
+                seen.seals += usize::from(intended.tool == SEAL);
                 if cancelled {
                     seen.begun_after_cancel.push(intended.call_id.to_string());
                 }
@@ -109,10 +119,13 @@ fn task_seen(state: &TaskState, events: &[StoredEvent]) -> TaskSeen {
                 answer,
                 ..
             } => {
+                seen.consents += usize::from(answer == CONSENT);
                 let question = question_id.to_string();
                 seen.answers.insert(question, answer.clone());
             }
             TaskEvent::EpisodeStarted { wakes, .. } => {
+                let told = |wake: &&Wake| matches!(wake.cause, WakeCause::Event { .. });
+                seen.told += wakes.iter().filter(told).count();
                 seen.woken_by.extend(wakes.iter().filter_map(number_of));
                 seen.wakes.extend(wakes.iter().filter_map(number_of));
             }
@@ -126,7 +139,7 @@ fn task_seen(state: &TaskState, events: &[StoredEvent]) -> TaskSeen {
 
 fn call_seen(intended: &CallIntended) -> Option<CallSeen> {
     let deed = match intended.tool.as_str() {
-        "torture_mark" => Deed::Mark,
+        "torture_mark" | SEAL => Deed::Mark,
         "torture_look" => Deed::Look,
         _ => return None,
     };
@@ -146,6 +159,11 @@ fn finished(seen: &mut TaskSeen, call_id: &CallId, report: &CallReport) {
     if let Some(call) = seen.calls.iter_mut().find(|call| call.call_id == id) {
         call.outcomes.push(report.outcome);
         call.result = report.result.clone();
+        return;
+    }
+    let woken = report.result.as_ref().and_then(|r| r.get("woken_by"));
+    if woken.is_some() {
+        *seen.naps.entry(id.to_owned()).or_default() += 1;
         return;
     }
     // The end of a child.

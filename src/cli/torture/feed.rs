@@ -1,6 +1,7 @@
 //! Who gives the tasks: a person with an idempotency key, who asks again until the server says yes.
 
-use super::parts::{Fate, Part, is_child};
+use super::bell;
+use super::parts::{Fate, Part, is_child, is_fork};
 use super::plan::kills_before_end;
 use super::stage;
 use super::voice;
@@ -41,8 +42,8 @@ const FEWEST_MARKS: u32 = 2;
 impl Load {
     /// Whether a task may end with this mark, after so many kills.
     pub fn is_enough(&self, mark: voice::Mark, kills: u64) -> bool {
-        // A child is waited for, and its parent has its own time.
-        let due = match is_child(mark.task) {
+        // A child is waited for, and its parent has its own time; a fork goes on from what had its time.
+        let due = match is_child(mark.task) || is_fork(mark.task) {
             true => 0,
             false => kills_before_end(mark.task, self.tasks, self.live, self.kills),
         };
@@ -81,7 +82,14 @@ fn request(task: usize, computers: usize) -> Value {
     match part.fate {
         Fate::Scheduled => body["schedule"] = json!({"every_s": 1}),
         Fate::Woken => body["wakes"] = json!({"on_demand": true}),
-        Fate::Plain | Fate::Cancelled | Fate::Asks | Fate::Parent => {}
+        Fate::Told => body["wakes"] = json!({"events": [bell::event(task)]}),
+        Fate::Plain
+        | Fate::Cancelled
+        | Fate::Asks
+        | Fate::Parent
+        | Fate::Naps
+        | Fate::Consents
+        | Fate::Forked => {}
     }
     body
 }

@@ -24,12 +24,15 @@ pub struct Stand {
 /// How far the work has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mileage {
-    /// Tasks that have ended, without those that other tasks started.
+    /// Tasks that have ended, without those that other tasks started and those that go on from others.
     pub ended: usize,
     /// Grows with every effect that is intended, and with every one whose result is stored.
     pub effects: i64,
     /// Calls in flight.
     pub open: usize,
+    /// Tasks that have not ended, whoever started them.
+    pub living: usize,
+    pub forks: usize,
 }
 
 fn open(folder: &Path) -> rusqlite::Result<Connection> {
@@ -82,15 +85,20 @@ pub fn stands(folder: &Path) -> rusqlite::Result<HashMap<String, Stand>> {
 pub fn mileage(folder: &Path) -> rusqlite::Result<Mileage> {
     let connection = open(folder)?;
     connection.query_row(
-        "SELECT (SELECT count(*) FROM tasks WHERE final = 1 AND json_extract(summary, '$.parent') IS NULL),
+        "SELECT (SELECT count(*) FROM tasks WHERE final = 1 AND json_extract(summary, '$.parent') IS NULL
+                    AND json_extract(summary, '$.forked_from') IS NULL),
                 (SELECT coalesce(sum(high_seq + stored_seq), 0) FROM lanes),
-                (SELECT count(*) FROM calls WHERE open = 1)",
+                (SELECT count(*) FROM calls WHERE open = 1),
+                (SELECT count(*) FROM tasks WHERE final = 0),
+                (SELECT count(*) FROM tasks WHERE json_extract(summary, '$.forked_from') IS NOT NULL)",
         [],
         |row| {
             Ok(Mileage {
                 ended: row.get::<_, u32>(0)? as usize,
                 effects: row.get(1)?,
                 open: row.get::<_, u32>(2)? as usize,
+                living: row.get::<_, u32>(3)? as usize,
+                forks: row.get::<_, u32>(4)? as usize,
             })
         },
     )

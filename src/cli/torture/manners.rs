@@ -4,6 +4,7 @@ pub mod plan;
 
 use super::parts::{Manner, Part, child_of};
 use super::voice::{Came, Did, Mark, Move, Said, Say, prompt};
+use crate::domain::nap::SLEEP_TOOL;
 use serde_json::{Value, json};
 
 /// The next answer of a strategy whose prompts are conversations.
@@ -51,6 +52,8 @@ fn call_of(say: Say) -> Option<(&'static str, Value)> {
     let Say { what, mark } = say;
     Some(match what {
         Move::Mark => ("torture_mark", json!({"mark": mark.to_string()})),
+        Move::Seal => ("torture_seal", json!({"mark": mark.to_string()})),
+        Move::Nap => (SLEEP_TOOL, json!({"seconds": 1})),
         Move::Look => ("torture_look", json!({"mark": mark.to_string()})),
         Move::Child => {
             let child = child_of(mark.task);
@@ -118,12 +121,18 @@ fn last_move(prompt: &[Said], task: usize) -> Option<Did> {
         }
         let what = match () {
             () if said.text.contains("torture_mark") => Move::Mark,
+            () if said.text.contains("torture_seal") => Move::Seal,
             () if said.text.contains("torture_look") => Move::Look,
             () if said.text.contains("start_task") => Move::Child,
             () if said.text.to_ascii_lowercase().contains("ask_user") => Move::Ask,
+            () if said.text.contains(SLEEP_TOOL) => Move::Nap,
             () => return None,
         };
-        let mark = Mark::last_of(task, &said.text)?;
+        // A sleep names no mark: it is about the last one.
+        let before = prompt.get(..at).unwrap_or_default().iter().rev();
+        let mut before = before.filter_map(|said| Mark::last_of(task, &said.text));
+        let mark = Mark::last_of(task, &said.text);
+        let mark = mark.or_else(|| before.next().filter(|_| what == Move::Nap))?;
         Some((at, Say { what, mark }))
     })?;
     let after = prompt.get(at + 1..)?.iter();
@@ -139,18 +148,27 @@ fn last_move(prompt: &[Said], task: usize) -> Option<Did> {
     })
 }
 
+/// Whether a person said no, now or before.
+fn is_refused(result: &str) -> bool {
+    ["needs a person's consent", "is not asked again"]
+        .iter()
+        .any(|words| result.contains(words))
+}
+
 fn came_of(what: Move, result: &str) -> Came {
     let refused = result.contains("NOT carried out");
     if what == Move::Ask {
         // Silence too is an answer.
         return if refused { Came::Nothing } else { Came::Done };
     }
-    let is_end = |line: &&str| line.starts_with("## torture_") || line.starts_with("## start_task");
+    let ends = ["## torture_", "## start_task", "## sleep"];
+    let is_end = |line: &&str| ends.iter().any(|end| line.starts_with(end));
     match result.lines().find(is_end) {
         Some(line) if line.ends_with(": done") => Came::Done,
         Some(line) if line.contains("not carried out") => Came::Nothing,
         // A handler that fails has left nothing; another task may have.
         Some(line) if line.ends_with("FAILED") && what != Move::Child => Came::Nothing,
+        None if what == Move::Seal && is_refused(result) => Came::Refused,
         // Also what was sent back before it became a call.
         None if refused => Came::Nothing,
         _ => Came::Unknown,

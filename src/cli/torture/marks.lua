@@ -17,6 +17,18 @@ local function lines_of(path)
     return lines
 end
 
+local function leave(args, context)
+    -- Time in which a kill finds the handler at work: before its mark, and after it.
+    sleep(math.random() < 0.5 and 0.05 or 0.1)
+    local file, err = fs.open(path_of(args.mark), "a")
+    if not file then return nil, err end
+    local ok, problem = pcall(file.write, args.mark .. " " .. context.call_id .. "\n")
+    file.close()
+    if not ok then return nil, problem end
+    if math.random() < 0.5 then sleep(0.05) end
+    return { mark = args.mark, call_id = context.call_id }
+end
+
 return {
     {
         name = "torture_mark",
@@ -25,17 +37,16 @@ return {
         args = ARGS,
         required = { "mark" },
         result = "mark, call_id",
-        handler = function(args, context)
-            -- Time in which a kill finds the handler at work: before its mark, and after it.
-            sleep(math.random() < 0.5 and 0.05 or 0.1)
-            local file, err = fs.open(path_of(args.mark), "a")
-            if not file then return nil, err end
-            local ok, problem = pcall(file.write, args.mark .. " " .. context.call_id .. "\n")
-            file.close()
-            if not ok then return nil, problem end
-            if math.random() < 0.5 then sleep(0.05) end
-            return { mark = args.mark, call_id = context.call_id }
-        end,
+        handler = leave,
+    },
+    {
+        name = "torture_seal",
+        description = "Leave a mark for good. Somebody has to allow it.",
+        effect = "effect",
+        args = ARGS,
+        required = { "mark" },
+        result = "mark, call_id",
+        handler = leave,
     },
     {
         name = "torture_look",

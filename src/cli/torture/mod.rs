@@ -2,9 +2,10 @@
 //!
 //! `plan` says what is done to whom, from a seed; `run` does it to the processes that `stage` starts; `voice` is
 //! the model behind `model`'s faulty server, and plays the part that `parts` gives each task; `errands` are what people do
-//! meanwhile; `proxy` is the wire between computers and server. At the end `evidence`
+//! meanwhile, `bell` is a computer that tells of events; `proxy` is the wire between computers and server. At the end `evidence`
 //! collects what the journal and the disks say, and `count` compares them.
 
+mod bell;
 mod computers;
 mod count;
 mod errands;
@@ -174,6 +175,7 @@ fn judge(stage: &Stage, load: Load, ended: &Ended) -> Result<Verdict, Failure> {
         explained: ended.explained.clone(),
         answers: ended.promised.answers.borrow().clone(),
         wakes: ended.promised.wakes.borrow().clone(),
+        forks: ended.promised.forks.borrow().clone(),
         finished: ended.finished,
         ..Evidence::default()
     };

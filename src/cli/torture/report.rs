@@ -71,6 +71,10 @@ impl Report {
             "children": lives.children,
             "wakes": lives.wakes,
             "episodes": lives.episodes,
+            "naps": lives.naps,
+            "told": lives.told,
+            "consents": lives.consents,
+            "forks": lives.forks,
             "calls": verdict.calls,
             "marks": verdict.marks,
             "deaths": tally.deaths,
@@ -128,7 +132,14 @@ impl Report {
         ));
         lines.push(row(
             "episodes that ended",
-            format!("{} ({} woken by hand)", lives.episodes, lives.wakes),
+            format!(
+                "{} ({} woken by hand, {} by events)",
+                lives.episodes, lives.wakes, lives.told
+            ),
+        ));
+        lines.push(row(
+            "sleeps; consents; forks",
+            format!("{}; {}; {}", lives.naps, lives.consents, lives.forks),
         ));
         lines.push(row(
             "server starts within",

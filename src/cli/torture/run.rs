@@ -6,6 +6,7 @@ use super::computers::Computer;
 use super::errands::{Errands, Promised};
 use super::feed::{self, Feed, Load};
 use super::looks::{self, Mileage};
+use super::parts::{Fate, Part};
 use super::plan::{Death, Life, Plan, Trouble};
 use super::process::Process;
 use super::proxy::Wire;
@@ -379,7 +380,7 @@ impl Run {
             back: false,
             due: None,
         };
-        while self.mileage.ended < self.load.tasks || self.mileage.open > 0 {
+        while !self.is_all_done() {
             if self.stop.get() || course.up_at.elapsed() > END_WITHIN {
                 return Ok(());
             }
@@ -389,6 +390,13 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Every task has ended, and every fork that is due.
+    fn is_all_done(&self) -> bool {
+        let (done, load) = (self.mileage, self.load);
+        let forks = (0..load.tasks).filter(|task| Part::of(*task).fate == Fate::Forked);
+        done.ended >= load.tasks && done.open + done.living == 0 && done.forks >= forks.count()
     }
 
     async fn end_all(&mut self) {

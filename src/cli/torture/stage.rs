@@ -18,7 +18,7 @@ fn kind(manner: Manner) -> String {
 kind = "{}"
 description = "Leave marks"
 strategy = "{}"
-allowed_tools = ["torture_*", "start_task"]
+allowed_tools = ["torture_*", "start_task", "sleep"]
 demand_proof = false
 start_tasks = true
 instructions = "Leave one mark after another."
@@ -47,6 +47,12 @@ verify_files = false
 
 [wakes]
 failures = 0
+sleep = true
+
+[[policy.rules]]
+tools = ["torture_seal"]
+verdict = "confirm"
+reason = "a seal is for good"
 "#,
         manner.kind(),
         manner.as_str()
@@ -199,7 +205,8 @@ pub fn name(computer: usize) -> String {
     format!("{}1", prefix(computer))
 }
 
-/// Waits are short, so that faults cost little time; nothing else differs from the defaults.
+/// Waits are short, so that faults cost little time, and checkpoints come often, so that starts begin with them; nothing else
+/// differs from the defaults.
 fn settings(model: SocketAddr, kinds: &Path, max_live: usize) -> String {
     let kinds = toml::Value::String(kinds.display().to_string());
     format!(
@@ -228,6 +235,9 @@ breaker_cooldown_ms = 300
 default_kind = "torture_directive"
 kinds_dir = {kinds}
 max_live = {max_live}
+
+[journal]
+checkpoint_every = 7
 "#
     )
 }

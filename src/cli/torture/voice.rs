@@ -3,7 +3,7 @@
 //! each strategy.
 
 use super::manners;
-use super::parts::{Fate, Manner, Part};
+use super::parts::{Fate, Manner, Part, fork_of};
 
 /// A mark's name: `t3m12` is the 12th of task 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,10 +82,14 @@ pub enum Move {
     Child,
     /// A person is asked.
     Ask,
+    /// A mark that needs a person's consent.
+    Seal,
+    /// The model sleeps.
+    Nap,
     End,
 }
 
-/// A move and the mark that it is about: for all but the first two the last one that is there.
+/// A move and the mark that it is about: what leaves or looks at one names it, for all others it is the last one that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Say {
     pub what: Move,
@@ -98,6 +102,8 @@ pub enum Came {
     Done,
     /// It did not happen, or failed before it left anything.
     Nothing,
+    /// A person said no to it, for good.
+    Refused,
     Unknown,
 }
 
@@ -112,14 +118,19 @@ pub struct Did {
 
 /// A mark is looked at after so many.
 const LOOK_AFTER: u32 = 4;
-/// After this mark a task asks, or starts another one.
-const TURNING_POINT: u32 = 2;
+/// After this mark a task asks, sleeps, or starts another one. Where its part says so, it and the next one need consent.
+pub const TURNING_POINT: u32 = 2;
 /// Marks of one episode.
 const EPISODE: u32 = 2;
 
 /// What the task asks for next. `enough` tells of a mark that is there whether it may have been the last one.
 pub fn next(prompt: &[Said], enough: impl Fn(Mark) -> bool) -> Option<String> {
     let task = prompt.iter().find_map(|said| task_of(&said.text))?;
+    let task = if is_forked(prompt, task) {
+        fork_of(task)
+    } else {
+        task
+    };
     let part = Part::of(task);
     let enough = |mark| !part.is_endless() && enough(mark);
     let then = |did: Option<&Did>| match did {
@@ -130,6 +141,22 @@ pub fn next(prompt: &[Said], enough: impl Fn(Mark) -> bool) -> Option<String> {
         Manner::Plan => manners::plan::answer(prompt, task, then),
         manner => manners::answer(manner, prompt, task, then),
     })
+}
+
+/// Whether it goes on from the task of its prompt: it was told so, or has left marks of its own since.
+fn is_forked(prompt: &[Said], task: usize) -> bool {
+    let own = fork_of(task);
+    let tells = |text: &str| {
+        text.contains("This task goes on from another one") || Mark::last_of(own, text).is_some()
+    };
+    prompt.iter().any(|said| tells(&said.text))
+}
+
+/// Leaves a mark in the way that the part asks for.
+fn leave(part: Part, mark: Mark) -> Say {
+    let sealed = [TURNING_POINT, TURNING_POINT + 1].contains(&mark.number);
+    let sealed = sealed && part.fate == Fate::Consents;
+    say(if sealed { Move::Seal } else { Move::Mark }, mark)
 }
 
 /// Nothing of its own is in view.
@@ -153,8 +180,10 @@ fn follow(part: Part, did: &Did, enough: &dyn Fn(Mark) -> bool) -> Say {
         let what = match part.fate {
             Fate::Asks if mark.number == TURNING_POINT => Move::Ask,
             Fate::Parent if mark.number == TURNING_POINT => Move::Child,
+            Fate::Naps if mark.number == TURNING_POINT => Move::Nap,
+            Fate::Consents if mark.number <= TURNING_POINT => return leave(part, mark.next()),
             _ if enough(mark) => Move::End,
-            _ => return say(Move::Mark, mark.next()),
+            _ => return leave(part, mark.next()),
         };
         say(what, mark)
     };
@@ -163,20 +192,22 @@ fn follow(part: Part, did: &Did, enough: &dyn Fn(Mark) -> bool) -> Say {
             say(Move::End, mark)
         }
         (Move::Mark, Came::Done) if mark.number.is_multiple_of(LOOK_AFTER) => say(Move::Look, mark),
-        (Move::Mark, Came::Done) => go_on(mark),
-        (Move::Mark, Came::Unknown) => say(Move::Look, mark),
+        (Move::Mark | Move::Seal, Came::Done) => go_on(mark),
+        (Move::Mark | Move::Seal, Came::Unknown) => say(Move::Look, mark),
+        // Another way.
+        (Move::Seal, Came::Refused) => say(Move::Mark, mark),
         // Nothing happened: the same mark again is no second one.
-        (Move::Mark, Came::Nothing) => say(Move::Mark, mark),
+        (Move::Mark | Move::Seal, Came::Nothing | Came::Refused) => leave(part, mark),
         (Move::Look, Came::Done) => match did.seen {
-            Some(0) => say(Move::Mark, mark),
+            Some(0) => leave(part, mark),
             seen => go_on(Mark {
                 number: seen.unwrap_or_default().max(mark.number),
                 ..mark
             }),
         },
         (Move::Look, _) => say(Move::Look, mark),
-        (what @ (Move::Ask | Move::Child), Came::Nothing) => say(what, mark),
-        (Move::Ask | Move::Child | Move::End, _) => say(Move::Mark, mark.next()),
+        (what @ (Move::Ask | Move::Child | Move::Nap), Came::Nothing) => say(what, mark),
+        (Move::Ask | Move::Child | Move::Nap | Move::End, _) => say(Move::Mark, mark.next()),
     }
 }
 

@@ -22,7 +22,7 @@ fn task(number: usize) -> Said {
 /// The number of a task that plays this part.
 fn playing(manner: Manner, fate: Fate) -> usize {
     let plays = |task: &usize| Part::of(*task) == Part { manner, fate };
-    (0..30).find(plays).unwrap()
+    (0..50).find(plays).unwrap()
 }
 
 fn marked(task: usize, number: u32) -> Said {
@@ -135,6 +135,72 @@ fn each_fate_shows_after_the_second_mark() {
         user("## start_task: not carried out (nothing happened)"),
     ];
     assert!(says(&again).contains("start_task"));
+}
+
+#[test]
+fn it_sleeps_once_and_goes_on_behind_the_last_mark() {
+    let number = playing(Manner::Directive, Fate::Naps);
+    let begun = [task(number), marked(number, 2), came("done")];
+    let nap = says(&begun);
+    assert!(nap.contains("NAME: sleep"), "{nap}");
+    let then = |line: &str| {
+        let mut prompt = begun.to_vec();
+        prompt.extend([model(&nap), user(line)]);
+        says(&prompt)
+    };
+    let next = then("# Step 3: what came of it\n\n## sleep: done\n{\"woken_by\": \"its time\"}");
+    assert!(next.contains(&format!("\"t{number}m3\"")), "{next}");
+    let again = then("Your directive was NOT carried out (unreadable).");
+    assert!(again.contains("NAME: sleep"), "{again}");
+}
+
+#[test]
+fn a_mark_that_needs_consent_is_wished_for_until_it_is_there_or_somebody_says_no() {
+    let number = playing(Manner::Directive, Fate::Consents);
+    let asked_for = |before: u32| {
+        let begun = [task(number), marked(number, before), came("done")];
+        let seal = says(&begun);
+        let mark = before + 1;
+        let wanted = format!("NAME: torture_seal\nARGS: {{\"mark\":\"t{number}m{mark}\"}}");
+        assert!(seal.contains(&wanted), "{seal}");
+        seal
+    };
+    asked_for(1);
+    let seal = asked_for(2);
+    let then = |line: &str| says(&[task(number), model(&seal), user(line)]);
+    let refused = "Your directive was NOT carried out (policy): torture_seal needs a person's consent: x said: no";
+    let other_way = then(refused);
+    assert!(
+        other_way.contains(&format!("{MARK}{{\"mark\":\"t{number}m3\"}}")),
+        "{other_way}"
+    );
+    assert_eq!(then("## torture_seal: not carried out (c1 is away)"), seal);
+    assert!(
+        then("## torture_seal on c1: outcome UNKNOWN: it may have happened")
+            .contains("torture_look")
+    );
+    // Former refusals are shown too.
+    assert!(
+        then("## torture_seal on c1: done\n\n- torture_seal needs a person's consent: x said: no")
+            .contains(&format!("{MARK}{{\"mark\":\"t{number}m4\"}}"))
+    );
+}
+
+#[test]
+fn a_fork_leaves_marks_of_its_own() {
+    let number = playing(Manner::Directive, Fate::Forked);
+    let own = super::super::parts::fork_of(number);
+    let past = [task(number), marked(number, 2), came("done")];
+    let mut forked = past.to_vec();
+    forked.push(user(
+        "This task goes on from another one, tsk_1: the steps up to 2",
+    ));
+    assert!(says(&forked).contains(&format!("\"t{own}m1\"")));
+    // Also when those words have been cut away.
+    let mut later = past.to_vec();
+    later.extend([marked(own, 1), came("done")]);
+    assert!(says(&later).contains(&format!("\"t{own}m2\"")));
+    assert!(says(&past).contains(&format!("\"t{number}m3\"")));
 }
 
 #[test]

@@ -145,6 +145,7 @@ impl TaskState {
                 }
             }
             TaskEvent::WaitEnded { reason } => self.wait_ended(*reason),
+            TaskEvent::CallsAway { since } => self.away = since.clone(),
             TaskEvent::EpisodeEnded(ended) => self.episode_ended(ended),
             TaskEvent::FellAsleep(sleep) => self.fell_asleep(stored.seq, sleep),
             TaskEvent::EpisodeStarted { episode, wakes } => {
@@ -294,7 +295,11 @@ impl TaskState {
         // One that starts a task never leaves, and its task has its name already.
         let unsent = |call: &&mut CallRecord| call.intended.is_none() && call.child.is_none();
         for call in calls.filter(|call| call.is_open()).filter(unsent) {
-            call.call_id = call.call_id.salted(salt);
+            let salted = call.call_id.salted(salt);
+            let former = std::mem::replace(&mut call.call_id, salted);
+            if let Some(since_ms) = self.away.remove(&former) {
+                self.away.insert(call.call_id.clone(), since_ms);
+            }
         }
     }
 

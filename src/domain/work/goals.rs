@@ -64,7 +64,7 @@ pub struct SubtaskPlan {
 }
 
 /// A goal and how far it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GoalWork {
     pub objectives: Vec<Objective>,
     pub made_by: MadeBy,
@@ -79,7 +79,7 @@ pub struct GoalWork {
 }
 
 /// A subtask that is called complete.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     pub step: u32,
     pub reason: String,
@@ -87,13 +87,13 @@ pub struct Claim {
     pub looked: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     pub description: String,
     pub subtasks: Vec<Subtask>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subtask {
     pub plan: SubtaskPlan,
     pub state: SubtaskState,

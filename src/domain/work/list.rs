@@ -59,7 +59,7 @@ pub enum ReactMove {
 }
 
 /// The plan of a task and how far it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ListWork {
     pub items: Vec<Item>,
     pub by: MadeBy,
@@ -71,7 +71,7 @@ pub struct ListWork {
 }
 
 /// One item of the plan.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     pub text: String,
     pub state: ItemState,

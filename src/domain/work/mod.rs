@@ -138,7 +138,7 @@ impl Advance {
 }
 
 /// The books of a strategy.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub enum Work {
     #[default]
     None,

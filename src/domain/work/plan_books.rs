@@ -1,9 +1,10 @@
 //! The books of a plan: how far each step is. They change by advances only, and what makes no sense changes nothing.
 
 use super::plan::{PlanAdvance, PlanStep, Review, Settled, TaskPlan};
+use serde::{Deserialize, Serialize};
 
 /// How far a step is.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub enum StepState {
     #[default]
     Waiting,
@@ -16,7 +17,7 @@ pub enum StepState {
 }
 
 /// A step in the books.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepWork {
     pub step: PlanStep,
     pub state: StepState,
@@ -66,7 +67,7 @@ impl StepWork {
 }
 
 /// The books of a task with the strategy `plan`.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PlanWork {
     /// A plan whose targets are being looked up.
     pub draft: Option<TaskPlan>,

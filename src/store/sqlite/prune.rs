@@ -84,7 +84,7 @@ fn take_out(transaction: &Transaction<'_>, task_id: &str) -> rusqlite::Result<us
     };
     let events = delete("events")?;
     super::commits::take_out(transaction, task_id)?;
-    for table in ["archive", "calls", "idempotency", "tasks"] {
+    for table in ["checkpoints", "archive", "calls", "idempotency", "tasks"] {
         delete(table)?;
     }
     Ok(events)

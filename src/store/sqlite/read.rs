@@ -2,11 +2,11 @@
 
 use super::super::{
     CommittedPage, ComputerRecord, Cursor, EventPage, JournalReads, Journalled, KnownComputer,
-    Lane, Place, StoreError, TaskPage, TaskQuery,
+    Lane, Place, Standing, StoreError, TaskPage, TaskQuery,
 };
 use super::rows::{ComputerRow, EventRow, SummaryRow, ToolRow};
 use super::{At, count, stored};
-use super::{archive, open_work, tokens};
+use super::{archive, checkpoints, open_work, tokens};
 use crate::domain::credential::TokenRecord;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::{BlobHash, CallId, ClientId, TaskId};
@@ -107,7 +107,7 @@ impl Reader {
     }
 
     /// Events that are not archived.
-    fn hot_events(
+    pub(super) fn hot_events(
         &self,
         task_id: &TaskId,
         after: u64,
@@ -122,7 +122,7 @@ impl Reader {
         )
     }
 
-    fn events_of(
+    pub(super) fn events_of(
         &self,
         task_id: &TaskId,
         rows: Vec<EventRow>,
@@ -136,14 +136,7 @@ impl Reader {
         task_id: &TaskId,
         after: impl FnOnce(u64) -> u64,
     ) -> Result<Option<Journalled>, StoreError> {
-        let head: Option<(Option<String>, u64)> = self.one(
-            "read a task's profile",
-            "SELECT blobs.content, tasks.episode_seq
-             FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile WHERE task_id = ?1",
-            [task_id.as_str()],
-            |row| Ok((row.get(0)?, count(row, 1)?)),
-        )?;
-        let Some((profile, episode_seq)) = head else {
+        let Some((profile, episode_seq)) = self.head_of(task_id)? else {
             return Ok(None);
         };
         let events = match after(episode_seq) {
@@ -157,6 +150,20 @@ impl Reader {
             }
         };
         Ok(Some(Journalled { events, profile }))
+    }
+
+    /// A task's profile, and where its last episode ended.
+    pub(super) fn head_of(
+        &self,
+        task_id: &TaskId,
+    ) -> Result<Option<(Option<String>, u64)>, StoreError> {
+        self.one(
+            "read a task's profile",
+            "SELECT blobs.content, tasks.episode_seq
+             FROM tasks LEFT JOIN blobs ON blobs.hash = tasks.profile WHERE task_id = ?1",
+            [task_id.as_str()],
+            |row| Ok((row.get(0)?, count(row, 1)?)),
+        )
     }
 
     fn exists(&self, task_id: &TaskId) -> Result<bool, StoreError> {
@@ -225,6 +232,10 @@ impl JournalReads for Reader {
 
     fn load_last_episode(&self, task_id: &TaskId) -> Result<Option<Journalled>, StoreError> {
         self.load(task_id, |episode_seq| episode_seq.saturating_sub(1))
+    }
+
+    fn standing(&self, task_id: &TaskId) -> Result<Option<Standing>, StoreError> {
+        checkpoints::standing(self, task_id)
     }
 
     fn unfinished_tasks(&self) -> Result<Vec<TaskId>, StoreError> {

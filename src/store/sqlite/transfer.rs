@@ -1,6 +1,7 @@
 //! The journal as a whole: looked through, backed up, as JSON lines and back. None of it needs the server; looking
 //! through, backing up and writing out may run beside it.
 
+use super::checkpoints::{self, Compared, Found};
 use super::{
     At, FILE_NAME, MIGRATIONS, StoreError, connect, make_private, migrate, open_to_read, versions,
 };
@@ -61,6 +62,7 @@ pub struct Counts {
     pub tasks: usize,
     pub events: usize,
     pub blobs: usize,
+    pub checkpoints: Found,
 }
 
 /// Something that is wrong, in words, with the task that it concerns.
@@ -71,7 +73,8 @@ pub struct Problem {
 }
 
 /// Looks the whole journal through: the file's own structure, every event's checksum, that positions have no gap, that
-/// everything that a task refers to is there and is what its hash says, and that it can be folded.
+/// everything that a task refers to is there and is what its hash says, that it can be folded, and that each checkpoint is what
+/// the events before it come to.
 ///
 /// # Errors
 /// There is no journal, or it cannot be read at all.
@@ -109,7 +112,10 @@ pub fn check(folder: &Path) -> Result<(Counts, Vec<Problem>), StoreError> {
         })?;
         for task in &page.tasks {
             counts.tasks += 1;
-            let (events, wrong) = look_at(reads.as_ref(), task, &known)?;
+            let kept = checkpoints::of(&file, &task.task_id);
+            let kept = at.map("read a checkpoint", kept)?;
+            let compared = Compared::begin(kept, &mut counts.checkpoints);
+            let (events, wrong) = look_at(reads.as_ref(), task, &known, compared)?;
             counts.events += events;
             let task_id = Some(task.task_id.to_string());
             problems.extend(wrong.into_iter().map(|what| Problem {
@@ -129,6 +135,7 @@ fn look_at(
     reads: &dyn JournalReads,
     task: &crate::domain::task::TaskSummary,
     known: &BTreeSet<String>,
+    mut checkpoint: Compared,
 ) -> Result<(usize, Vec<String>), StoreError> {
     let events = match reads.load_task(&task.task_id) {
         Ok(journalled) => journalled.map(|j| j.events).unwrap_or_default(),
@@ -156,7 +163,9 @@ fn look_at(
             ));
         }
         state.apply(stored);
+        checkpoint.with(&state);
     }
+    wrong.extend(checkpoint.end());
     if state.created.is_none() {
         wrong.push("it does not begin with its creation".to_owned());
     } else if state.status != task.status {

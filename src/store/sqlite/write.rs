@@ -6,7 +6,7 @@ use super::super::{
 };
 use super::archive::archive;
 use super::{At, checksum, count, stored};
-use super::{commits, meta};
+use super::{checkpoints, commits, meta};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
@@ -78,6 +78,10 @@ impl Writer {
                 }
                 Write::Uptime(up_ms) => {
                     meta::keep_uptime(&transaction, *up_ms)?;
+                    Ok(Vec::new())
+                }
+                Write::Checkpoint(checkpoint) => {
+                    checkpoints::keep(&transaction, checkpoint)?;
                     Ok(Vec::new())
                 }
                 Write::Probe => {
@@ -221,6 +225,9 @@ fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusq
     let ends = |(_, event): &(u64, &TaskEvent)| matches!(event, TaskEvent::EpisodeEnded(_));
     let ended = seqs.zip(&append.events).filter(ends).last();
     let episode_seq = ended.map_or(0, |(seq, _)| seq);
+    if episode_seq > 0 || summary.status.is_final() {
+        checkpoints::forget(transaction, &append.task_id)?;
+    }
     let due = summary.status.is_final() && summary.client_id.is_some();
     transaction
         .prepare_cached(

@@ -14,7 +14,7 @@ use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::work::plan::{PlanWork, StepWork};
 use crate::domain::work::{Advance, Work};
 use crate::prompts::PromptLibrary;
-use crate::strategy::bench::{answer, intended, profile};
+use crate::strategy::bench::{answer, intended, profile, survives_a_checkpoint};
 use crate::strategy::{decide, read_answer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -100,6 +100,7 @@ impl Rig {
         let read: StoredEvent = serde_json::from_value(written).unwrap();
         assert_eq!(read, stored, "an event reads back as it was written");
         self.state.apply(&stored);
+        survives_a_checkpoint(&self.state);
         self.events.push(stored);
         self.now_ms += 7;
     }

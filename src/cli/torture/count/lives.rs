@@ -13,9 +13,16 @@ pub struct Lives {
     pub children: usize,
     /// Questions that were answered.
     pub answers: usize,
-    /// Wakes that began an episode.
+    /// Wakes by people that began an episode.
     pub wakes: usize,
     pub episodes: usize,
+    /// Sleeps of models that ended.
+    pub naps: usize,
+    /// Episodes that an event of the world began.
+    pub told: usize,
+    /// Consents that were given.
+    pub consents: usize,
+    pub forks: usize,
 }
 
 /// What the tasks of one strategy did.
@@ -32,16 +39,20 @@ impl Count<'_> {
             true => End::Cancelled,
             false => End::Completed,
         };
+        let naps = Part::of(number).fate == super::Fate::Naps;
         let lost = match self.evidence.tasks.get(task_id) {
             None => "is not in the journal".to_owned(),
             Some(task) if self.evidence.finished && task.end != wanted => task.status.clone(),
+            Some(task) if naps && self.evidence.finished && task.naps.is_empty() => {
+                "its model never slept".to_owned()
+            }
             Some(_) => return,
         };
         self.verdict.lost_tasks += 1;
         self.complain(format!("task {number} ({task_id}): {lost}"));
     }
 
-    /// What one task did, given or started by another one.
+    /// What one task did, given or started by another one, or going on from one.
     pub(super) fn life(&mut self, task_id: &str, task: &TaskSeen) {
         let lives = &mut self.verdict.lives;
         let share = lives.strategies.entry(task.strategy.clone()).or_default();
@@ -49,8 +60,13 @@ impl Count<'_> {
         share.calls += task.calls.len();
         lives.cancelled += usize::from(task.end == End::Cancelled);
         lives.answers += task.answers.len();
-        lives.wakes += task.woken_by.len();
+        lives.wakes += task.woken_by.len().saturating_sub(task.told);
         lives.episodes += task.episodes;
+        lives.naps += task.naps.len();
+        lives.told += task.told;
+        lives.consents += task.consents;
+        lives.forks += usize::from(task.forked_from.is_some());
+        self.moves(task_id, task);
         for call in &task.begun_after_cancel {
             self.verdict.wrong_results += 1;
             self.complain(format!("{task_id} call {call}: begun after the cancel"));
@@ -66,6 +82,48 @@ impl Count<'_> {
                 self.complain(format!(
                     "{task_id}: was told that {child} ended {told}; it is {really:?}"
                 ));
+            }
+        }
+    }
+
+    /// Sleeps end once, and each consent is for one call.
+    fn moves(&mut self, task_id: &str, task: &TaskSeen) {
+        for (nap, ends) in task.naps.iter().filter(|(_, ends)| **ends > 1) {
+            self.verdict.duplicate_effects += 1;
+            self.complain(format!("{task_id}: its sleep {nap} ended {ends} times"));
+        }
+        let (seals, consents) = (task.seals, task.consents);
+        if seals > consents {
+            self.verdict.wrong_results += 1;
+            self.complain(format!(
+                "{task_id}: {seals} calls left that need consent, which was given {consents} times"
+            ));
+        }
+    }
+
+    /// A task whose part it is was forked once, and what was confirmed is there.
+    pub(super) fn forks(&mut self) {
+        let evidence = self.evidence;
+        for (number, task_id) in &evidence.accepted {
+            let from = |task: &&TaskSeen| task.forked_from.as_ref() == Some(task_id);
+            let forks: Vec<&TaskSeen> = evidence.tasks.values().filter(from).collect();
+            let confirmed = evidence.forks.get(number);
+            let is_lost = confirmed.is_some_and(|fork| !evidence.tasks.contains_key(fork));
+            let is_due = Part::of(*number).fate == super::Fate::Forked && evidence.finished;
+            if is_lost || (is_due && forks.is_empty()) {
+                self.verdict.lost_tasks += 1;
+                self.complain(format!("task {number} ({task_id}): its fork is lost"));
+            }
+            if forks.len() > 1 {
+                self.verdict.duplicate_effects += 1;
+                let many = forks.len();
+                self.complain(format!("task {number} ({task_id}): has {many} forks"));
+            }
+            let ended = |fork: &&&TaskSeen| fork.end != End::Completed && evidence.finished;
+            for fork in forks.iter().filter(ended) {
+                self.verdict.lost_tasks += 1;
+                let status = &fork.status;
+                self.complain(format!("the fork of task {number} ({task_id}): {status}"));
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The model that plans: two marks a plan, one after the other, and a review that is content only when it is enough.
 
-use super::{call_of, last_words, question, seen};
+use super::{call_of, is_refused, last_words, question, seen};
 use crate::cli::torture::voice::{Came, Did, Mark, Move, Said, Say};
+use crate::domain::nap::SLEEP_TOOL;
 use serde_json::{Value, json};
 
 /// The next answer of the `plan` strategy's planner.
@@ -91,9 +92,11 @@ fn last_step(results: &str, task: usize) -> Option<Did> {
         let what = match () {
             () if heading.contains("skipped") || heading.contains("given up") => return None,
             () if heading.contains("torture_mark") => Move::Mark,
+            () if heading.contains("torture_seal") => Move::Seal,
             () if heading.contains("torture_look") => Move::Look,
             () if heading.contains("start_task") => Move::Child,
             () if heading.contains("ask_user") => Move::Ask,
+            () if heading.contains(SLEEP_TOOL) => Move::Nap,
             () => return None,
         };
         // What stands behind the last step's results is about something else.
@@ -104,9 +107,12 @@ fn last_step(results: &str, task: usize) -> Option<Did> {
         let mark = Mark::last_of(task, &text)?;
         let came = match () {
             () if heading.ends_with("done") => Came::Done,
+            () if what == Move::Seal && is_refused(step) => Came::Refused,
             () if step.contains("UNKNOWN") => Came::Unknown,
             () if step.contains("not carried out") => Came::Nothing,
-            () if what == Move::Mark && step.contains(": FAILED") => Came::Nothing,
+            () if matches!(what, Move::Mark | Move::Seal) && step.contains(": FAILED") => {
+                Came::Nothing
+            }
             () => Came::Unknown,
         };
         Some(Did {
