@@ -5,8 +5,7 @@ use super::super::{
     Written,
 };
 use super::archive::archive;
-use super::{At, checksum, count, stored};
-use super::{checkpoints, commits, meta};
+use super::{At, checkpoints, checksum, commits, count, meta, stored};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
