@@ -3,6 +3,7 @@
 
 use crate::recovery::{computer, replays, serve, wait_for_computer};
 use crate::support::api::Api;
+use crate::support::process::Program;
 use crate::support::wait_until;
 use fastwebsockets::{Frame, OpCode, Payload, Role, WebSocket};
 use serde_json::{Value, json};
@@ -42,6 +43,15 @@ fn place(dir: &Path) -> (PathBuf, PathBuf, String) {
     let script = dir.join("marks.toml");
     std::fs::write(&script, SCRIPT).unwrap();
     (data, disks, script.to_str().unwrap().to_owned())
+}
+
+/// A server, its address, the computer there, and the way to ask.
+fn begin(data: &Path, disks: &Path, script: &str) -> (Program, String, Program, Api) {
+    let (server, address) = serve("127.0.0.1:0", data, script);
+    let sim = computer(&address, disks);
+    let api = Api::new(&address);
+    wait_for_computer(&api);
+    (server, address, sim, api)
 }
 
 fn marks(disks: &Path) -> usize {
@@ -100,10 +110,7 @@ fn cancel(api: &Api, task: &str) {
 fn times_that_passed_while_the_server_was_dead_are_one_run_and_a_cancel_in_its_sleep_is_the_last() {
     let dir = tempfile::tempdir().unwrap();
     let (data, disks, script) = place(dir.path());
-    let (server, address) = serve("127.0.0.1:0", &data, &script);
-    let _sim = computer(&address, &disks);
-    let api = Api::new(&address);
-    wait_for_computer(&api);
+    let (server, address, _sim, api) = begin(&data, &disks, &script);
     let task = start(&api, json!({"schedule": {"every_s": 3}}));
     let asleep = sleeps_after(&api, &task, 1);
     assert!(asleep["wakes_at"].is_string(), "{asleep}");
@@ -140,10 +147,7 @@ fn times_that_passed_while_the_server_was_dead_are_one_run_and_a_cancel_in_its_s
 fn a_request_bounds_each_wake_and_a_used_up_one_leaves_the_task_asleep() {
     let dir = tempfile::tempdir().unwrap();
     let (data, disks, script) = place(dir.path());
-    let (server, address) = serve("127.0.0.1:0", &data, &script);
-    let _sim = computer(&address, &disks);
-    let api = Api::new(&address);
-    wait_for_computer(&api);
+    let (server, _, _sim, api) = begin(&data, &disks, &script);
     // The script takes two steps, the kind allows as many as it likes.
     let bounds = json!({"budgets": {"per_wake": {"steps": 1}}, "schedule": {"every_s": 3600}});
     let task = start(&api, bounds);
@@ -221,10 +225,7 @@ impl Sensor {
 fn an_event_of_the_world_wakes_a_task_and_so_does_who_asks_also_after_the_server_was_killed() {
     let dir = tempfile::tempdir().unwrap();
     let (data, disks, script) = place(dir.path());
-    let (server, address) = serve("127.0.0.1:0", &data, &script);
-    let sim = computer(&address, &disks);
-    let api = Api::new(&address);
-    wait_for_computer(&api);
+    let (server, address, sim, api) = begin(&data, &disks, &script);
     let task = start(&api, json!({"wakes": {"events": ["chest_*"]}}));
     sleeps_after(&api, &task, 0);
     assert_eq!(marks(&disks), 0);

@@ -100,6 +100,10 @@ mod tests {
                 "DIRECTIVE: SHELL COMMAND: \"echo NAME: x\" ON: mine",
                 "COMMAND: \"echo NAME: x\" | ON: mine",
             ),
+            (
+                "DIRECTIVE: TOOL NAME: tree_count ARGS: {\"path\": \"/\"} ON: base",
+                "NAME: tree_count | ARGS: {\"path\": \"/\"} | ON: base",
+            ),
             ("DIRECTIVE: DONE SUMMARY: all holds", "SUMMARY: all holds"),
             ("DIRECTIVE: RUN", "as it is"),
             ("DIRECTIVE: RUN the program", "as it is"),
