@@ -128,6 +128,9 @@ mod tests {
             shown("PLAN: just mend it\nDIRECTIVE: DONE"),
             ["just mend it"]
         );
+        // Prose ends it, and what is listed after that belongs to something else.
+        let prose = "PLAN:\n- read the file\nThen I shall see:\n- what is wrong";
+        assert_eq!(shown(prose), ["read the file"]);
     }
 
     #[test]

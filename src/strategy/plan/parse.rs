@@ -333,6 +333,9 @@ mod tests {
         assert_eq!(plan.steps[1].depends_on, [1]);
         assert_eq!(plan.steps[1].params, json!({"args": ["x"]}));
         assert_eq!(plan.steps[1].target.as_deref(), Some("/a.lua"));
+        let inside = r#"{"plan": {"goal": "It works", "steps": [{"id": 1, "action": "read"}]}}"#;
+        let inside = super::plan(&answer(inside)).plan.unwrap();
+        assert_eq!((inside.goal.as_str(), inside.steps.len()), ("It works", 1));
     }
 
     #[test]
@@ -346,6 +349,10 @@ mod tests {
                 "no valid JSON: expected",
             ),
             ("{\"steps\": [{\"id\": 1}]}", "step 1: action is missing"),
+            (
+                "{\"steps\": [{\"id\": 1, \"action\": \"read\"}, {\"id\": 2}]}",
+                "step 2: action is missing",
+            ),
             (
                 "{\"steps\": [{\"id\": \"one\", \"action\": \"read\"}]}",
                 "step 1: id is no number",
