@@ -412,8 +412,7 @@ fn what_a_planner_sees_after_a_compaction() {
         next_prompt(&mut bench);
     }
     let tail = bench.state.prompt(Role::Planner).last().unwrap();
-    let good =
-        "- tests since the last change: none\n- ran well before that change: /a.lua (step 5)";
+    let good = "- runs since the last change: none\n- ran well before that change: /a.lua (step 5)";
     assert!(tail.content.contains(good), "{}", tail.content);
 
     bench.profile.memory.summarizer = Summarizer::Model;
