@@ -344,6 +344,18 @@ mod tests {
     }
 
     #[test]
+    fn parts_that_stand_beside_each_other_are_added_up() {
+        let part = json!({"type": "string"});
+        let names = (0..20).map(|n| (format!("p{n}"), part.clone()));
+        let named: serde_json::Map<String, Value> = names.collect();
+        let listed = vec![part; 20];
+        // Multiplied they would be a million in each.
+        for schema in [json!({"properties": named}), json!({"anyOf": listed})] {
+            assert_eq!(Schema::of(schema).check(), Ok(()));
+        }
+    }
+
+    #[test]
     fn references_inside_are_followed() {
         let schema = Schema::of(json!({"$defs": {"path": {"type": "string"}},
             "properties": {"from": {"$ref": "#/$defs/path"}, "to": {"$ref": "#/$defs/path"}}}));

@@ -179,3 +179,22 @@ pub fn written(call: &ToolCall) -> String {
         call.arguments
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tool::EffectClass;
+    use crate::strategy::bench::tool;
+
+    #[test]
+    fn a_tool_that_runs_nowhere_is_not_told_of_other_computers() {
+        let farm = ClientId::parse("farm").unwrap();
+        let has_on = |name: &str| {
+            let tool = Tool::of(tool(name, EffectClass::Effect, json!({"type": "object"})));
+            let told = definition(&tool, &[&farm]);
+            told.parameters.pointer("/properties/on").is_some()
+        };
+        assert!(has_on("fs_list"));
+        assert!(!has_on(START_TASK_TOOL) && !has_on(SLEEP_TOOL));
+    }
+}

@@ -168,6 +168,21 @@ fn the_planner_is_told_why_it_was_woken_and_what_former_episodes_came_to() {
 }
 
 #[test]
+fn what_woke_an_episode_has_a_quarter_of_the_room_that_its_result_has() {
+    let mut bench = task(hourly());
+    whole_episode(&mut bench);
+    let cause = WakeCause::Asked {
+        by: "a".repeat(MAX_RESULT),
+        data: Value::Null,
+    };
+    let at_ms = 7_200_000;
+    wake(&mut bench, &[Wake { at_ms, cause }]);
+    whole_episode(&mut bench);
+    let told = format!("{}…", "a".repeat(MAX_RESULT / 4));
+    assert_eq!(bench.state.episodes.past[1].woken_by, told);
+}
+
+#[test]
 fn every_strategy_is_told_its_episode() {
     for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
         let mut bench = of(profile_of(strategy), hourly());

@@ -209,6 +209,17 @@ mod tests {
     }
 
     #[test]
+    fn objectives_are_looked_for_three_objects_deep_and_no_deeper() {
+        let list = json!([{"description": "Say hello", "subtasks": ["fs_write /hello.lua"]}]);
+        let within = |depth: usize| {
+            let value = (0..depth).fold(list.clone(), |inner, _| json!({"plan": inner}));
+            value.to_string()
+        };
+        assert_eq!(read(&within(3)).objectives.len(), 1);
+        assert!(read(&within(4)).objectives.is_empty());
+    }
+
+    #[test]
     fn what_cannot_be_read_says_why() {
         for (answer, expected) in [
             ("I would first think.", "no JSON"),

@@ -149,6 +149,14 @@ fn an_abstract_decomposition_is_sent_back_with_reasons_and_then_made_by_rule() {
 }
 
 #[test]
+fn an_answer_without_a_decomposition_is_sent_back_with_what_is_wrong_in_it() {
+    let mut drive = drive();
+    assert!(drive.say(&["I would first think."]));
+    let shown = drive.shown();
+    assert!(shown.contains("there is no JSON in the answer"), "{shown}");
+}
+
+#[test]
 fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
     let mut drive = drive();
     assert!(say(&mut drive, &[HELLO.into(), mark(true)]));

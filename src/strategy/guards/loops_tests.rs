@@ -151,6 +151,47 @@ fn a_change_that_is_taken_back_and_done_again_is_a_cycle() {
 }
 
 #[test]
+fn a_cycle_that_moves_something_may_fill_the_window_and_any_other_may_not() {
+    let did = |tool: &str, state: u64, bearing: Bearing| {
+        Entry::Call(Past {
+            track: 0,
+            call: Signature::of(&Target::Any, tool, &json!({"state": state}), None),
+            outcome: 1,
+            bearing,
+        })
+    };
+    let set = |tool: &str, state: u64| {
+        let what = vec![(tool.to_owned(), state)];
+        did(tool, state, Bearing::Sets { what, core: false })
+    };
+    let push = did("push", 1, Bearing::Acts);
+    for (cycle, rounds) in [
+        // Set to what they are already.
+        ([set("lamp", 1), looked("a", 1), looked("b", 1)], 2),
+        ([set("lamp", 1), set("door", 1), looked("a", 1)], 2),
+        // Set to and fro.
+        ([set("lamp", 1), set("lamp", 0), looked("a", 1)], 3),
+        ([push, looked("a", 1), looked("b", 1)], 3),
+    ] {
+        let Entry::Call(first) = &cycle[0] else {
+            unreachable!()
+        };
+        let again = Wanted {
+            track: 0,
+            call: first.call.clone(),
+            effect: EffectClass::Effect,
+        };
+        let after = |rounds: usize| {
+            let history: Vec<Entry> = (0..rounds).flat_map(|_| cycle.clone()).collect();
+            check(&history, std::slice::from_ref(&again), &rules())
+        };
+        assert_eq!(after(rounds - 1), LoopVerdict::Fine, "{cycle:?}");
+        let last = after(rounds);
+        assert!(matches!(last, LoopVerdict::Block(_)), "{cycle:?}");
+    }
+}
+
+#[test]
 fn a_batch_that_is_refused_does_not_refuse_its_calls_one_by_one() {
     let batch = [wanted("a"), wanted("a"), wanted("a")];
     let LoopVerdict::Block(evidence) = check(&[], &batch, &rules()) else {

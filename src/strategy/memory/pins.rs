@@ -299,7 +299,10 @@ fn whole_read(call: &CallRecord) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::call::{CallReport, Outcome};
+    use crate::strategy::guards::tests::open_call;
     use proptest::prelude::*;
+    use serde_json::json;
 
     #[test]
     fn the_failing_line_is_found_in_what_lua_says() {
@@ -321,6 +324,21 @@ mod tests {
             let expected = expected.map(|(file, line)| (file.to_owned(), line));
             assert_eq!(place(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_is_known_from_a_read_that_succeeded_and_from_no_other() {
+        let read = |success: bool| {
+            let mut call = open_call("fs_read", json!({"path": "a.lua"}));
+            call.end = CallEnd::Finished(CallReport {
+                result: Some(json!({"success": success, "content": "print(1)"})),
+                ..CallReport::without_answer(Outcome::Done, "", "")
+            });
+            call
+        };
+        let known = ("/a.lua".to_owned(), "print(1)");
+        assert_eq!(content_in(&read(true)), Some(known));
+        assert_eq!(content_in(&read(false)), None);
     }
 
     proptest! {

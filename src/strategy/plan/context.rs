@@ -141,6 +141,17 @@ mod tests {
         );
     }
 
+    #[test]
+    fn long_texts_lose_a_half_at_a_time_and_shorter_ones_a_quarter() {
+        let sections = [section(1, false, &"x".repeat(9_000))];
+        let long = 16 * SMALLEST_TEXT;
+        // Twice as long it is halved; what is left is no longer a long one.
+        let shorter = render(&sections, |_| long * 3 / 4);
+        let max_tokens = estimate_tokens(&shorter);
+        let text = compress(&sections, Compression::None, 2 * long, max_tokens);
+        assert_eq!(text, shorter);
+    }
+
     proptest! {
         #[test]
         fn headings_stay_failures_are_told_and_it_always_fits(

@@ -444,6 +444,16 @@ mod tests {
     }
 
     #[test]
+    fn a_path_to_gather_is_read_only_if_its_name_has_an_ending() {
+        let gathered = |path: &str| meaning(json!({"action": "gather", "target": path}));
+        let read = ("fs_read".to_owned(), json!({"path": "/lib/a.lua"}));
+        assert_eq!(gathered("/lib/a.lua"), Some(read));
+        for path in ["/lib", "/apps.d/lib"] {
+            assert_eq!(gathered(path), None, "{path}");
+        }
+    }
+
+    #[test]
     fn a_missing_tool_has_a_fallback_only_where_that_is_allowed() {
         let mut setting = Setting::begin();
         for computer in &mut setting.fleet.computers {

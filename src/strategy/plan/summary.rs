@@ -496,6 +496,34 @@ pub mod tests {
     }
 
     #[test]
+    fn a_step_that_another_plan_took_the_place_of_did_not_fail() {
+        let given_up = work(
+            json!({"id": 2, "action": "shell", "target": "x", "reason": ""}),
+            StepState::Skipped { because: 0 },
+        );
+        let told = section(&given_up, &Happened::default()).render(2000);
+        assert_eq!(told, "### Step 2: shell x — given up for another plan\n");
+    }
+
+    #[test]
+    fn why_a_call_was_made_is_told_before_it_if_somebody_said_so() {
+        let work = work(
+            json!({"id": 1, "action": "shell", "target": "x", "reason": ""}),
+            StepState::Settled(Settled::Done),
+        );
+        let call = call("dig", json!({}), Outcome::Done, Value::Null, None);
+        let happened = Happened {
+            calls: vec![&call, &call],
+            reasons: vec!["", "the ore is below"],
+            ..Default::default()
+        };
+        let told = section(&work, &happened).render(2000);
+        let made = "dig: ok\n";
+        let wanted = format!("### Step 1: shell x — done\n{made}why: the ore is below\n{made}");
+        assert_eq!(told, wanted);
+    }
+
+    #[test]
     fn an_expectation_is_looked_for_and_never_more_than_told() {
         let step = json!({"id": 1, "action": "run_test", "target": "/a", "reason": "", "expected_outcome": "prints \"ok\""});
         let work = work(step, StepState::Settled(Settled::Done));

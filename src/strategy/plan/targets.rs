@@ -351,6 +351,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_to_be_gathered_is_looked_up_only_if_it_is_a_path() {
+        let gather = json!([step(1, "gather", "what is stored")]);
+        assert_eq!(target(gather, &[]).unwrap(), "what is stored");
+    }
+
+    #[test]
     fn what_could_be_several_or_is_not_there_is_told() {
         let read = |path: &str| json!([step(1, "read_file", path)]);
         let told = target(read("a.lua"), &["/x/a.lua", "/y/a.lua"]).unwrap_err();
