@@ -212,6 +212,7 @@ impl App {
             answer_question: upper.answer_question.clone(),
             open_questions: upper.open_questions.clone(),
             kinds: upper.kinds.clone(),
+            reads: upper.reads.clone(),
             stop_calls: upper.stop_calls.clone(),
             operator_resumes: upper.operator_resumes.clone(),
             observe_journal: leaves.journal.clone().recipient(),

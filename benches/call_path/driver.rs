@@ -14,6 +14,7 @@ use ccfleet::domain::event::{TaskCreated, TaskEvent};
 use ccfleet::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use ccfleet::domain::profile::Budgets;
 use ccfleet::domain::task::{TaskState, TaskSummary};
+use ccfleet::store::Append;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -238,7 +239,7 @@ impl Pen {
         if first {
             events.insert(0, created());
         }
-        let append = AppendEvents {
+        let append = Append {
             task_id: self.summary.task_id.clone(),
             generation: Generation(1),
             expected_seq: self.written,
@@ -253,7 +254,7 @@ impl Pen {
             events,
         };
         self.written += append.events.len() as u64;
-        append
+        append.into()
     }
 }
 

@@ -12,7 +12,7 @@ use ccfleet::actors::journal::Journal;
 use ccfleet::actors::journal::messages::{AppendEvents, CloseJournal};
 use ccfleet::domain::ids::TaskId;
 use ccfleet::domain::task::TaskSummary;
-use ccfleet::store::sqlite;
+use ccfleet::store::{Append, sqlite};
 use rusqlite::{Connection, Transaction, params};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -90,21 +90,24 @@ fn of_journal(folder: &Path, story: &Story, writers: usize, each: usize) -> (f64
     })
 }
 
-async fn write(journal: Addr<Journal>, appends: Vec<AppendEvents>) {
+async fn write(journal: Addr<Journal>, appends: Vec<Append>) {
     for append in appends {
-        let written = journal.send(append).await.expect("the journal lives");
+        let written = journal
+            .send(AppendEvents::from(append))
+            .await
+            .expect("the journal lives");
         written.expect("the journal takes it");
     }
 }
 
-fn appends_of(story: &Story, number: usize, each: usize) -> Vec<AppendEvents> {
+fn appends_of(story: &Story, number: usize, each: usize) -> Vec<Append> {
     let id = task_id(number);
     let summary = TaskSummary {
         task_id: id.clone(),
         ..story.state.summary()
     };
     let chunks = story.journal.chunks(EVENTS).take(each);
-    let append = |chunk: &[ccfleet::domain::event::StoredEvent]| AppendEvents {
+    let append = |chunk: &[ccfleet::domain::event::StoredEvent]| Append {
         task_id: id.clone(),
         generation: chunk[0].generation,
         expected_seq: chunk[0].seq - 1,

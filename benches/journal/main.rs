@@ -15,6 +15,7 @@ use ccfleet::domain::task::{TaskState, TaskSummary};
 use ccfleet::store::checkpoint::Checkpoint;
 use ccfleet::store::{Append, OpenStore, Write, sqlite};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use story::Story;
 
@@ -240,7 +241,7 @@ fn stored(folder: &std::path::Path, story: &Story, ids: &[TaskId]) -> OpenStore 
                 idempotency_key: None,
                 tools: Vec::new(),
             };
-            let written = store.writer.write(&[Write::Append(Box::new(append))]);
+            let written = store.writer.write(&[Write::Append(Arc::new(append))]);
             let mut written = written.expect("the disk takes it");
             written.remove(0).expect("the next events");
         }

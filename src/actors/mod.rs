@@ -22,6 +22,7 @@ pub mod connection;
 pub mod consult;
 pub mod counts;
 pub mod deltas;
+pub mod direct_reads;
 pub mod executor;
 pub mod failures;
 pub mod feed;

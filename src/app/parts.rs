@@ -5,6 +5,7 @@ use super::fleet::Fleet;
 use crate::actors::consult::Consulting;
 use crate::actors::counts::FleetCounts;
 use crate::actors::deltas::Deltas;
+use crate::actors::direct_reads::{DirectReads, DirectReadsDeps};
 use crate::actors::executor::Executor;
 use crate::actors::feed::Feed;
 use crate::actors::gateway::Gateway;
@@ -59,6 +60,7 @@ pub struct Upper {
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
     pub kinds: LiveKinds,
+    pub reads: DirectReads,
     pub stop_calls: Recipient<StopCalls>,
     pub operator_resumes: Recipient<OperatorResumes>,
     /// Halts all tasks where they stand.
@@ -115,6 +117,13 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
     let supervisor = supervisor(leaves, fleet.router.clone(), kinds.clone());
     fleet.meet(&supervisor);
     let restore = supervisor.clone();
+    let reads = DirectReads::start(DirectReadsDeps {
+        router: fleet.router.clone(),
+        kinds: kinds.clone(),
+        journal: leaves.journal.clone().recipient(),
+        unique,
+        clock: crate::clock::now_ms,
+    });
     Ok(Upper {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
@@ -123,6 +132,7 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
         kinds,
+        reads,
         stop_calls: fleet.registry().clone().recipient(),
         operator_resumes: fleet.registry().clone().recipient(),
         shutdown: supervisor.recipient(),
@@ -139,6 +149,10 @@ pub(super) async fn upper(leaves: &Leaves) -> Result<Upper, AppError> {
         routes: fleet.routes(),
         close: fleet.close(),
     })
+}
+
+fn unique() -> String {
+    ulid::Ulid::generate().to_string()
 }
 
 fn taken_up(count: usize) {
@@ -167,7 +181,7 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
         uptime: leaves.journal.clone().recipient(),
         keep_uptime: leaves.journal.clone().recipient(),
         kinds,
-        unique: || ulid::Ulid::generate().to_string(),
+        unique,
         task_deps: Box::new(move |supervisor, family| TaskDeps {
             journal: journal.recipient(),
             planner,

@@ -216,3 +216,145 @@ async fn every_refusal_has_its_status_and_says_what_to_do() {
     drop(other);
     app.stop().await;
 }
+
+/// A computer with a tool of each kind that matters here.
+async fn with_tools(app: &RunningApp) -> Client {
+    let commands = json!([{"name": "look", "effect": "read"}, {"name": "dig", "effect": "effect"}]);
+    join(app, "miner", "b1", commands).await.0
+}
+
+#[actix::test]
+async fn a_read_is_answered_first_and_stands_in_the_journal_as_one_event() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = start(folder.path()).await;
+    let caller = Caller::of(&app);
+    let mut computer = with_tools(&app).await;
+    let (told, asked) = tokio::join!(
+        caller.call("miner/look", json!({"far": true})),
+        answer(&mut computer, json!({"seen": "coal"}))
+    );
+    assert_eq!(told.0, 200, "{}", told.1);
+    assert_eq!(
+        (&told.1["outcome"], &told.1["ok"]),
+        (&json!("done"), &json!(true))
+    );
+    assert_eq!(told.1["result"], json!({"seen": "coal"}));
+    assert_eq!(
+        (&told.1["task_id"], &told.1["call_id"]),
+        (&asked["task_id"], &asked["call_id"])
+    );
+
+    // Whoever asks at once finds it: the request waits for the journal.
+    let id = told.1["task_id"].as_str().unwrap();
+    let task = caller.get(&format!("/tasks/{id}")).await;
+    assert_eq!(
+        (&task["status"], &task["kind"]),
+        (&json!("completed"), &json!("call"))
+    );
+    assert_eq!(
+        (&task["usage"]["calls"], &task["usage"]["steps"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(task["result"]["success"], true);
+    let events = caller.get(&format!("/tasks/{id}/events")).await;
+    let names: Vec<&Value> = events["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| &e["type"])
+        .collect();
+    assert_eq!(names, [&json!("direct_call_ended")]);
+    let replay = caller
+        .client
+        .post(format!("{}/tasks/{id}/replay", caller.base));
+    let replayed: Value = replay.send().await.unwrap().json().await.unwrap();
+    assert_eq!(replayed["same"], true, "{replayed}");
+    app.stop().await;
+}
+
+#[actix::test]
+async fn what_is_not_only_a_read_is_a_task_whose_intent_is_durable_before_it_leaves() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = start(folder.path()).await;
+    let caller = Caller::of(&app);
+    let mut computer = with_tools(&app).await;
+    let types = async |told: &Value| {
+        let id = told["task_id"].as_str().unwrap();
+        let events = caller.get(&format!("/tasks/{id}/events")).await;
+        let events = events["items"].as_array().unwrap().clone();
+        let names = events
+            .into_iter()
+            .map(|e| e["type"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let whole = [
+        "task_created",
+        "decided",
+        "call_intended",
+        "call_finished",
+        "decided",
+        "task_completed",
+    ];
+    // An effect.
+    let (told, _) = tokio::join!(
+        caller.call("miner/dig", json!({})),
+        answer(&mut computer, json!({}))
+    );
+    assert_eq!(types(&told.1).await, whole);
+    // A key: who asks again has to find it.
+    let body = json!({"command": "miner/look", "args": {}, "idempotency_key": "k"});
+    let ask = async || {
+        let request = caller.client.post(format!("{}/tools/call", caller.base));
+        let response = request.json(&body).send().await.unwrap();
+        response.json::<Value>().await.unwrap()
+    };
+    let (told, _) = tokio::join!(ask(), answer(&mut computer, json!({})));
+    assert_eq!(types(&told).await, whole);
+    assert_eq!(ask().await["task_id"], told["task_id"]);
+    // A computer that is away.
+    drop(computer);
+    loop {
+        let computers = caller.get("/computers").await;
+        if computers["items"][0]["online"] == false {
+            break;
+        }
+    }
+    let (status, code, _) = caller.refused("miner/look", json!({})).await;
+    assert_eq!((status, code.as_str()), (409, "offline"));
+    app.stop().await;
+}
+
+#[actix::test]
+async fn a_read_that_does_not_end_in_its_time_is_told_to_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = start(folder.path()).await;
+    let caller = Caller::of(&app);
+    let mut computer = with_tools(&app).await;
+    let body = json!({"command": "miner/look", "args": {}, "timeout_ms": 50});
+    let request = caller.client.post(format!("{}/tools/call", caller.base));
+    let told = tokio::spawn(request.json(&body).send());
+    let asked = loop {
+        match computer.hear().await {
+            Heard::Message(message) if message["type"] == "command_call" => break message,
+            Heard::Message(_) => {}
+            Heard::Closed(code) => panic!("closed with {code:?}"),
+        }
+    };
+    let cancel = computer.expect("command_cancel").await;
+    assert_eq!(cancel["call_id"], asked["call_id"]);
+    let told = told.await.unwrap().unwrap();
+    assert_eq!(told.status().as_u16(), 504);
+    let told: Value = told.json().await.unwrap();
+    assert_eq!(
+        (&told["code"], &told["outcome"]),
+        (&json!("timeout"), &json!("unknown"))
+    );
+    let task = caller
+        .get(&format!("/tasks/{}", told["task_id"].as_str().unwrap()))
+        .await;
+    assert_eq!(
+        (&task["status"], &task["result"]["success"]),
+        (&json!("completed"), &json!(false))
+    );
+    app.stop().await;
+}

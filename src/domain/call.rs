@@ -1,9 +1,10 @@
 //! Calls: where one goes, how it ended, and what a person or model is told of it.
 
-use super::ids::ClientId;
+use super::directive::TaskResult;
+use super::ids::{CallId, ClientId};
 use super::tool::is_tool_name;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// What the server knows of a call that left the process (design section 8). `Unknown` may once become
@@ -73,6 +74,16 @@ impl CallReport {
             said.any(|name| result.get(*name) == Some(&Value::Bool(false)))
         };
         self.outcome == Outcome::Done && !self.result.as_ref().is_some_and(denies)
+    }
+
+    /// The same as the result of a task that made this one call.
+    pub fn task_result(&self, call_id: &CallId, tool: &str) -> TaskResult {
+        let words = || format!("{tool} is {}", self.outcome.as_str());
+        TaskResult {
+            success: self.succeeded(),
+            message: self.error.clone().unwrap_or_else(words),
+            details: json!({"call_id": call_id, "report": self}),
+        }
     }
 
     /// Whether the tool did anything in the world, as far as it says so.

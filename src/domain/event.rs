@@ -37,6 +37,9 @@ pub struct StoredEvent {
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum TaskEvent {
     TaskCreated(Box<TaskCreated>),
+    /// A whole task of one call to a `read` tool: it was made and answered before anything of it was journalled. The only event of
+    /// its task.
+    DirectCallEnded(Box<DirectCallEnded>),
     /// The task goes on from a step of another one. Comes right behind its creation.
     Forked(Box<Forked>),
     /// The task was started from its journal again.
@@ -217,6 +220,28 @@ pub struct DirectCall {
     pub timeout_ms: Option<u64>,
 }
 
+impl DirectCall {
+    /// The same as a strict request.
+    pub fn request(&self) -> StrictRequest {
+        StrictRequest::Tool {
+            explanation: format!("Calling {}", self.command),
+            tool: self.command.clone(),
+            parameters: self.args.clone(),
+            on: None,
+        }
+    }
+}
+
+/// A one-call task from its beginning to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectCallEnded {
+    pub created: TaskCreated,
+    /// When it began, milliseconds since the Unix epoch.
+    pub began_ms: i64,
+    pub intended: CallIntended,
+    pub report: CallReport,
+}
+
 /// A call that may leave the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallIntended {
@@ -238,9 +263,19 @@ pub struct CallIntended {
 }
 
 impl TaskEvent {
+    /// How its task began, if this is a task's first event.
+    pub fn created(&self) -> Option<&TaskCreated> {
+        match self {
+            TaskEvent::TaskCreated(created) => Some(created),
+            TaskEvent::DirectCallEnded(whole) => Some(&whole.created),
+            _ => None,
+        }
+    }
+
     /// Every name that [`TaskEvent::name`] gives; a journal with another one is from a newer version.
     pub const NAMES: &[&str] = &[
         "task_created",
+        "direct_call_ended",
         "forked",
         "generation_started",
         "decided",
@@ -297,6 +332,7 @@ impl TaskEvent {
     pub fn name(&self) -> &'static str {
         match self {
             TaskEvent::TaskCreated(_) => "task_created",
+            TaskEvent::DirectCallEnded(_) => "direct_call_ended",
             TaskEvent::Forked(_) => "forked",
             TaskEvent::GenerationStarted { .. } => "generation_started",
             TaskEvent::Decided { .. } => "decided",

@@ -121,7 +121,7 @@ mod tests {
         let (a, b) = (id(0), id(1));
         let since = [(a.clone(), 1_100), (b.clone(), 1_900)].into();
         let event = TaskEvent::CallsAway { since };
-        state.apply_next(Generation(1), 2_000, &[event]);
+        state.apply_next(Generation(1), 2_000, vec![event]);
         // It ran for a second, and was away for five.
         start(&mut state, 7_000, 1_500);
         assert_eq!(state.away, [(a, 6_100), (b, 6_900)].into());

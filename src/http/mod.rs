@@ -60,6 +60,7 @@ pub use shapes::{ComputerBody, time};
 pub use tokens::token_body;
 
 use crate::actors::deltas::Deltas;
+use crate::actors::direct_reads::DirectReads;
 use crate::actors::feed::messages::Subscribe;
 use crate::actors::journal::JournalReader;
 use crate::actors::journal::messages::{JournalError, ObserveJournal};
@@ -100,6 +101,8 @@ pub struct Api {
     pub answer_question: Recipient<AnswerQuestion>,
     pub open_questions: Recipient<OpenQuestions>,
     pub kinds: LiveKinds,
+    /// Calls to `read` tools that are answered before they are journalled.
+    pub reads: DirectReads,
     pub stop_calls: Recipient<StopCalls>,
     pub operator_resumes: Recipient<OperatorResumes>,
     pub observe_journal: Recipient<ObserveJournal>,

@@ -6,6 +6,7 @@ mod refusals;
 mod routes;
 
 use super::*;
+use crate::actors::direct_reads::DirectReadsDeps;
 use crate::actors::feed::Feed;
 use crate::actors::journal::Journal;
 use crate::actors::journal::messages::{AppendEvents, CloseJournal};
@@ -46,18 +47,7 @@ impl Scripted {
 
     fn append(&mut self, task_id: &TaskId, events: Vec<TaskEvent>) -> AppendEvents {
         let author = self.tasks.get_mut(task_id).unwrap();
-        let append = author.append(events);
-        AppendEvents {
-            task_id: append.task_id,
-            generation: append.generation,
-            expected_seq: append.expected_seq,
-            at_ms: append.at_ms,
-            events: append.events,
-            blobs: append.blobs,
-            summary: append.summary,
-            idempotency_key: None,
-            tools: Vec::new(),
-        }
+        author.append(events).into()
     }
 }
 
@@ -318,6 +308,14 @@ async fn bench_of(
     .start();
     let stage = StageCell::default();
     stage.set(Stage::Ready);
+    let kinds = kinds::fresh(folder.path());
+    let reads = DirectReads::start(DirectReadsDeps {
+        router: Default::default(),
+        kinds: kinds.clone(),
+        journal: journal.clone().recipient(),
+        unique: || ulid::Ulid::generate().to_string(),
+        clock: crate::clock::now_ms,
+    });
     let api = Api {
         start_task: supervisor.clone().recipient(),
         cancel_task: supervisor.clone().recipient(),
@@ -325,7 +323,8 @@ async fn bench_of(
         wake_task: supervisor.clone().recipient(),
         answer_question: supervisor.clone().recipient(),
         open_questions: supervisor.clone().recipient(),
-        kinds: kinds::fresh(folder.path()),
+        kinds,
+        reads,
         stop_calls: supervisor.clone().recipient(),
         operator_resumes: supervisor.clone().recipient(),
         observe_journal: journal.clone().recipient(),

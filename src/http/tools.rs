@@ -7,7 +7,8 @@ use super::follow::Ear;
 use super::hosts::refuse;
 use super::scope::own_computer;
 use super::shapes::List;
-use super::{Api, ComputerBody, Problem, ask, computers, tasks};
+use super::{Api, ComputerBody, Problem, Stage, ask, computers, tasks};
+use crate::actors::direct_reads::DirectRead;
 use crate::actors::supervisor::messages::{CancelTask, StartTask, StartedTask};
 use crate::domain::access::Principal;
 use crate::domain::call::{Address, CallReport, Outcome, Target};
@@ -151,7 +152,11 @@ pub(super) async fn call(
         idempotency_key,
         metadata: body.metadata,
     };
-    let (started, mut ear) = begin(&api, &caller, wanted).await?;
+    let request = request_of(&api, &caller, wanted)?;
+    if let Some(answer) = read_at_once(&api, &request, deadline).await {
+        return answer.map(web::Json);
+    }
+    let (started, mut ear) = begin(&api, request).await?;
     let task_id = started.summary.task_id;
     let waited = match started.summary.status.is_final() {
         true => Ok(Ok(None)),
@@ -206,19 +211,49 @@ fn check_rights(api: &Api, caller: &Principal, wanted: &WantedCall) -> Result<()
     }
 }
 
-/// Makes the task of a call in the caller's name, with an ear that hears its end.
+/// The answer to a call of a `read` tool that can leave at once; what is journalled of it comes after that. None for every other.
+pub(super) async fn read_at_once(
+    api: &Api,
+    request: &StartTask,
+    deadline: Instant,
+) -> Option<Result<Value, Problem>> {
+    // A second request under the same key has to find the first one's task.
+    if request.idempotency_key.is_some() || api.stage.get() != Stage::Ready {
+        return None;
+    }
+    let made = match api.reads.read(request, deadline).await {
+        DirectRead::Made(made) => made,
+        DirectRead::TooLate => return Some(Err(late(None, None, Outcome::NotStarted))),
+        DirectRead::NotHere => return None,
+    };
+    let (task_id, call_id) = (&made.task_id, &made.call_id);
+    Some(match &made.report {
+        Some(report) => reported(task_id, call_id, report),
+        None => Err(late(Some(task_id), Some(call_id), Outcome::Unknown)),
+    })
+}
+
+/// Makes the task of a call, with an ear that hears its end.
 ///
 /// # Errors
-/// The caller may not make this call, or the task was not made.
-pub(super) async fn begin(
+/// The task was not made.
+pub(super) async fn begin(api: &Api, request: StartTask) -> Result<(StartedTask, Ear), Problem> {
+    // Before the task exists, so that its end cannot be missed.
+    let ear = Ear::listen(api).await?;
+    Ok((tasks::start(api, request).await?, ear))
+}
+
+/// The task of a call in the caller's name.
+///
+/// # Errors
+/// The caller may not make this call.
+pub(super) fn request_of(
     api: &Api,
     caller: &Principal,
     wanted: WantedCall,
-) -> Result<(StartedTask, Ear), Problem> {
+) -> Result<StartTask, Problem> {
     check_rights(api, caller, &wanted)?;
-    // Before the task exists, so that its end cannot be missed.
-    let ear = Ear::listen(api).await?;
-    let request = StartTask {
+    Ok(StartTask {
         prompt: format!("Call {}", wanted.command),
         kind: Some("call".to_owned()),
         client_id: wanted.client_id,
@@ -230,8 +265,7 @@ pub(super) async fn begin(
         idempotency_key: wanted.idempotency_key,
         metadata: wanted.metadata,
         ..StartTask::by(caller, None)
-    };
-    Ok((tasks::start(api, request).await?, ear))
+    })
 }
 
 /// How the call of a one-call task ended, or how it stands.
@@ -290,12 +324,12 @@ fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<Value, Problem> {
         Some(_) => Outcome::Unknown,
         None => Outcome::NotStarted,
     };
-    Err(late(task_id, intended, outcome))
+    Err(late(Some(task_id), intended, outcome))
 }
 
 fn reported(task_id: &TaskId, call_id: &CallId, report: &CallReport) -> Result<Value, Problem> {
     if report.outcome == Outcome::Unknown && report.code.as_deref() == Some("timeout") {
-        return Err(late(task_id, Some(call_id), Outcome::Unknown));
+        return Err(late(Some(task_id), Some(call_id), Outcome::Unknown));
     }
     let mut body = serde_json::to_value(report).unwrap_or_default();
     body["task_id"] = json!(task_id);
@@ -305,16 +339,16 @@ fn reported(task_id: &TaskId, call_id: &CallId, report: &CallReport) -> Result<V
     Ok(body)
 }
 
-fn late(task_id: &TaskId, call_id: Option<&CallId>, outcome: Outcome) -> Problem {
+fn late(task_id: Option<&TaskId>, call_id: Option<&CallId>, outcome: Outcome) -> Problem {
     let detail = match outcome {
         Outcome::NotStarted => "the call did not start before its deadline and will not",
         _ => "the deadline passed while the call ran; nobody can tell yet whether it happened",
     };
-    let problem = Problem::new(ErrorCode::Timeout, detail)
-        .with("task_id", task_id.as_str())
-        .with("outcome", outcome.as_str());
-    match call_id {
-        Some(call_id) => problem.with("call_id", call_id.as_str()),
-        None => problem,
-    }
+    let problem = Problem::new(ErrorCode::Timeout, detail).with("outcome", outcome.as_str());
+    let ids = [
+        ("task_id", task_id.map(TaskId::as_str)),
+        ("call_id", call_id.map(CallId::as_str)),
+    ];
+    let known = ids.into_iter().filter_map(|(name, id)| Some((name, id?)));
+    known.fold(problem, |problem, (name, id)| problem.with(name, id))
 }

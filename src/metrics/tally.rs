@@ -8,7 +8,7 @@ use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::{ChatAnswer, Role};
 use crate::domain::decision::Decision;
 use crate::domain::episodes::EpisodeEnd;
-use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::CallId;
 use crate::domain::task::{TaskStatus, TaskSummary};
 use crate::domain::tool::EffectClass;
@@ -169,10 +169,17 @@ impl Tally {
 
     fn count(&self, stored: &StoredEvent, summary: &TaskSummary) {
         match &stored.event {
-            TaskEvent::TaskCreated(created) => self.started.one([
-                self.values.kinds.value(&created.kind),
-                self.values.strategies.value(&created.strategy),
-            ]),
+            TaskEvent::TaskCreated(created) => self.begins(created),
+            TaskEvent::DirectCallEnded(whole) => {
+                let effect = whole.intended.effect;
+                self.begins(&whole.created);
+                self.intended.one([effect.as_str().into()]);
+                self.outcome(effect, &whole.report);
+                let took = stored.at_ms.saturating_sub(whole.began_ms).max(0);
+                let seconds = Duration::from_millis(took as u64).as_secs_f64();
+                self.call_seconds.observe([effect.as_str().into()], seconds);
+                self.ended(TaskStatus::Completed, stored, summary);
+            }
             TaskEvent::GenerationStarted { .. } => {
                 self.resumed.inc();
             }
@@ -269,16 +276,27 @@ impl Tally {
 
     /// The first outcome of a call closes it; a second one is an `unknown` call that turned out.
     fn call_finished(&self, call_id: &CallId, report: &CallReport) {
-        let outcome: Outcome = report.outcome;
         let Some(call) = self.open().remove(call_id) else {
-            return self.late.one([outcome.as_str().into()]);
+            return self.late.one([report.outcome.as_str().into()]);
         };
-        let effect = call.effect.as_str();
-        self.calls.one([outcome.as_str().into(), effect.into()]);
+        self.outcome(call.effect, report);
         if let Some(since) = call.since {
             let seconds = since.elapsed().as_secs_f64();
-            self.call_seconds.observe([effect.into()], seconds);
+            self.call_seconds
+                .observe([call.effect.as_str().into()], seconds);
         }
+    }
+
+    fn begins(&self, created: &TaskCreated) {
+        self.started.one([
+            self.values.kinds.value(&created.kind),
+            self.values.strategies.value(&created.strategy),
+        ]);
+    }
+
+    fn outcome(&self, effect: EffectClass, report: &CallReport) {
+        let (outcome, effect) = (report.outcome.as_str(), effect.as_str());
+        self.calls.one([outcome.into(), effect.into()]);
         if let Some(ran) = report.duration_ms {
             let seconds = Duration::from_millis(ran).as_secs_f64();
             self.tool_seconds.observe([effect.into()], seconds);

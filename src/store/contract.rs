@@ -18,6 +18,7 @@ use crate::domain::tool::ToolState;
 use crate::domain::wakes::{Asleep, Wakes};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Opens the store under test in a folder.
 type Opener = fn(&Path) -> Result<OpenStore, StoreError>;
@@ -82,7 +83,7 @@ fn an_append_at_another_position_is_refused_and_changes_nothing() {
         stale.expected_seq = 0;
         stale.summary.message = Some("must not show".into());
         assert_eq!(
-            write_one(&mut store, Write::Append(Box::new(stale))),
+            write_one(&mut store, Write::Append(Arc::new(stale))),
             Err(Refusal::Sequence {
                 expected: 0,
                 found: 1
@@ -118,7 +119,7 @@ fn one_refused_entry_does_not_undo_the_others_of_its_batch() {
         bad.expected_seq = 7;
         let batch = [
             a.write(vec![created("good")]),
-            Write::Append(Box::new(bad)),
+            Write::Append(Arc::new(bad)),
             Write::SaveComputer(computer("turtle-1")),
             a.write(vec![noted("and more in the same transaction")]),
         ];
@@ -143,7 +144,7 @@ fn a_second_task_under_the_same_key_of_an_owner_is_refused_with_the_first_ones_i
             let mut append = author.append(vec![created("dig")]);
             append.summary.owner = owner.into();
             append.idempotency_key = Some("order-66".into());
-            Write::Append(Box::new(append))
+            Write::Append(Arc::new(append))
         };
         let start = 1_700_000_000_000;
         write_one(&mut store, keyed("A", "ann", start)).unwrap();
@@ -293,7 +294,7 @@ fn contents_are_kept_once_and_found_by_hash() {
         for name in ["A", "B"] {
             let mut append = Author::new(name).append(vec![created("dig")]);
             append.blobs.push((hash.clone(), "a fleet".into()));
-            write_one(&mut store, Write::Append(Box::new(append))).unwrap();
+            write_one(&mut store, Write::Append(Arc::new(append))).unwrap();
         }
         assert_eq!(store.reads.blob(&hash).unwrap().as_deref(), Some("a fleet"));
         assert_eq!(store.reads.blob(&BlobHash::of("other")).unwrap(), None);

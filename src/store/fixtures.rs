@@ -13,6 +13,7 @@ use crate::domain::task::{TaskState, TaskSummary};
 use crate::domain::tool::EffectClass;
 use crate::domain::wakes::Wakes;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 pub fn task(name: &str) -> TaskId {
     TaskId::from_unique(name).unwrap()
@@ -193,7 +194,7 @@ impl Author {
             let (_, hash, fleet) = Inputs::default().journalled();
             blobs.push((hash, fleet));
         }
-        self.state.apply_next(self.generation, self.now_ms, &events);
+        let events = self.state.apply_next(self.generation, self.now_ms, events);
         Append {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
@@ -222,7 +223,7 @@ impl Author {
     }
 
     pub fn write(&mut self, events: Vec<TaskEvent>) -> Write {
-        Write::Append(Box::new(self.append(events)))
+        Write::Append(Arc::new(self.append(events)))
     }
 }
 

@@ -78,7 +78,7 @@ pub enum TokenChange {
 /// One entry of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    Append(Box<Append>),
+    Append(Arc<Append>),
     SaveComputer(ComputerRecord),
     /// A computer was told how this task ended.
     NoticeDelivered(TaskId),
@@ -112,11 +112,38 @@ pub struct Append {
     pub expected_seq: u64,
     pub at_ms: i64,
     pub events: Vec<TaskEvent>,
+    /// Contents that the events name by hash; kept once.
     pub blobs: Vec<(BlobHash, String)>,
+    /// The task as lists show it after these events.
     pub summary: TaskSummary,
+    /// Only with the first events of a task: a second task under the same key is refused.
     pub idempotency_key: Option<String>,
-    /// What these events tell of tools, kept beside the computers.
+    /// What these events tell of tools ([`crate::domain::lifecycle::records_of`]), kept beside the computers.
     pub tools: Vec<ToolRecord>,
+}
+
+impl Append {
+    /// What is appended behind a task's last event; `state` is folded on.
+    pub fn behind(
+        state: &mut TaskState,
+        generation: Generation,
+        at_ms: i64,
+        events: Vec<TaskEvent>,
+    ) -> Self {
+        let expected_seq = state.last_seq;
+        let events = state.apply_next(generation, at_ms, events);
+        Append {
+            task_id: state.task_id.clone(),
+            generation,
+            expected_seq,
+            at_ms,
+            events,
+            blobs: Vec::new(),
+            summary: state.summary(),
+            idempotency_key: None,
+            tools: Vec::new(),
+        }
+    }
 }
 
 /// How one entry of a batch fared: the events with their positions (none unless it was an append), or

@@ -6,7 +6,7 @@ use super::guards;
 use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
-use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::directive::TranslatedBy;
 use crate::domain::event::DirectCall;
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::Profile;
@@ -61,7 +61,7 @@ fn make(state: &TaskState, profile: &Profile, inputs: &Inputs, call: &DirectCall
     }
     let call_id = CallId::derive(&state.task_id, state.generation, state.last_seq + 1, 0);
     Decision::Call {
-        request: request(call),
+        request: call.request(),
         translated_by: TranslatedBy::Rules,
         calls: vec![PlannedCall {
             call_id,
@@ -124,15 +124,6 @@ fn refused(state: &TaskState, inputs: &Inputs, address: &Address, refusal: Refus
     }
 }
 
-fn request(call: &DirectCall) -> StrictRequest {
-    StrictRequest::Tool {
-        explanation: format!("Calling {}", call.command),
-        tool: call.command.clone(),
-        parameters: call.args.clone(),
-        on: None,
-    }
-}
-
 fn ended(call: &CallRecord) -> Option<Decision> {
     let report = match &call.end {
         CallEnd::Open => return None,
@@ -141,18 +132,10 @@ fn ended(call: &CallRecord) -> Option<Decision> {
         }
         CallEnd::Finished(report) => report,
     };
-    let result = TaskResult {
-        success: report.succeeded(),
-        message: report
-            .error
-            .clone()
-            .unwrap_or_else(|| format!("{} is {}", call.tool, report.outcome.as_str())),
-        details: json!({"call_id": call.call_id, "report": report}),
-    };
     Some(Decision::Finish {
         request: call.request.clone(),
         translated_by: TranslatedBy::Rules,
-        result,
+        result: report.task_result(&call.call_id, &call.tool),
     })
 }
 
@@ -168,5 +151,114 @@ fn fail(code: &str, error: String) -> Decision {
         code: code.to_owned(),
         error,
         details: json!({}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::Outcome;
+    use crate::domain::event::{DirectCallEnded, TaskCreated, TaskEvent};
+    use crate::domain::ids::{Generation, TaskId};
+    use crate::strategy::bench::{self, Bench, profile, report};
+
+    /// A task of one call that is decided and open.
+    fn decided() -> (Bench, DirectCall) {
+        let direct = DirectCall {
+            command: "base/fs_read".into(),
+            args: json!({"path": "/a"}),
+            timeout_ms: Some(5_000),
+        };
+        let own = Profile {
+            strategy: NAME.into(),
+            strategy_version: VERSION,
+            ..profile(Default::default())
+        };
+        let mut bench = Bench::new(own);
+        if let Some(created) = &mut bench.state.created {
+            created.call = Some(direct.clone());
+        }
+        bench.advance();
+        (bench, direct)
+    }
+
+    #[test]
+    fn a_task_without_a_call_fails_and_says_what_it_needs() {
+        let mut bench = Bench::new(Profile {
+            strategy: NAME.into(),
+            strategy_version: VERSION,
+            ..profile(Default::default())
+        });
+        let Decision::Fail { code, error, .. } = bench.advance() else {
+            panic!("there is nothing to call");
+        };
+        assert_eq!(code, "bad_request");
+        assert!(error.contains("needs the call"), "{error}");
+    }
+
+    #[test]
+    fn a_whole_call_in_one_event_folds_to_what_its_six_events_fold_to() {
+        let ends = [
+            (Outcome::Done, true),
+            (Outcome::Done, false),
+            (Outcome::Failed, false),
+            (Outcome::Unknown, false),
+        ];
+        for (outcome, success) in ends {
+            let (mut six, _) = decided();
+            let call = six.state.calls().next().unwrap().clone();
+            let report = report(outcome, success);
+            six.settle(report.clone());
+            let Decision::Finish { result, .. } = six.advance() else {
+                panic!("a call that ended ends its task");
+            };
+            six.push(TaskEvent::TaskCompleted { result });
+
+            let mut one = TaskState::new(six.state.task_id.clone());
+            let whole = DirectCallEnded {
+                created: six.state.created.clone().unwrap(),
+                began_ms: six.state.created_at_ms,
+                intended: bench::intended(&call, "base"),
+                report,
+            };
+            let whole = TaskEvent::DirectCallEnded(Box::new(whole));
+            one.apply_next(Generation(1), six.now_ms, vec![whole]);
+            let summary = |state: &TaskState| json!(state.summary());
+            assert_eq!(summary(&one), summary(&six.state), "{outcome:?}");
+            let made = |state: &TaskState| state.calls().cloned().collect::<Vec<_>>();
+            assert_eq!(made(&one), made(&six.state));
+            assert_eq!(one.result, six.state.result);
+            assert_eq!(one.is_sealed(), six.state.is_sealed());
+        }
+    }
+
+    #[test]
+    fn a_whole_call_is_the_beginning_of_its_task_or_nothing() {
+        let (bench, _) = decided();
+        let call = bench.state.calls().next().unwrap().clone();
+        let whole = |created| {
+            let whole = DirectCallEnded {
+                created,
+                began_ms: 0,
+                intended: bench::intended(&call, "base"),
+                report: report(Outcome::Done, true),
+            };
+            vec![TaskEvent::DirectCallEnded(Box::new(whole))]
+        };
+        let created = bench.state.created.clone().unwrap();
+        let mut running = bench.state.clone();
+        running.apply_next(Generation(1), 5, whole(created.clone()));
+        assert_eq!(running.status, bench.state.status);
+        // One that says of no call is none.
+        let mut fresh = TaskState::new(TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M8").unwrap());
+        fresh.apply_next(
+            Generation(1),
+            5,
+            whole(TaskCreated {
+                call: None,
+                ..created
+            }),
+        );
+        assert_eq!(fresh.created, None);
     }
 }

@@ -76,9 +76,7 @@ pub fn replay(
     fleet: impl Fn(&BlobHash) -> Option<String>,
 ) -> Result<Replayed, ReplayError> {
     let first = events.first().ok_or(ReplayError::NoBeginning)?;
-    let TaskEvent::TaskCreated(created) = &first.event else {
-        return Err(ReplayError::NoBeginning);
-    };
+    let created = first.event.created().ok_or(ReplayError::NoBeginning)?;
     let ours = version_of(&created.strategy);
     if ours != Some(created.strategy_version) {
         return Err(ReplayError::OtherVersion {

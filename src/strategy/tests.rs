@@ -6,7 +6,7 @@ use crate::domain::call::{NoRoute, NoRouteReason, Outcome};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, Move, WaitReason};
 use crate::domain::directive::{Action, TaskResult, ThenItem};
-use crate::domain::event::{StoredEvent, TaskEvent};
+use crate::domain::event::{DirectCall, DirectCallEnded, StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::TaskState;
@@ -55,7 +55,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = TaskEvent> {
             crate::domain::decision::Contract::Directive,
             &answer(&text)
         )),
-        (0u64..20, outcomes, any::<bool>()).prop_map({
+        (0u64..20, outcomes.clone(), any::<bool>()).prop_map({
             let call = call.clone();
             move |(seq, outcome, success)| TaskEvent::CallFinished {
                 call_id: call(seq),
@@ -87,6 +87,22 @@ pub(crate) fn any_event() -> impl Strategy<Value = TaskEvent> {
         }),
         Just(TaskEvent::TaskCompleted {
             result: TaskResult::default()
+        }),
+        (any::<bool>(), outcomes.clone(), any::<bool>()).prop_map(|(calls, outcome, success)| {
+            let mut bench = Bench::chatted_then_runs();
+            let open = bench.state.calls().next_back().unwrap().clone();
+            let mut created = bench.state.created.take().unwrap();
+            created.call = calls.then(|| DirectCall {
+                command: "no address!".into(),
+                args: open.args.clone(),
+                timeout_ms: None,
+            });
+            TaskEvent::DirectCallEnded(Box::new(DirectCallEnded {
+                created,
+                began_ms: 3,
+                intended: intended(&open, "base"),
+                report: report(outcome, success),
+            }))
         }),
         Just(TaskEvent::GenerationStarted {
             up_ms: Some(7),

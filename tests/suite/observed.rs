@@ -201,9 +201,13 @@ fn the_figures_of_a_scrape_are_those_of_the_journal() {
         })
         .collect();
     let outcomes = count(&events, |event| {
-        let report = (event["type"] == "call_finished").then(|| &event["data"])?;
-        let outcome = report["report"]["outcome"].as_str()?;
-        let effect = intended[report["call_id"].as_str()?];
+        let data = &event["data"];
+        let outcome = data["report"]["outcome"].as_str()?;
+        let effect = match event["type"].as_str()? {
+            "call_finished" => intended[data["call_id"].as_str()?],
+            // A whole call to a `read` tool.
+            _ => data["intended"]["effect"].as_str()?,
+        };
         Some(format!(
             "ccfleet_calls_total{{outcome=\"{outcome}\",effect=\"{effect}\"}}"
         ))

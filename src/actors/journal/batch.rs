@@ -4,10 +4,11 @@ use super::messages::JournalError;
 use crate::domain::event::StoredEvent;
 use crate::store::{JournalStore, Refusal, StoreError, Write, Written};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-type Answer = Result<Vec<StoredEvent>, JournalError>;
+pub(super) type Answer = Result<Arc<Vec<StoredEvent>>, JournalError>;
 
 /// An entry and who waits for its answer; nobody waits for a probe.
 pub(super) struct Pending {

@@ -1,59 +1,28 @@
 //! What may be asked of the journal.
 
 use crate::domain::episodes::ArchiveRule;
-use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, ClientId, Generation, TaskId};
-use crate::domain::lifecycle::ToolRecord;
+use crate::domain::event::StoredEvent;
+use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::task::{TaskState, TaskSummary};
 use crate::domain::wakes::Asleep;
-use crate::store::{ComputerRecord, KnownComputer, SystemChange};
+use crate::store::{Append, ComputerRecord, KnownComputer, SystemChange};
 use actix::Message;
+use std::sync::Arc;
 
 /// Append events of one task. Answered after they are durable; then they are published to the feed.
 ///
 /// The store fences: `expected_seq` must be the last position in the journal and `generation` not older
 /// than the one that wrote last. A `CallIntended` with a lane number raises the lane's `high_seq` in the
 /// same transaction.
+///
+/// Shared: who tries again keeps it, without a copy of its events.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Vec<StoredEvent>, JournalError>")]
-pub struct AppendEvents {
-    pub task_id: TaskId,
-    pub generation: Generation,
-    pub expected_seq: u64,
-    pub at_ms: i64,
-    pub events: Vec<TaskEvent>,
-    /// Contents that the events name by hash; kept once.
-    pub blobs: Vec<(BlobHash, String)>,
-    /// The task as lists show it after these events.
-    pub summary: TaskSummary,
-    /// Only with the first events of a task: a second task under the same key is refused with
-    /// [`JournalError::Duplicate`].
-    pub idempotency_key: Option<String>,
-    /// What the events tell of tools ([`crate::domain::lifecycle::records_of`]); durable together with them.
-    pub tools: Vec<ToolRecord>,
-}
+#[rtype(result = "Result<Arc<Vec<StoredEvent>>, JournalError>")]
+pub struct AppendEvents(pub Arc<Append>);
 
-impl AppendEvents {
-    /// What is appended behind a task's last event; `state` is folded on.
-    pub fn behind(
-        state: &mut TaskState,
-        generation: Generation,
-        at_ms: i64,
-        events: Vec<TaskEvent>,
-    ) -> Self {
-        let expected_seq = state.last_seq;
-        state.apply_next(generation, at_ms, &events);
-        AppendEvents {
-            task_id: state.task_id.clone(),
-            generation,
-            expected_seq,
-            at_ms,
-            events,
-            blobs: Vec::new(),
-            summary: state.summary(),
-            idempotency_key: None,
-            tools: Vec::new(),
-        }
+impl From<Append> for AppendEvents {
+    fn from(append: Append) -> Self {
+        AppendEvents(Arc::new(append))
     }
 }
 

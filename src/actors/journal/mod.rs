@@ -17,16 +17,15 @@ mod tests;
 pub use reader::JournalReader;
 
 use crate::actors::feed::messages::Committed;
-use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::wakes::Asleep;
 use crate::metrics::Metrics;
-use crate::store::{Append, JournalStore, OpenStore, Place, StoreError, Write, Written};
+use crate::store::{JournalStore, OpenStore, Place, StoreError, Write, Written};
 use actix::{
     Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
     ResponseFuture, WrapFuture,
 };
-use batch::{Pending, Reply};
+use batch::{Answer, Pending, Reply};
 use checkpoints::Checkpoints;
 use messages::*;
 use std::collections::VecDeque;
@@ -105,11 +104,7 @@ impl Journal {
     }
 
     /// Queues an entry and starts a transaction if none runs.
-    fn enqueue(
-        &mut self,
-        entry: Write,
-        ctx: &mut Context<Self>,
-    ) -> ResponseFuture<Result<Vec<StoredEvent>, JournalError>> {
+    fn enqueue(&mut self, entry: Write, ctx: &mut Context<Self>) -> ResponseFuture<Answer> {
         if self.closing || self.queue.len() >= QUEUE {
             return Box::pin(async { Err(JournalError::Unavailable) });
         }
@@ -192,13 +187,14 @@ impl Journal {
             {
                 self.reader.epoch().raise(epoch);
             }
+            let answer = answer.map(Arc::new);
             let committed = match (entry, &answer) {
                 (Write::Append(append), Ok(events)) => events.last().map(|last| {
                     position += events.len() as u64;
                     Committed {
                         upto: Place::behind(position, last),
-                        events: events.clone().into(),
-                        summary: append.summary.into(),
+                        events: events.clone(),
+                        summary: append.summary.clone().into(),
                     }
                 }),
                 _ => None,
@@ -246,21 +242,10 @@ impl Actor for Journal {
 }
 
 impl Handler<AppendEvents> for Journal {
-    type Result = ResponseFuture<Result<Vec<StoredEvent>, JournalError>>;
+    type Result = ResponseFuture<Answer>;
 
     fn handle(&mut self, message: AppendEvents, ctx: &mut Self::Context) -> Self::Result {
-        let append = Append {
-            task_id: message.task_id,
-            generation: message.generation,
-            expected_seq: message.expected_seq,
-            at_ms: message.at_ms,
-            events: message.events,
-            blobs: message.blobs,
-            summary: message.summary,
-            idempotency_key: message.idempotency_key,
-            tools: message.tools,
-        };
-        self.enqueue(Write::Append(Box::new(append)), ctx)
+        self.enqueue(Write::Append(message.0), ctx)
     }
 }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::actors::feed::Feed;
 use crate::actors::feed::messages::Subscribe;
 use crate::domain::task::TaskStatus;
+use crate::store::Append;
 use crate::store::fixtures::{Author, completed, computer, created, noted, task};
 use crate::store::sqlite;
 use futures_util::future::join_all;
@@ -88,17 +89,7 @@ fn bench_that_retries(retry_after: Duration) -> Bench {
 }
 
 fn message(append: Append) -> AppendEvents {
-    AppendEvents {
-        task_id: append.task_id,
-        generation: append.generation,
-        expected_seq: append.expected_seq,
-        at_ms: append.at_ms,
-        events: append.events,
-        blobs: append.blobs,
-        summary: append.summary,
-        idempotency_key: append.idempotency_key,
-        tools: Vec::new(),
-    }
+    append.into()
 }
 
 fn create(name: &str) -> AppendEvents {

@@ -6,6 +6,7 @@ use crate::actors::computer::messages::TaskNotice;
 use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
 use crate::domain::event::TaskEvent;
 use crate::domain::task::{TaskState, TaskSummary};
+use crate::store::Append;
 use actix::prelude::*;
 
 type Answer = ResponseActFuture<Supervisor, Result<bool, NoSuchTask>>;
@@ -91,8 +92,8 @@ async fn write_down(
         by: cancel.by.clone(),
     };
     let generation = state.generation;
-    let append = AppendEvents::behind(&mut state, generation, clock(), vec![cancelled]);
-    let stored = journal.send(append).await;
+    let append = Append::behind(&mut state, generation, clock(), vec![cancelled]);
+    let stored = journal.send(append.into()).await;
     match stored {
         Ok(Ok(_)) => Ok(Written::Cancelled {
             summary: Box::new(state.summary()),

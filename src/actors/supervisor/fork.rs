@@ -3,7 +3,7 @@
 use super::Supervisor;
 use super::messages::{ForkError, ForkTask, StartError, StartedTask};
 use super::start::{Born, CALL_KIND};
-use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask, LoadedTask};
+use crate::actors::journal::messages::{JournalError, LoadTask, LoadedTask};
 use crate::domain::chat::Role;
 use crate::domain::event::{TaskCreated, TaskEvent};
 use crate::domain::fork::{self, Forked, MOST_FORKS};
@@ -11,6 +11,7 @@ use crate::domain::ids::{BlobHash, Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use crate::prompts::render;
+use crate::store::Append;
 use crate::strategy;
 use actix::prelude::*;
 use serde_json::json;
@@ -45,7 +46,8 @@ impl Handler<ForkTask> for Supervisor {
         };
         Box::pin(loaded.into_actor(self).then(|loaded, supervisor, _ctx| {
             let born = loaded.and_then(|(request, loaded)| supervisor.fork(request, loaded));
-            let stored = born.map(|born| (supervisor.journal().send(born.append.clone()), born));
+            let stored =
+                born.map(|born| (supervisor.journal().send(born.append.clone().into()), born));
             let written = async move {
                 let (stored, born) = stored?;
                 let gone = |e: String| ForkError::Start(StartError::Journal(e));
@@ -160,10 +162,10 @@ impl Supervisor {
         let task_id = TaskId::from_unique(&(self.unique)())
             .map_err(|e| ForkError::Start(StartError::Journal(e.to_string())))?;
         let mut unborn = TaskState::new(task_id);
-        let append = AppendEvents {
+        let append = Append {
             blobs: vec![(hash, text)],
             idempotency_key: request.idempotency_key,
-            ..AppendEvents::behind(&mut unborn, Generation(1), now, events)
+            ..Append::behind(&mut unborn, Generation(1), now, events)
         };
         let profile = Arc::new(profile);
         Ok(Born { append, profile })
@@ -193,8 +195,11 @@ impl Supervisor {
 }
 
 fn created_of(loaded: &LoadedTask, from: &TaskId) -> Result<TaskCreated, ForkError> {
-    match loaded.events.first().map(|first| &first.event) {
-        Some(TaskEvent::TaskCreated(created)) => Ok((**created).clone()),
-        _ => Err(ForkError::NoSuchTask(from.clone())),
-    }
+    let created = loaded
+        .events
+        .first()
+        .and_then(|first| first.event.created());
+    created
+        .cloned()
+        .ok_or_else(|| ForkError::NoSuchTask(from.clone()))
 }

@@ -9,6 +9,7 @@ use crate::actors::task::late::{Late, judge_late, resolution};
 use crate::domain::ids::TaskId;
 use crate::domain::lifecycle::records_of;
 use crate::domain::task::TaskState;
+use crate::store::Append;
 use actix::prelude::*;
 
 /// Journals that are read at once for this; a computer whose result is not taken now repeats it at its next
@@ -79,7 +80,7 @@ async fn write_down(
         Late::Resolves if state.status.is_final() || state.is_asleep() => {
             let append = append(&mut state, &late, clock());
             let records = append.tools.clone();
-            let stored = matches!(journal.send(append).await, Ok(Ok(_)));
+            let stored = matches!(journal.send(append.into()).await, Ok(Ok(_)));
             if let Some(lane) = router.lane(&late.client_id)
                 && stored
                 && !records.is_empty()
@@ -93,12 +94,12 @@ async fn write_down(
 }
 
 /// The resolution, under the generation that wrote last: nobody else writes for an ended task.
-fn append(state: &mut TaskState, late: &LateResult, at_ms: i64) -> AppendEvents {
+fn append(state: &mut TaskState, late: &LateResult, at_ms: i64) -> Append {
     let call = state.call(&late.call_id);
     let tools = call.map_or_else(Vec::new, |call| records_of(call, &late.report));
     let generation = state.generation;
-    AppendEvents {
+    Append {
         tools,
-        ..AppendEvents::behind(state, generation, at_ms, vec![resolution(late)])
+        ..Append::behind(state, generation, at_ms, vec![resolution(late)])
     }
 }

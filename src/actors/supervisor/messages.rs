@@ -4,10 +4,9 @@ use crate::actors::computer::messages::LateSettled;
 use crate::domain::access::Principal;
 use crate::domain::call::CallReport;
 use crate::domain::decision::Approval;
-use crate::domain::event::DirectCall;
-use crate::domain::ids::CallId;
-use crate::domain::ids::{ClientId, QuestionId, TaskId};
-use crate::domain::profile::{Budgets, WakeOverrides};
+use crate::domain::event::{DirectCall, TaskCreated};
+use crate::domain::ids::{BlobHash, CallId, ClientId, QuestionId, TaskId};
+use crate::domain::profile::{Budgets, Profile, WakeOverrides};
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::{WakeCause, Wakes};
 use crate::strategy::episodes::NotWoken;
@@ -49,6 +48,40 @@ impl StartTask {
             confined_to: caller.confined_to(),
             allowed_commands: caller.allowed(allowed_commands),
             ..StartTask::default()
+        }
+    }
+
+    /// How the task of this request begins, of such a kind, which stands under this hash. What depends on more than the request is left
+    /// out.
+    pub(in crate::actors) fn created(
+        self,
+        profile: &Profile,
+        hash: BlobHash,
+        kind_label: String,
+        budgets: Budgets,
+    ) -> TaskCreated {
+        TaskCreated {
+            prompt: self.prompt,
+            kind: profile.kind.clone(),
+            kind_label,
+            strategy: profile.strategy.clone(),
+            strategy_version: profile.strategy_version,
+            profile: hash,
+            client_id: self.client_id,
+            owner: self.owner,
+            confined_to: self.confined_to,
+            context: self.context,
+            allowed_commands: self.allowed_commands,
+            metadata: self.metadata,
+            interactive: self.interactive,
+            budgets,
+            call: self.call,
+            parent: self.parent,
+            depth: 0,
+            may_start_tasks: false,
+            wakes: None,
+            up_ms: None,
+            may_sleep: false,
         }
     }
 }

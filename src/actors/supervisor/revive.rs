@@ -2,15 +2,14 @@
 
 use super::Supervisor;
 use super::messages::{Restore, RestoreError};
-use crate::actors::journal::messages::{
-    AppendEvents, JournalError, LoadState, SleepingTasks, UptimeSoFar,
-};
+use crate::actors::journal::messages::{JournalError, LoadState, SleepingTasks, UptimeSoFar};
 use crate::crash_points::{self, Point};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use crate::domain::wakes::Wake;
+use crate::store::Append;
 use crate::strategy::episodes::{self, NotWoken};
 use actix::prelude::*;
 use futures_util::StreamExt;
@@ -97,8 +96,8 @@ impl Supervisor {
             if !wakes.is_empty() {
                 events.extend(episodes::woken(&state, &wakes)?);
             }
-            let append = AppendEvents::behind(&mut state, generation, clock(), events);
-            journal.send(append).await.map_err(gone)??;
+            let append = Append::behind(&mut state, generation, clock(), events);
+            journal.send(append.into()).await.map_err(gone)??;
             crash_points::pass(Point::GenerationCommitted);
             Ok(Revived {
                 state,

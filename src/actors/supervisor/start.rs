@@ -1,13 +1,14 @@
 //! Creating a task: its kind is resolved and pinned, its birth is journalled, then its actor starts.
 
 use super::{StartError, StartTask, StartedTask, Supervisor};
-use crate::actors::journal::messages::{AppendEvents, JournalError, LoadTask};
+use crate::actors::journal::messages::{JournalError, LoadTask};
 use crate::actors::task::messages::ChildWanted;
 use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, Generation, TaskId};
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use crate::domain::wakes::{WakeRules, Wakes};
+use crate::store::Append;
 use crate::strategy::episodes;
 use actix::prelude::*;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl Supervisor {
             // No task begins in the middle of its journal: this only asks whether the key is known.
             born.append.expected_seq = 1;
         }
-        let stored = self.journal().send(born.append.clone());
+        let stored = self.journal().send(born.append.clone().into());
         Box::pin(
             stored
                 .into_actor(self)
@@ -89,7 +90,7 @@ enum Refused {
 
 /// A task that is about to be journalled.
 pub(super) struct Born {
-    pub append: AppendEvents,
+    pub append: Append,
     pub profile: Arc<Profile>,
 }
 
@@ -127,13 +128,12 @@ impl Supervisor {
         depth: u32,
         known: Option<&ChildWanted>,
     ) -> Result<Born, StartError> {
-        let asked = if request.call.is_some() {
-            Some(CALL_KIND)
-        } else {
-            request.kind.as_deref()
+        let asked = match &request.call {
+            Some(_) => Some(CALL_KIND.to_owned()),
+            None => request.kind.clone(),
         };
         let kinds = self.kinds.current();
-        let (profile, is_known) = kinds.resolve(asked);
+        let (profile, is_known) = kinds.resolve(asked.as_deref());
         let text =
             serde_json::to_string(profile).map_err(|e| StartError::Journal(e.to_string()))?;
         let hash = BlobHash::of(&text);
@@ -144,32 +144,20 @@ impl Supervisor {
         };
         let budgets = request.budgets.over(profile.budgets);
         let budgets = known.map_or(budgets, |wanted| wanted.child.allowance.within(budgets));
+        let kind_label = asked.clone().unwrap_or_else(|| profile.kind.clone());
+        // One call is made once, and a child ends with its parent.
+        let wakes = match request.call.is_some() || request.parent.is_some() {
+            true => None,
+            false => wakes_of(request.wakes.clone(), &profile.wakes),
+        };
+        let idempotency_key = request.idempotency_key.clone();
         let created = TaskCreated {
-            prompt: request.prompt,
-            kind: profile.kind.clone(),
-            kind_label: asked.unwrap_or(&profile.kind).to_owned(),
-            strategy: profile.strategy.clone(),
-            strategy_version: profile.strategy_version,
-            profile: hash.clone(),
-            client_id: request.client_id,
-            owner: request.owner,
-            confined_to: request.confined_to,
-            context: request.context,
-            allowed_commands: request.allowed_commands,
-            metadata: request.metadata,
-            interactive: request.interactive,
-            budgets,
-            // One call is made once, and a child ends with its parent.
-            wakes: match request.call.is_some() || request.parent.is_some() {
-                true => None,
-                false => wakes_of(request.wakes, &profile.wakes),
-            },
-            call: request.call,
-            parent: request.parent,
+            wakes,
             depth,
             may_start_tasks: profile.start_tasks && depth < self.settings().tasks.max_depth,
             up_ms: Some(self.uptime.ms()),
             may_sleep: profile.wakes.sleep,
+            ..request.created(profile, hash.clone(), kind_label, budgets)
         };
         let at_ms = (self.deps.clock)();
         let wakes = created.wakes.as_ref();
@@ -191,10 +179,10 @@ impl Supervisor {
         }
         events.extend(sleep);
         let mut unborn = TaskState::new(task_id);
-        let append = AppendEvents {
+        let append = Append {
             blobs: vec![(hash, text)],
-            idempotency_key: request.idempotency_key,
-            ..AppendEvents::behind(&mut unborn, Generation(1), at_ms, events)
+            idempotency_key,
+            ..Append::behind(&mut unborn, Generation(1), at_ms, events)
         };
         Ok(Born {
             append,

@@ -1,19 +1,28 @@
 //! What a task folds and then journals, in one commit. It is acted on only when that is durable: until then the actor handles
 //! nothing else, and if the journal refuses, the actor ends with everything that it folded.
+//!
+//! A decision to call is the exception: a turn is only memory, so it is asked for first, and the decision waits for it a moment.
+//! Decision and intent are one commit then, and nothing has left before it.
 
 use super::{Task, Then, commit};
-use crate::actors::journal::messages::{AppendEvents, JournalError};
+use crate::actors::journal::messages::JournalError;
 use crate::crash_points::{self, Point};
 use crate::domain::decision::{Decision, Move};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
-use crate::domain::task::TaskStatus;
+use crate::domain::task::{CallRecord, TaskStatus};
+use crate::store::Append;
 use crate::strategy::{self, episodes};
 use actix::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a decision to call waits for its turn before it is journalled alone.
+const HELD_AT_MOST: Duration = Duration::from_millis(20);
 
 /// Events that are folded and not durable yet.
-struct Draft {
+pub(super) struct Draft {
     expected_seq: u64,
     at_ms: i64,
     events: Vec<TaskEvent>,
@@ -30,6 +39,8 @@ pub(super) struct Before {
     answer: Option<(String, String)>,
     /// What the events tell of tools of computers.
     tools: Vec<ToolRecord>,
+    /// What is done first, once they are durable.
+    first: Vec<Then>,
 }
 
 /// A decision that is part of a draft.
@@ -50,8 +61,10 @@ impl Task {
     pub(super) fn advance(&mut self, ctx: &mut Context<Self>) {
         let mut draft = self.draft(Vec::new());
         match self.decide(&mut draft) {
-            Some(next) => self.write(draft, ctx, Box::new(|task, ctx| task.act(Some(next), ctx))),
-            None => self.act(None, ctx),
+            None if draft.events.is_empty() => self.act(None, ctx),
+            // It waits for a turn, and goes on waiting.
+            None => self.held = Some(Box::new(draft)),
+            next => self.write_then_act(draft, next, ctx),
         }
     }
 
@@ -68,24 +81,55 @@ impl Task {
         first: Then,
     ) {
         let mut draft = self.draft(events);
+        draft.before.first.push(first);
         // What a call told of tools is shown with the fleet once it is durable, and the next prompt shall have it.
         if !draft.before.tools.is_empty() {
-            let then: Then = Box::new(|task, ctx| {
-                first(task, ctx);
-                task.advance(ctx);
-            });
-            return self.write(draft, ctx, then);
+            return self.write(draft, ctx, Box::new(Task::advance));
         }
         let next = self.decide(&mut draft);
-        let then: Then = Box::new(|task, ctx| {
-            first(task, ctx);
-            task.act(next, ctx);
+        self.write_then_act(draft, next, ctx);
+    }
+
+    /// Journals a draft and carries out the decision in it. One to call goes ahead and asks for its turns, with the draft unwritten.
+    fn write_then_act(&mut self, mut draft: Draft, next: Option<Next>, ctx: &mut Context<Self>) {
+        let next = match next {
+            Some(next) if self.only_needs_turns(&next.step) => next,
+            next => return self.write(draft, ctx, Box::new(|task, ctx| task.act(next, ctx))),
+        };
+        let (step, after) = (next.step, next.after);
+        let passes = move |_: &mut Task, _: &mut Context<Task>| crash_points::pass(after);
+        draft.before.first.push(Box::new(passes));
+        let began = draft.expected_seq;
+        self.held = Some(Box::new(draft));
+        ctx.run_later(HELD_AT_MOST, move |task, ctx| {
+            if task
+                .held
+                .as_ref()
+                .is_some_and(|held| held.expected_seq == began)
+            {
+                task.write_held(ctx);
+            }
         });
-        self.write(draft, ctx, then);
+        self.perform(step.track, &step.decision, ctx);
+    }
+
+    /// Whether nothing but turns of lanes has to be asked for: what else a decision leads to has to be durable first.
+    fn only_needs_turns(&self, step: &Move) -> bool {
+        let plain = |call: &CallRecord| call.child.is_none() && call.until_ms.is_none();
+        let folded = self.state.current_step_on(step.track);
+        matches!(step.decision, Decision::Call { .. })
+            && folded.is_some_and(|step| step.calls.iter().filter(|c| c.is_open()).all(plain))
+    }
+
+    /// Journals what waited for a turn, if something did.
+    pub(super) fn write_held(&mut self, ctx: &mut Context<Self>) {
+        if let Some(held) = self.held.take() {
+            self.write(*held, ctx, Box::new(|_, _| {}));
+        }
     }
 
     /// Folds events and answers the append that journals them, for handlers that wait for the commit themselves.
-    pub(super) fn prepare(&mut self, events: Vec<TaskEvent>) -> (AppendEvents, Before) {
+    pub(super) fn prepare(&mut self, events: Vec<TaskEvent>) -> (Append, Before) {
         let draft = self.draft(events);
         self.appended(draft)
     }
@@ -94,7 +138,7 @@ impl Task {
     pub(super) fn committed(
         &mut self,
         before: Before,
-        stored: Result<Vec<StoredEvent>, JournalError>,
+        stored: Result<Arc<Vec<StoredEvent>>, JournalError>,
         ctx: &mut Context<Self>,
         then: Then,
     ) {
@@ -104,6 +148,9 @@ impl Task {
             return ctx.stop();
         }
         self.tell_tools(before.tools);
+        for first in before.first {
+            first(self, ctx);
+        }
         self.spans.end_steps(&self.state);
         if self.state.status != before.status {
             self.notify_computer();
@@ -116,8 +163,10 @@ impl Task {
         then(self, ctx);
     }
 
+    /// A draft of these events, behind what waits for a turn.
     fn draft(&mut self, events: Vec<TaskEvent>) -> Draft {
-        let mut draft = Draft {
+        let held = self.held.take().map(|held| *held);
+        let mut draft = held.unwrap_or_else(|| Draft {
             expected_seq: self.state.last_seq,
             at_ms: (self.deps.clock)(),
             events: Vec::new(),
@@ -127,8 +176,9 @@ impl Task {
                 question: self.open_question(),
                 answer: None,
                 tools: Vec::new(),
+                first: Vec::new(),
             },
-        };
+        });
         self.add(&mut draft, events);
         draft
     }
@@ -147,8 +197,8 @@ impl Task {
                 _ => {}
             }
         }
-        self.state.apply_next(self.generation, draft.at_ms, &events);
-        draft.events.extend(events);
+        let folded = self.state.apply_next(self.generation, draft.at_ms, events);
+        draft.events.extend(folded);
     }
 
     /// Adds the next decision, if there is something to decide.
@@ -202,8 +252,8 @@ impl Task {
         ctx.wait(stored.map(|stored, task, ctx| task.committed(before, stored, ctx, then)));
     }
 
-    fn appended(&self, draft: Draft) -> (AppendEvents, Before) {
-        let append = AppendEvents {
+    fn appended(&self, draft: Draft) -> (Append, Before) {
+        let append = Append {
             task_id: self.state.task_id.clone(),
             generation: self.generation,
             expected_seq: draft.expected_seq,

@@ -110,6 +110,8 @@ impl Handler<CallFact> for Task {
             // Told again: it is durable already.
             CallNews::Settled(_) => self.stored(&fact.call_id),
         }
+        // The lane has answered, and it was not the turn: nothing is waited for any more.
+        self.write_held(ctx);
     }
 }
 
@@ -262,6 +264,9 @@ impl Handler<Halt> for Task {
     type Result = ();
 
     fn handle(&mut self, _: Halt, ctx: &mut Self::Context) {
-        ctx.stop();
+        match self.held.is_some() {
+            true => self.append(ctx, Vec::new(), Box::new(|_, ctx| ctx.stop())),
+            false => ctx.stop(),
+        }
     }
 }

@@ -26,8 +26,10 @@ use crate::domain::ids::{CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
+use crate::store::Append;
 use crate::strategy;
 use actix::prelude::*;
+use draft::Draft;
 use messages::{FamilyNews, TaskStopped};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -73,6 +75,8 @@ pub struct Task {
     finished: bool,
     /// When silence ends the question that is open, in milliseconds since the Unix epoch.
     question_ends: Option<(QuestionId, i64)>,
+    /// A decision to call that is not durable yet and waits for its turn, with what came before it.
+    held: Option<Box<Draft>>,
 }
 
 /// What is done once events are durable and folded.
@@ -99,6 +103,7 @@ impl Task {
             told_over: false,
             finished: false,
             question_ends: None,
+            held: None,
         }
     }
 
@@ -227,8 +232,9 @@ impl Task {
 /// Appends until the journal has it. Only a refusal ends this; a journal that cannot write now is tried again.
 pub(in crate::actors) async fn commit(
     journal: Recipient<AppendEvents>,
-    append: AppendEvents,
-) -> Result<Vec<StoredEvent>, JournalError> {
+    append: Append,
+) -> Result<Arc<Vec<StoredEvent>>, JournalError> {
+    let append = AppendEvents::from(append);
     let mut told = false;
     loop {
         let error = match journal.send(append.clone()).await {
@@ -238,7 +244,7 @@ pub(in crate::actors) async fn commit(
             Err(_) => return Err(JournalError::Unavailable),
         };
         if !told {
-            tracing::warn!(task = %append.task_id, %error, "a task stands still until the journal can write");
+            tracing::warn!(task = %append.0.task_id, %error, "a task stands still until the journal can write");
             told = true;
         }
         actix_rt::time::sleep(JOURNAL_RETRY).await;

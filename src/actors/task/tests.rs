@@ -3,6 +3,7 @@
 mod away;
 mod nap;
 mod outage;
+mod turns;
 
 use super::messages::{Answer, Cancel, LookAgain};
 use super::*;
@@ -23,6 +24,7 @@ use crate::domain::profile::ExecutorMode;
 use crate::store::fixtures;
 use crate::strategy::bench::{Bench, answer, fleet, intended, profile};
 use crate::strategy::read_answer;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const WITHIN: Duration = Duration::from_secs(10);
@@ -36,6 +38,7 @@ struct Others {
     last_seq: Option<u64>,
     /// What every model says; none says nothing.
     model_says: Option<&'static str>,
+    commits: Arc<AtomicUsize>,
 }
 
 impl Actor for Others {
@@ -50,26 +53,28 @@ impl Others {
 }
 
 impl Handler<AppendEvents> for Others {
-    type Result = Result<Vec<StoredEvent>, JournalError>;
+    type Result = Result<Arc<Vec<StoredEvent>>, JournalError>;
 
     fn handle(&mut self, append: AppendEvents, _: &mut Self::Context) -> Self::Result {
+        let append = append.0;
         let found = self.last_seq.unwrap_or(append.expected_seq);
         if found != append.expected_seq {
             let expected = append.expected_seq;
             return Err(JournalError::Sequence { expected, found });
         }
         self.last_seq = Some(found + append.events.len() as u64);
-        let stored = append.events.into_iter().enumerate().map(|(at, event)| {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        let stored = append.events.iter().enumerate().map(|(at, event)| {
             self.say(event.name());
             StoredEvent {
                 task_id: append.task_id.clone(),
                 seq: append.expected_seq + 1 + at as u64,
                 at_ms: append.at_ms,
                 generation: append.generation,
-                event,
+                event: event.clone(),
             }
         });
-        Ok(stored.collect())
+        Ok(Arc::new(stored.collect()))
     }
 }
 
@@ -109,7 +114,7 @@ heard! {
     FamilyNews => "family",
 }
 
-/// One computer that is away.
+/// One computer that is away; by their names, one that grants every turn, and one that says nothing.
 struct Away {
     name: String,
     told: UnboundedSender<String>,
@@ -130,14 +135,19 @@ impl Handler<PlaceCall> for Away {
 
     fn handle(&mut self, place: PlaceCall, _: &mut Self::Context) {
         self.say("place");
-        place.reply_to.do_send(CallFact {
-            call_id: place.call_id,
-            generation: place.generation,
-            what: CallNews::Queued {
+        let what = match self.name.as_str() {
+            turns::READY => turns::granted(),
+            turns::MUTE => return,
+            _ => CallNews::Queued {
                 offline: true,
                 stopped: false,
                 ahead: 0,
             },
+        };
+        place.reply_to.do_send(CallFact {
+            call_id: place.call_id,
+            generation: place.generation,
+            what,
         });
     }
 }
@@ -220,6 +230,7 @@ fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
 struct Running {
     task: Addr<Task>,
     heard: UnboundedReceiver<String>,
+    commits: Arc<AtomicUsize>,
 }
 
 impl Running {
@@ -241,13 +252,17 @@ impl Running {
         clock: fn() -> i64,
     ) -> Self {
         let (told, heard) = unbounded_channel();
+        let commits = Arc::<AtomicUsize>::default();
         let router = Router::default();
         router.insert(computer("base", &told));
         router.insert(computer("other", &told));
+        router.insert(computer(turns::READY, &told));
+        router.insert(computer(turns::MUTE, &told));
         let others = Others {
             told,
             last_seq: None,
             model_says,
+            commits: commits.clone(),
         }
         .start();
         let deps = TaskDeps {
@@ -263,7 +278,11 @@ impl Running {
         };
         let profile = Arc::new(bench.profile.clone());
         let task = Task::new(deps, bench.state.clone(), profile, Generation(2)).start();
-        Running { task, heard }
+        Running {
+            task,
+            heard,
+            commits,
+        }
     }
 
     /// Everything up to and including `what`.

@@ -171,6 +171,7 @@ impl Watch {
             }
             TaskEvent::FellAsleep(_) => self.say("episode", "sleeps until it is woken"),
             TaskEvent::TaskCreated(_)
+            | TaskEvent::DirectCallEnded(_)
             | TaskEvent::EpisodeEnded(_)
             | TaskEvent::WakeKept { .. }
             | TaskEvent::ModelAnswered { .. }

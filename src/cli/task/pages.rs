@@ -327,6 +327,14 @@ fn event_words(event: &TaskEvent) -> String {
             "call {} leaves for {}: {} {}",
             intended.call_id, intended.client_id, intended.tool, intended.args
         ),
+        TaskEvent::DirectCallEnded(whole) => format!(
+            "call {} on {} ended: {} {} → {}",
+            whole.intended.call_id,
+            whole.intended.client_id,
+            whole.intended.tool,
+            whole.intended.args,
+            json!(whole.report)
+        ),
         TaskEvent::CallFinished { call_id, report } => {
             format!("call {call_id} ended: {}", json!(report))
         }

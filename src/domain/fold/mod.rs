@@ -2,6 +2,7 @@
 //! order is taken without panic, and what makes no sense changes nothing but the position.
 
 mod decided;
+mod direct;
 mod effects;
 mod ends;
 mod episodes;
@@ -11,8 +12,8 @@ pub use effects::{DRIFT, on_computer, run_label, run_label_of, run_on};
 
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
-use super::directive::{Reading, StrictRequest};
-use super::event::{CallIntended, StoredEvent, TaskEvent};
+use super::directive::{Reading, StrictRequest, TaskResult};
+use super::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use super::ids::{CallId, Generation};
 use super::read::Read;
 use super::task::{
@@ -34,15 +35,8 @@ impl TaskState {
             return;
         }
         match &stored.event {
-            TaskEvent::TaskCreated(created) => {
-                if self.created.is_none() {
-                    self.created = Some((**created).clone());
-                    self.created_at_ms = stored.at_ms;
-                    self.episodes.number = u32::from(created.wakes.is_some());
-                    let at_ms = stored.at_ms;
-                    self.seen = created.up_ms.map(|up_ms| Seen { at_ms, up_ms });
-                }
-            }
+            TaskEvent::TaskCreated(created) => self.begins(stored.at_ms, created),
+            TaskEvent::DirectCallEnded(whole) => self.direct_call_ended(stored, whole),
             TaskEvent::Forked(forked) => self.take_over(forked),
             TaskEvent::GenerationStarted {
                 generation,
@@ -153,10 +147,7 @@ impl TaskState {
             }
             TaskEvent::WakeKept { wake } => self.wake_kept(wake),
             TaskEvent::Noted { code, message } => self.note(code, message.clone()),
-            TaskEvent::TaskCompleted { result } => {
-                self.result = Some(result.clone());
-                self.end(TaskStatus::Completed);
-            }
+            TaskEvent::TaskCompleted { result } => self.completed(result.clone()),
             TaskEvent::TaskFailed {
                 code,
                 error,
@@ -181,17 +172,25 @@ impl TaskState {
         self.settle_status();
     }
 
-    /// Folds events that are about to be journalled behind the last one.
-    pub fn apply_next(&mut self, generation: Generation, at_ms: i64, events: &[TaskEvent]) {
-        for event in events {
-            self.apply(&StoredEvent {
+    /// Folds events that are about to be journalled behind the last one, and gives them back.
+    pub fn apply_next(
+        &mut self,
+        generation: Generation,
+        at_ms: i64,
+        events: Vec<TaskEvent>,
+    ) -> Vec<TaskEvent> {
+        let folded = events.into_iter().map(|event| {
+            let stored = StoredEvent {
                 task_id: self.task_id.clone(),
                 seq: self.last_seq + 1,
                 at_ms,
                 generation,
-                event: event.clone(),
-            });
-        }
+                event,
+            };
+            self.apply(&stored);
+            stored.event
+        });
+        folded.collect()
     }
 
     /// Folds many events.
@@ -199,6 +198,20 @@ impl TaskState {
         for event in events {
             self.apply(event);
         }
+    }
+
+    fn begins(&mut self, at_ms: i64, created: &TaskCreated) {
+        if self.created.is_none() {
+            self.created = Some(created.clone());
+            self.created_at_ms = at_ms;
+            self.episodes.number = u32::from(created.wakes.is_some());
+            self.seen = created.up_ms.map(|up_ms| Seen { at_ms, up_ms });
+        }
+    }
+
+    fn completed(&mut self, result: TaskResult) {
+        self.result = Some(result);
+        self.end(TaskStatus::Completed);
     }
 
     /// The track that waits for this answer, if there is one; it waits no longer.

@@ -13,7 +13,7 @@ fn fresh() -> TaskState {
 }
 
 fn told(state: &mut TaskState, at_ms: i64, event: TaskEvent) {
-    state.apply_next(Generation(1), at_ms, &[event]);
+    state.apply_next(Generation(1), at_ms, vec![event]);
 }
 
 fn waits(reason: WaitReason) -> TaskEvent {

@@ -23,18 +23,7 @@ use tokio::time::timeout;
 const WITHIN: Duration = Duration::from_secs(30);
 
 async fn append(journal: &Addr<Journal>, author: &mut Author, events: Vec<TaskEvent>) {
-    let append = author.append(events);
-    let message = AppendEvents {
-        task_id: append.task_id,
-        generation: append.generation,
-        expected_seq: append.expected_seq,
-        at_ms: append.at_ms,
-        events: append.events,
-        blobs: append.blobs,
-        summary: append.summary,
-        idempotency_key: None,
-        tools: Vec::new(),
-    };
+    let message = AppendEvents::from(author.append(events));
     journal.send(message).await.unwrap().unwrap();
 }
 

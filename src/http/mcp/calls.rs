@@ -119,7 +119,8 @@ async fn made(
     wanted: WantedCall,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, Refusal> {
-    let (started, mut ear) = tools::begin(api, &caller, wanted).await?;
+    let request = tools::request_of(api, &caller, wanted)?;
+    let (started, mut ear) = tools::begin(api, request).await?;
     let task_id = started.summary.task_id;
     if let Err(reason) = running.is_running(&context.id, &task_id) {
         take_back(api, caller, task_id.clone(), reason).await;

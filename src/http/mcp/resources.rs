@@ -270,7 +270,12 @@ async fn call(
         metadata: json!({}),
         ..WantedCall::default()
     };
-    let (started, mut ear) = tools::begin(api, caller, wanted).await?;
+    let request = tools::request_of(api, caller, wanted)?;
+    let deadline = tokio::time::Instant::now() + api.mcp.handle_after;
+    if let Some(answer) = tools::read_at_once(api, &request, deadline).await {
+        return answer;
+    }
+    let (started, mut ear) = tools::begin(api, request).await?;
     let id = started.summary.task_id;
     let end = ear.until_the_end(api, &id);
     match within(api.mcp.handle_after, std::future::pending(), end).await {

@@ -1,6 +1,7 @@
 //! What a store keeps of computers.
 
 use super::*;
+use std::sync::Arc;
 
 #[test]
 fn a_lane_remembers_the_highest_number_granted_and_the_highest_with_a_result() {
@@ -122,14 +123,14 @@ fn what_a_call_told_of_tools_is_written_with_its_end_or_not_at_all() {
         let kept = || open().reads.computers().unwrap().remove(0).tools;
         let activated = record(ToolState::Active, "v1", Some(5));
         let first = told(&activated);
-        write_one(&mut store, Write::Append(Box::new(first.clone()))).unwrap();
+        write_one(&mut store, Write::Append(Arc::new(first.clone()))).unwrap();
         assert_eq!(kept(), std::slice::from_ref(&activated));
         // A refused append leaves nothing behind.
         let refused = Append {
             tools: vec![record(ToolState::Retired, "v1", Some(6))],
             ..first
         };
-        write_one(&mut store, Write::Append(Box::new(refused))).unwrap_err();
+        write_one(&mut store, Write::Append(Arc::new(refused))).unwrap_err();
         assert_eq!(kept(), std::slice::from_ref(&activated));
         // An older call whose end came late does not undo a newer one.
         for (late, wanted) in [
@@ -142,7 +143,7 @@ fn what_a_call_told_of_tools_is_written_with_its_end_or_not_at_all() {
             ),
         ] {
             let append = told(&late);
-            write_one(&mut store, Write::Append(Box::new(append))).unwrap();
+            write_one(&mut store, Write::Append(Arc::new(append))).unwrap();
             assert_eq!(kept(), [wanted]);
         }
     });

@@ -1,6 +1,7 @@
 //! Lists and their pages, and the order of commits.
 
 use super::*;
+use std::sync::Arc;
 
 #[test]
 fn a_list_is_filtered_and_its_pages_meet_without_gap_or_overlap() {
@@ -17,7 +18,7 @@ fn a_list_is_filtered_and_its_pages_meet_without_gap_or_overlap() {
                 append.summary.client_id = Some(client("x"));
                 append.summary.owner = "bob".into();
             }
-            write_one(&mut store, Write::Append(Box::new(append))).unwrap();
+            write_one(&mut store, Write::Append(Arc::new(append))).unwrap();
         }
         let names = |page: &TaskPage| -> Vec<String> {
             page.tasks.iter().map(|task| task.prompt.clone()).collect()
@@ -204,7 +205,7 @@ fn a_refused_append_takes_no_place_and_what_is_not_wanted_is_passed_by() {
         write_one(&mut store, a.write(vec![created("dig")])).unwrap();
         let mut stale = a.append(vec![noted("late")]);
         stale.expected_seq = 0;
-        assert!(write_one(&mut store, Write::Append(Box::new(stale))).is_err());
+        assert!(write_one(&mut store, Write::Append(Arc::new(stale))).is_err());
         write_one(&mut store, b.write(vec![created("dig"), noted("x")])).unwrap();
         let begin = Place { pos: 0, mark: 0 };
         assert_eq!(follow(&store, begin, 1).unwrap().len(), 3);

@@ -235,7 +235,7 @@ proptest! {
         for piece in pieces {
             author.now_ms += 10;
             let ends = |event: &TaskEvent| matches!(event,
-                TaskEvent::TaskCompleted { .. } | TaskEvent::TaskFailed { .. } | TaskEvent::TaskCancelled { .. });
+                TaskEvent::DirectCallEnded(_) | TaskEvent::TaskCompleted { .. } | TaskEvent::TaskFailed { .. } | TaskEvent::TaskCancelled { .. });
             let piece = piece.into_iter().filter(|event| !ends(event)).collect();
             write(&mut store, author.write(piece));
             let stands = standing(&store, "A");

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 fn open_here(folder: &Path) -> OpenStore {
     open(folder).unwrap_or_else(|error| panic!("{error}"))
@@ -85,7 +86,7 @@ fn a_torn_write_ahead_log_yields_whole_appends_from_the_beginning_and_can_be_con
         assert!(
             store
                 .writer
-                .write(&[Write::Append(Box::new(append))])
+                .write(&[Write::Append(Arc::new(append))])
                 .unwrap()[0]
                 .is_ok()
         );

@@ -152,9 +152,8 @@ fn look_at(
             break;
         }
         let needs = match &stored.event {
-            TaskEvent::TaskCreated(created) => Some(&created.profile),
             TaskEvent::Decided { inputs, .. } => Some(&inputs.fleet),
-            _ => None,
+            event => event.created().map(|created| &created.profile),
         };
         if let Some(hash) = needs.filter(|hash| !known.contains(&hash.0)) {
             wrong.push(format!(

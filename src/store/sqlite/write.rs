@@ -216,10 +216,8 @@ fn known_key(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result
 
 fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusqlite::Result<()> {
     let summary = &append.summary;
-    let profile = append.events.iter().find_map(|event| match event {
-        TaskEvent::TaskCreated(created) => Some(created.profile.0.as_str()),
-        _ => None,
-    });
+    let mut events = append.events.iter();
+    let profile = events.find_map(|event| Some(event.created()?.profile.0.as_str()));
     let seqs = append.expected_seq.saturating_add(1)..;
     let ends = |(_, event): &(u64, &TaskEvent)| matches!(event, TaskEvent::EpisodeEnded(_));
     let ended = seqs.zip(&append.events).filter(ends).last();

@@ -170,7 +170,7 @@ async fn write(bench: &Bench, task: &TaskId, event: TaskEvent) {
         generation: state.generation,
         event: event.clone(),
     });
-    let append = AppendEvents {
+    let append = crate::store::Append {
         task_id: task.clone(),
         generation: state.generation,
         expected_seq: state.last_seq,
@@ -181,7 +181,12 @@ async fn write(bench: &Bench, task: &TaskId, event: TaskEvent) {
         idempotency_key: None,
         tools: vec![],
     };
-    bench.journal.send(append).await.unwrap().unwrap();
+    bench
+        .journal
+        .send(AppendEvents::from(append))
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 #[actix::test]

@@ -27,17 +27,7 @@ async fn author_call(author: &mut fixtures::Author, bench: &Bench) -> CallId {
 }
 
 async fn write(bench: &Bench, append: crate::store::Append) {
-    let message = AppendEvents {
-        task_id: append.task_id,
-        generation: append.generation,
-        expected_seq: append.expected_seq,
-        at_ms: append.at_ms,
-        events: append.events,
-        blobs: append.blobs,
-        summary: append.summary,
-        idempotency_key: None,
-        tools: append.tools,
-    };
+    let message = AppendEvents::from(append);
     bench.journal.send(message).await.unwrap().unwrap();
 }
 

@@ -80,6 +80,7 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
         told,
         last_seq: None,
         model_says: None,
+        commits: Arc::default(),
     }
     .start();
     let planner = Planner(consulting).start().recipient();
@@ -97,7 +98,11 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
     let profile = Arc::new(bench.profile.clone());
     let task = Task::new(deps, bench.state.clone(), profile, Generation(2)).start();
     Outage {
-        running: Running { task, heard },
+        running: Running {
+            task,
+            heard,
+            commits: Arc::default(),
+        },
         started,
         asked,
     }

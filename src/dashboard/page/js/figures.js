@@ -12,7 +12,7 @@ let tokens = 0;
 const running = new Set();
 
 export function noteEvent(event) {
-  if (event.type === "call_finished") calls++;
+  if (event.type === "call_finished" || event.type === "direct_call_ended") calls++;
   if (event.type === "model_answered") {
     const usage = event.data.answer?.usage ?? {};
     tokens += (usage.tokens_in ?? 0) + (usage.tokens_out ?? 0);

@@ -51,6 +51,13 @@ export class Journal {
     this.created = data;
   }
 
+  on_direct_call_ended(event, data) {
+    const { created, intended, report, began_ms } = data;
+    this.created = created;
+    const { call_id, tool, args, client_id, effect } = intended;
+    this.#add(event, "call", { call_id, tool, args, client_id, effect, report, by: "rules", state: report.outcome, started_at: new Date(began_ms).toISOString(), ended_at: event.at });
+  }
+
   on_forked(event, data) {
     const from = data.from ?? data.task_id;
     this.#add(event, "mark", { text: `goes on from ${from ?? "another task"}, behind its step ${data.step ?? data.at ?? "?"} (${data.carried_events ?? 0} events carried over)`, task: from });

@@ -82,15 +82,23 @@ function takeComputers({ changed = [], gone = [], all = false }) {
 
 const asked = new Map();
 
+function ask(call, at, task_id) {
+  const { call_id, tool, client_id, args, effect } = call;
+  if (asked.has(call_id)) return;
+  const entry = { key: call_id, at, task_id, tool, client_id, args, effect, state: "running" };
+  asked.set(call_id, entry);
+  commands.push(entry);
+  if (commands.length > MOST_COMMANDS) for (const old of commands.splice(0, MOST_COMMANDS / 4)) asked.delete(old.key);
+}
+
 /** Takes an event of a task into the log of commands. */
 export function takeCommand(event) {
   const { type, data, task_id, at } = event;
   if (type === "call_intended") {
-    const entry = { key: data.call_id, at, task_id, tool: data.tool, client_id: data.client_id, args: data.args, effect: data.effect, state: "running" };
-    if (asked.has(data.call_id)) return;
-    asked.set(data.call_id, entry);
-    commands.push(entry);
-    if (commands.length > MOST_COMMANDS) for (const old of commands.splice(0, MOST_COMMANDS / 4)) asked.delete(old.key);
+    ask(data, at, task_id);
+  } else if (type === "direct_call_ended") {
+    ask(data.intended, new Date(data.began_ms).toISOString(), task_id);
+    return takeCommand({ ...event, type: "call_finished", data: { call_id: data.intended.call_id, report: data.report } });
   } else if (type === "call_finished") {
     const entry = asked.get(data.call_id);
     if (!entry) return;

@@ -1,0 +1,262 @@
+//! Who makes the reads of one thread.
+
+use super::unwritten::Place;
+use super::{MOST, ONLY};
+use crate::actors::computer::messages::{
+    CallFact, CallNews, CancelCall, Dispatch, OutcomeStored, PlaceCall, TaskNotice,
+};
+use crate::actors::journal::messages::AppendEvents;
+use crate::actors::registry::router::Lane;
+use crate::actors::task::commit;
+use crate::domain::call::{CallReport, args_hash};
+use crate::domain::decision::PlannedCall;
+use crate::domain::event::{CallIntended, DirectCallEnded, TaskCreated, TaskEvent};
+use crate::domain::ids::{BlobHash, CallId, TaskId};
+use crate::domain::task::TaskState;
+use crate::domain::tool::EffectClass;
+use crate::store::Append;
+use actix::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Messages that wait: two for each read, and what lanes tell.
+const MAILBOX: usize = 4 * MOST;
+
+/// A read, and what is kept of its task until it is journalled.
+pub(super) struct Begun {
+    pub(super) task_id: TaskId,
+    pub(super) created: TaskCreated,
+    pub(super) call: PlannedCall,
+    pub(super) began_ms: i64,
+    pub(super) profile: (BlobHash, Arc<str>),
+    pub(super) clock: fn() -> i64,
+}
+
+/// The reads of one thread.
+pub(super) struct Reader {
+    journal: Recipient<AppendEvents>,
+    calls: HashMap<CallId, Under>,
+}
+
+/// A read that is under way.
+struct Under {
+    begun: Begun,
+    lane: Lane,
+    /// None if whoever asked was answered.
+    reply: Option<Reply>,
+    intended: Option<CallIntended>,
+    place: Place,
+}
+
+/// How it ended; none if it never left.
+pub(super) type Reply = oneshot::Sender<Option<Arc<CallReport>>>;
+
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Make {
+    pub(super) begun: Begun,
+    pub(super) lane: Lane,
+    pub(super) reply: Reply,
+    pub(super) place: Place,
+}
+
+/// Nobody waits any longer.
+#[derive(Message)]
+#[rtype(result = "GivenUp")]
+pub(super) struct GiveUp {
+    pub(super) call_id: CallId,
+}
+
+#[derive(MessageResponse)]
+pub(super) enum GivenUp {
+    NeverLeft,
+    Left,
+    /// It has ended meanwhile.
+    Ended,
+}
+
+impl Actor for Reader {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+    }
+}
+
+impl Handler<Make> for Reader {
+    type Result = ();
+
+    fn handle(&mut self, make: Make, ctx: &mut Self::Context) {
+        let call = &make.begun.call;
+        let call_id = call.call_id.clone();
+        let place = PlaceCall {
+            task_id: make.begun.task_id.clone(),
+            generation: ONLY,
+            call_id: call_id.clone(),
+            tool: call.tool.clone(),
+            args: call.args.clone().into(),
+            timeout_ms: call.timeout_ms,
+            reply_to: ctx.address().recipient(),
+        };
+        let lane = make.lane.clone();
+        let under = Under {
+            begun: make.begun,
+            lane: make.lane,
+            reply: Some(make.reply),
+            intended: None,
+            place: make.place,
+        };
+        self.calls.insert(call_id.clone(), under);
+        if lane.try_place(place).is_err() {
+            self.never_left(&call_id);
+        }
+    }
+}
+
+impl Handler<CallFact> for Reader {
+    type Result = ();
+
+    fn handle(&mut self, fact: CallFact, ctx: &mut Self::Context) {
+        let call_id = fact.call_id;
+        let Some(under) = self.calls.get_mut(&call_id) else {
+            return;
+        };
+        match fact.what {
+            CallNews::TurnGranted {
+                client_id,
+                tool_rev,
+                effect: EffectClass::Read,
+                timeout_ms,
+                boot_id,
+                ..
+            } => {
+                let call = &under.begun.call;
+                under.intended = Some(CallIntended {
+                    call_id: call_id.clone(),
+                    client_id,
+                    seq: None,
+                    tool: call.tool.clone(),
+                    tool_rev: tool_rev.into(),
+                    effect: EffectClass::Read,
+                    args_hash: args_hash(&call.args),
+                    args: call.args.clone(),
+                    timeout_ms,
+                    boot_id: boot_id.map(String::from),
+                });
+                under.lane.dispatch.do_send(Dispatch { call_id });
+            }
+            // It waits for another read alone.
+            CallNews::Queued {
+                offline: false,
+                stopped: false,
+                ..
+            }
+            | CallNews::Away(_)
+            | CallNews::Progress { .. } => {}
+            // Away, stopped, or another tool by now: a task can wait, or says why not.
+            CallNews::Queued { .. } | CallNews::TurnGranted { .. } => self.take_back(&call_id),
+            CallNews::NotPlaced(_) => {
+                self.never_left(&call_id);
+            }
+            CallNews::Settled(report) => self.settled(call_id, report, ctx),
+        }
+    }
+}
+
+impl Handler<GiveUp> for Reader {
+    type Result = GivenUp;
+
+    fn handle(&mut self, GiveUp { call_id }: GiveUp, _: &mut Self::Context) -> GivenUp {
+        let Some(under) = self.calls.get_mut(&call_id) else {
+            return GivenUp::Ended;
+        };
+        if under.intended.is_none() {
+            self.take_back(&call_id);
+            return GivenUp::NeverLeft;
+        }
+        // What becomes of it is journalled.
+        under.reply = None;
+        under.lane.cancel.do_send(CancelCall { call_id });
+        GivenUp::Left
+    }
+}
+
+impl Reader {
+    pub(super) fn new(journal: Recipient<AppendEvents>) -> Self {
+        Reader {
+            journal,
+            calls: HashMap::new(),
+        }
+    }
+
+    /// Takes a call out of its lane that has not left.
+    fn take_back(&mut self, call_id: &CallId) {
+        if let Some(lane) = self.never_left(call_id) {
+            let call_id = call_id.clone();
+            lane.cancel.do_send(CancelCall { call_id });
+        }
+    }
+
+    fn never_left(&mut self, call_id: &CallId) -> Option<Lane> {
+        let under = self.calls.remove(call_id)?;
+        if let Some(reply) = under.reply {
+            // Whoever asked may have gone.
+            let _ = reply.send(None);
+        }
+        Some(under.lane)
+    }
+
+    /// Answers, then journals.
+    fn settled(&mut self, call_id: CallId, report: Arc<CallReport>, ctx: &mut Context<Self>) {
+        let Some(under) = self.calls.remove(&call_id) else {
+            return;
+        };
+        under.lane.stored.do_send(OutcomeStored { call_id });
+        let Some(intended) = under.intended else {
+            // A lane that ends settles what it never sent, too.
+            if let Some(reply) = under.reply {
+                let _ = reply.send(None);
+            }
+            return;
+        };
+        if let Some(reply) = under.reply {
+            let _ = reply.send(Some(report.clone()));
+        }
+        let (lane, place) = (under.lane, under.place);
+        let append = record(under.begun, intended, report);
+        let is_told = append.summary.client_id.is_some();
+        let summary = is_told.then(|| Box::new(append.summary.clone()));
+        let journal = self.journal.clone();
+        ctx.spawn(
+            async move {
+                match (commit(journal, append).await, summary) {
+                    (Ok(_), Some(summary)) => lane.notice.do_send(TaskNotice { summary }),
+                    (Ok(_), None) => {}
+                    (Err(error), _) => {
+                        tracing::warn!(%error, "a direct read was answered and not journalled");
+                    }
+                }
+                drop(place);
+            }
+            .into_actor(self),
+        );
+    }
+}
+
+/// The whole task as it is journalled.
+fn record(begun: Begun, intended: CallIntended, report: Arc<CallReport>) -> Append {
+    let (hash, profile) = begun.profile;
+    let whole = DirectCallEnded {
+        created: begun.created,
+        began_ms: begun.began_ms,
+        intended,
+        report: Arc::unwrap_or_clone(report),
+    };
+    let events = vec![TaskEvent::DirectCallEnded(Box::new(whole))];
+    let mut unborn = TaskState::new(begun.task_id);
+    Append {
+        blobs: vec![(hash, profile.to_string())],
+        ..Append::behind(&mut unborn, ONLY, (begun.clock)(), events)
+    }
+}
