@@ -220,7 +220,8 @@ function Loader:find(name)
         local entry = self._store.files[file]
         if entry and entry.tools[name] then return nil, ("%s cannot be loaded: %s"):format(file, err) end
     end
-    return nil, ("no tool %s in %s; tool_list shows what there is. A program is no tool: run_program runs it"):format(name, self._store.dir)
+    local words = "no tool %s in %s; tool_list shows what there is. A program is no tool: run_program runs it"
+    return nil, words:format(name, self._store.dir)
 end
 
 --- Put a model's source into a file. It is checked before anything is written, and is a draft afterwards.
