@@ -40,7 +40,8 @@ pub fn read(answer: &str) -> Reading {
             notes.push("the same directive stood there twice".to_owned());
         } else {
             return nothing(format!(
-                "two directives in one answer ({} and {}): give exactly one",
+                "more than one directive in one answer ({} and {}): give the first one alone, and you are asked for the next when its \
+                 result is there",
                 first[0].value, other[0].value
             ));
         }

@@ -79,7 +79,8 @@ fn a_directive_inside_the_written_file_is_content() {
 #[test]
 fn two_different_directives_are_refused_but_a_repeated_one_is_taken_once() {
     assert!(
-        problems("DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x").contains("exactly one")
+        problems("DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x")
+            .contains("the first one alone")
     );
     let twice = "DIRECTIVE: RUN\nPATH: /a\n\nDIRECTIVE: RUN\nPATH: /a\n\nThat was it.";
     assert!(matches!(clear(twice).action, Action::Run { .. }));
