@@ -2,7 +2,8 @@
 
 use super::*;
 
-const MAX_STORED: usize = 256;
+/// Of older ones the journal is asked. Each takes about 80 bytes of every computer.
+const MAX_STORED: usize = 64;
 const MAX_UNKNOWN: usize = 64;
 const MAX_UNCLAIMED: usize = 8;
 
