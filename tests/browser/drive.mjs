@@ -170,9 +170,13 @@ async function main() {
   });
 
   await check("the log has the commands of the whole fleet, also those from before the page was opened", async () => {
+    // A read, whose journal is one event.
+    await server.ask("POST", "/tools/call", { command: "fs_list", client_id: "sim-1", args: { path: "/rom/help" } });
     await page.goto(at("commands"));
     await page.reload();
-    await until("the calls are there", async () => (await page.locator(".t-commands .space").innerText().catch(() => "")).includes("fs_list"));
+    const told = () => page.locator(".t-commands .space").innerText().catch(() => "");
+    await until("the calls are there", async () => (await told()).includes("fs_list"));
+    await until("also the read", async () => (await told()).includes("/rom/help"));
   });
 
   await check("a kind can be made; what the server refuses stands at its field", async () => {

@@ -17,7 +17,7 @@ async function fill() {
   try {
     const latest = await get("/tasks?limit=30");
     const journals = await Promise.all(latest.items.filter((task) => task.usage.calls).map((task) => get(`/tasks/${task.task_id}/events?limit=200`)));
-    const events = journals.flatMap((page) => page.items).filter((event) => event.type.startsWith("call_"));
+    const events = journals.flatMap((page) => page.items);
     events.sort((a, b) => a.at.localeCompare(b.at)).forEach(takeCommand);
     commands.sort((a, b) => a.at.localeCompare(b.at));
   } catch {
