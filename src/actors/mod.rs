@@ -11,6 +11,8 @@
 //!                  └──────► Journal ─► Feed ─► subscribers
 //! ```
 //!
+//! Beside it `DirectReads` (http → lane → journal): a call to a `read` tool that is answered before it is journalled.
+//!
 //! Send rules: asks go down this picture, facts go up, so no cycle of waiting can exist. A sender gets a
 //! `Recipient<M>` in its constructor. `do_send` is for facts only (actix lets it ignore the mailbox bound);
 //! everything else is `try_send` with an answer to "full", or `send` with a deadline. Every answer carries
