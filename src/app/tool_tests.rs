@@ -26,15 +26,19 @@ async fn join(app: &RunningApp, name: &str, boot: &str, commands: Value) -> (Cli
     (client, welcome)
 }
 
-/// Answers the next call with `result`, and gives the call.
-async fn answer(client: &mut Client, result: Value) -> Value {
-    let call = loop {
+async fn next_call(client: &mut Client) -> Value {
+    loop {
         match client.hear().await {
-            Heard::Message(message) if message["type"] == "command_call" => break message,
+            Heard::Message(message) if message["type"] == "command_call" => return message,
             Heard::Message(_) => {}
             Heard::Closed(code) => panic!("closed with {code:?}"),
         }
-    };
+    }
+}
+
+/// Answers the next call with `result`, and gives the call.
+async fn answer(client: &mut Client, result: Value) -> Value {
+    let call = next_call(client).await;
     let (task_id, call_id) = (&call["task_id"], &call["call_id"]);
     client
         .say(json!({"type": "command_result", "task_id": task_id, "call_id": call_id, "ok": true, "result": result}))
@@ -313,12 +317,10 @@ async fn what_is_not_only_a_read_is_a_task_whose_intent_is_durable_before_it_lea
     assert_eq!(ask().await["task_id"], told["task_id"]);
     // A computer that is away.
     drop(computer);
-    loop {
-        let computers = caller.get("/computers").await;
-        if computers["items"][0]["online"] == false {
-            break;
-        }
-    }
+    let gone = async { while caller.get("/computers").await["items"][0]["online"] != false {} };
+    tokio::time::timeout(Duration::from_secs(30), gone)
+        .await
+        .unwrap();
     let (status, code, _) = caller.refused("miner/look", json!({})).await;
     assert_eq!((status, code.as_str()), (409, "offline"));
     app.stop().await;
@@ -333,13 +335,7 @@ async fn a_read_that_does_not_end_in_its_time_is_told_to_stop() {
     let body = json!({"command": "miner/look", "args": {}, "timeout_ms": 50});
     let request = caller.client.post(format!("{}/tools/call", caller.base));
     let told = tokio::spawn(request.json(&body).send());
-    let asked = loop {
-        match computer.hear().await {
-            Heard::Message(message) if message["type"] == "command_call" => break message,
-            Heard::Message(_) => {}
-            Heard::Closed(code) => panic!("closed with {code:?}"),
-        }
-    };
+    let asked = next_call(&mut computer).await;
     let cancel = computer.expect("command_cancel").await;
     assert_eq!(cancel["call_id"], asked["call_id"]);
     let told = told.await.unwrap().unwrap();

@@ -15,7 +15,7 @@ use super::journal::messages::AppendEvents;
 use super::registry::router::{Lane, Router};
 use super::supervisor::messages::StartTask;
 use crate::config::kinds::{Kinds, LiveKinds};
-use crate::domain::call::{Address, CallReport};
+use crate::domain::call::{Address, CallReport, Target};
 use crate::domain::decision::{Decision, Inputs};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{BlobHash, CallId, Generation, TaskId};
@@ -25,10 +25,11 @@ use crate::domain::tool::EffectClass;
 use crate::strategy;
 use actix::prelude::*;
 use reader::{Begun, GiveUp, GivenUp, Make, Reader};
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use unwritten::Unwritten;
 
 /// Reads that are under way or not durable yet.
@@ -91,6 +92,15 @@ pub enum DirectRead {
     NotHere,
 }
 
+/// How long its actor may take to say what became of a read that is given up.
+const GIVEN_UP_WITHIN: Duration = Duration::from_secs(5);
+
+/// What becomes of a read for which nobody waits any longer. An actor that does not say leaves it open.
+async fn given_up(reader: &Addr<Reader>, call_id: CallId) -> GivenUp {
+    let told = timeout(GIVEN_UP_WITHIN, reader.send(GiveUp { call_id })).await;
+    told.ok().and_then(Result::ok).unwrap_or(GivenUp::Left)
+}
+
 impl DirectReads {
     /// Starts an actor on each thread of the fleet.
     pub fn start(deps: DirectReadsDeps) -> Self {
@@ -115,42 +125,48 @@ impl DirectReads {
 
     /// Makes the call that the task would make, if that is a read which can leave at once, and waits for its end until `deadline`.
     pub async fn read(&self, request: &StartTask, deadline: Instant) -> DirectRead {
+        let made = self.try_read(request, deadline).await;
+        made.unwrap_or(DirectRead::NotHere)
+    }
+
+    /// The same; none if it is none for here.
+    async fn try_read(&self, request: &StartTask, deadline: Instant) -> Option<DirectRead> {
+        let call = request.call.as_ref()?;
+        let address = Address::parse(&call.command).ok()?;
         // Looked at first: what is none for here mostly is none by its tool.
-        let Some(lane) = self.lane_of(request) else {
-            return DirectRead::NotHere;
-        };
-        let Some(room) = self.0.unwritten.room(JOURNAL_WITHIN).await else {
-            return DirectRead::NotHere;
-        };
+        self.lane_of(request, &address.target, &address.tool, &call.args)?;
+        let room = self.0.unwritten.room(JOURNAL_WITHIN).await?;
+        let begun = self.begin(request)?;
+        let call = &begun.call;
+        let lane = self.lane_of(request, &call.target, &call.tool, &call.args)?;
         let number = self.0.deps.router.shards().number_of(&lane.client_id);
-        let (Some(begun), Some(reader)) = (self.begin(request), self.0.readers.get(number)) else {
-            return DirectRead::NotHere;
-        };
-        let (task_id, call_id) = (begun.task_id.clone(), begun.call.call_id.clone());
+        let reader = self.0.readers.get(number)?;
+        let (task_id, call_id) = (begun.task_id.clone(), call.call_id.clone());
         let (reply, mut answer) = oneshot::channel();
-        reader.do_send(Make {
+        let make = Make {
             begun,
             lane,
             reply,
             place: self.0.unwritten.enter(task_id.clone(), room),
-        });
-        let report = match timeout_at(deadline, &mut answer).await {
-            Ok(Ok(Some(report))) => Some(report),
-            Ok(_) => return DirectRead::NotHere,
-            Err(_) => {
-                let call_id = call_id.clone();
-                match reader.send(GiveUp { call_id }).await {
-                    Ok(GivenUp::NeverLeft) => return DirectRead::TooLate,
-                    Ok(GivenUp::Left) | Err(_) => None,
-                    Ok(GivenUp::Ended) => answer.await.ok().flatten(),
-                }
-            }
         };
-        DirectRead::Made(ReadMade {
+        reader.try_send(make).ok()?;
+        let report = match timeout_at(deadline, &mut answer).await {
+            Ok(answered) => Some(answered.ok()??),
+            Err(_) => match given_up(reader, call_id.clone()).await {
+                GivenUp::NeverLeft => return Some(DirectRead::TooLate),
+                GivenUp::Left => None,
+                // It was answered meanwhile, or let go.
+                GivenUp::Ended => match answer.try_recv().ok().flatten() {
+                    Some(report) => Some(report),
+                    None => return Some(DirectRead::TooLate),
+                },
+            },
+        };
+        Some(DirectRead::Made(ReadMade {
             task_id,
             call_id,
             report,
-        })
+        }))
     }
 
     /// Returns when what was made under this id is durable, or the journal does not come along; at once for what is none of these.
@@ -159,15 +175,18 @@ impl DirectReads {
     }
 
     /// The lane of a computer that can take the call now, if it is to a `read` tool.
-    fn lane_of(&self, request: &StartTask) -> Option<Lane> {
-        let call = request.call.as_ref()?;
-        let address = Address::parse(&call.command).ok()?;
+    fn lane_of(
+        &self,
+        request: &StartTask,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<Lane> {
         let router = self.router(request.confined_to.as_deref());
         let home = request.client_id.as_ref();
-        let lane = router.route_call(&address.target, home, &address.tool, Some(&call.args));
-        let lane = lane.ok()?;
+        let lane = router.route_call(target, home, tool, Some(args)).ok()?;
         let tools = lane.view.tools();
-        let tool = tools.active(&address.tool)?;
+        let tool = tools.active(tool)?;
         (tool.effect == EffectClass::Read && lane.view.can_take()).then_some(lane)
     }
 

@@ -18,10 +18,14 @@ use crate::store::Append;
 use actix::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Messages that wait: two for each read, and what lanes tell.
 const MAILBOX: usize = 4 * MOST;
+
+/// How often reads are looked for whose lane has failed: it says nothing of them any more.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// A read, and what is kept of its task until it is journalled.
 pub(super) struct Begun {
@@ -49,7 +53,7 @@ struct Under {
     place: Place,
 }
 
-/// How it ended; none if it never left.
+/// How it ended; none if a task is to be made of it.
 pub(super) type Reply = oneshot::Sender<Option<Arc<CallReport>>>;
 
 #[derive(Message)]
@@ -81,6 +85,7 @@ impl Actor for Reader {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
+        ctx.run_interval(LOOK_EVERY, |reader, _| reader.drop_lost());
     }
 }
 
@@ -109,7 +114,7 @@ impl Handler<Make> for Reader {
         };
         self.calls.insert(call_id.clone(), under);
         if lane.try_place(place).is_err() {
-            self.never_left(&call_id);
+            self.let_go(&call_id);
         }
     }
 }
@@ -157,7 +162,7 @@ impl Handler<CallFact> for Reader {
             // Away, stopped, or another tool by now: a task can wait, or says why not.
             CallNews::Queued { .. } | CallNews::TurnGranted { .. } => self.take_back(&call_id),
             CallNews::NotPlaced(_) => {
-                self.never_left(&call_id);
+                self.let_go(&call_id);
             }
             CallNews::Settled(report) => self.settled(call_id, report, ctx),
         }
@@ -190,15 +195,26 @@ impl Reader {
         }
     }
 
+    /// Lets go of reads whose lane has failed. Whoever still waits for one may make it again: that does no harm.
+    fn drop_lost(&mut self) {
+        let calls = self.calls.iter();
+        let lost = calls.filter(|(_, under)| !under.lane.place.connected());
+        let lost: Vec<CallId> = lost.map(|(call_id, _)| call_id.clone()).collect();
+        for call_id in lost {
+            self.let_go(&call_id);
+        }
+    }
+
     /// Takes a call out of its lane that has not left.
     fn take_back(&mut self, call_id: &CallId) {
-        if let Some(lane) = self.never_left(call_id) {
+        if let Some(lane) = self.let_go(call_id) {
             let call_id = call_id.clone();
             lane.cancel.do_send(CancelCall { call_id });
         }
     }
 
-    fn never_left(&mut self, call_id: &CallId) -> Option<Lane> {
+    /// Lets go of a call of which nothing is kept; a task may be made of it.
+    fn let_go(&mut self, call_id: &CallId) -> Option<Lane> {
         let under = self.calls.remove(call_id)?;
         if let Some(reply) = under.reply {
             // Whoever asked may have gone.
@@ -258,5 +274,70 @@ fn record(begun: Begun, intended: CallIntended, report: Arc<CallReport>) -> Appe
     Append {
         blobs: vec![(hash, profile.to_string())],
         ..Append::behind(&mut unborn, ONLY, (begun.clock)(), events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::unwritten::Unwritten;
+    use super::*;
+    use crate::actors::journal::messages::JournalError;
+    use crate::actors::task::tests::{computer, turns::LOST};
+    use crate::domain::call::Target;
+    use crate::domain::event::StoredEvent;
+    use crate::store::fixtures;
+    use serde_json::json;
+
+    struct Nobody;
+
+    impl Actor for Nobody {
+        type Context = Context<Self>;
+    }
+
+    impl Handler<AppendEvents> for Nobody {
+        type Result = Result<Arc<Vec<StoredEvent>>, JournalError>;
+
+        fn handle(&mut self, _: AppendEvents, _: &mut Self::Context) -> Self::Result {
+            panic!("nothing is kept of it");
+        }
+    }
+
+    #[actix::test]
+    async fn a_read_whose_lane_fails_gives_its_place_back_and_may_become_a_task() {
+        tokio::time::pause();
+        let unwritten = Unwritten::new(1);
+        let (told, _heard) = tokio::sync::mpsc::unbounded_channel();
+        let TaskEvent::TaskCreated(created) = fixtures::created("dig") else {
+            unreachable!()
+        };
+        let task_id = fixtures::task("T1");
+        let begun = Begun {
+            task_id: task_id.clone(),
+            created: *created,
+            call: PlannedCall {
+                call_id: fixtures::call("T1"),
+                target: Target::Any,
+                tool: "fs_read".into(),
+                args: json!({}),
+                timeout_ms: None,
+                request: None,
+                child: None,
+                until_ms: None,
+            },
+            began_ms: 0,
+            profile: (BlobHash::of(""), "".into()),
+            clock: || 0,
+        };
+        let room = unwritten.room(LOOK_EVERY).await.unwrap();
+        let (reply, answer) = oneshot::channel();
+        let reader = Reader::new(Nobody.start().recipient()).start();
+        reader.do_send(Make {
+            begun,
+            lane: computer(LOST, &told),
+            reply,
+            place: unwritten.enter(task_id, room),
+        });
+        assert_eq!(answer.await, Ok(None));
+        assert!(unwritten.room(LOOK_EVERY).await.is_some());
     }
 }

@@ -9,7 +9,7 @@ pub mod messages;
 mod perform;
 mod sleep;
 #[cfg(test)]
-mod tests;
+pub(in crate::actors) mod tests;
 mod waits;
 
 use super::computer::messages::{CancelCall, QuestionNotice, TaskNotice, ToolsTold};

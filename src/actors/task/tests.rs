@@ -3,7 +3,7 @@
 mod away;
 mod nap;
 mod outage;
-mod turns;
+pub(in crate::actors) mod turns;
 
 use super::messages::{Answer, Cancel, LookAgain};
 use super::*;
@@ -114,7 +114,7 @@ heard! {
     FamilyNews => "family",
 }
 
-/// One computer that is away; by their names, one that grants every turn, and one that says nothing.
+/// One computer that is away; by their names, one that grants every turn, one that says nothing, and one whose lane fails.
 struct Away {
     name: String,
     told: UnboundedSender<String>,
@@ -133,11 +133,12 @@ impl Away {
 impl Handler<PlaceCall> for Away {
     type Result = ();
 
-    fn handle(&mut self, place: PlaceCall, _: &mut Self::Context) {
+    fn handle(&mut self, place: PlaceCall, ctx: &mut Self::Context) {
         self.say("place");
         let what = match self.name.as_str() {
             turns::READY => turns::granted(),
             turns::MUTE => return,
+            turns::LOST => return ctx.stop(),
             _ => CallNews::Queued {
                 offline: true,
                 stopped: false,
@@ -199,7 +200,7 @@ away! {
     ToolsTold => "tools",
 }
 
-fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
+pub(in crate::actors) fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
     let addr = Away {
         name: name.into(),
         told: told.clone(),

@@ -7,6 +7,8 @@ use crate::domain::tool::EffectClass;
 pub(super) const READY: &str = "ready";
 /// It says nothing.
 pub(super) const MUTE: &str = "mute";
+/// It ends with the first call.
+pub(in crate::actors) const LOST: &str = "lost";
 
 pub(super) fn granted() -> CallNews {
     CallNews::TurnGranted {
