@@ -42,7 +42,8 @@ impl Turn<'_> {
             }
             StrictRequest::Final { result, .. } => {
                 let result = result.clone();
-                Ok(self.finish(request, by, result))
+                let given_up = self.given_up(&result);
+                Ok(given_up.unwrap_or_else(|| self.finish(request, by, result)))
             }
             StrictRequest::Tool {
                 tool, parameters, ..

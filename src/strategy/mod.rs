@@ -12,6 +12,7 @@ pub mod directive;
 pub mod episodes;
 pub mod family;
 pub mod fleet;
+mod given_up;
 pub mod goals;
 pub mod grammar;
 pub mod guards;

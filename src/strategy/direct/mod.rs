@@ -18,7 +18,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "direct";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How an answer says that it is the last one.
 pub const FINAL_MARK: &str = "FINAL ANSWER:";
@@ -102,9 +102,9 @@ fn words(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
     };
     let request = StrictRequest::Final {
         explanation: message.lines().next().unwrap_or_default().to_owned(),
-        result: result.clone(),
+        result,
     };
-    turn.finish(request, TranslatedBy::Rules, result)
+    turn.act(step, request, TranslatedBy::Rules)
 }
 
 fn only_words(step: &Step) -> bool {
