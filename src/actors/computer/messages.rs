@@ -104,7 +104,7 @@ pub struct CancelCall {
     pub call_id: CallId,
 }
 
-/// Calls told of tools of this computer, and what they told is durable. A fact of a task.
+/// Calls told of tools of this computer, and what they told is durable. A fact of a task, answered when it can be seen.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct ToolsTold {

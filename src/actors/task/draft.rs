@@ -82,7 +82,7 @@ impl Task {
     ) {
         let mut draft = self.draft(events);
         draft.before.first.push(first);
-        // What a call told of tools is shown with the fleet once it is durable, and the next prompt shall have it.
+        // What a call told of tools is shown with the fleet after the commit, and the next prompt shall have it.
         if !draft.before.tools.is_empty() {
             return self.write(draft, ctx, Box::new(Task::advance));
         }
@@ -147,7 +147,7 @@ impl Task {
             tracing::error!(task = %self.state.task_id, %error, "a task stops: its journal refuses it");
             return ctx.stop();
         }
-        self.tell_tools(before.tools);
+        let shown = (!before.tools.is_empty()).then(|| self.tell_tools(before.tools));
         for first in before.first {
             first(self, ctx);
         }
@@ -160,7 +160,13 @@ impl Task {
         {
             self.take_question_back(question_id, before.answer);
         }
-        then(self, ctx);
+        match shown {
+            None => then(self, ctx),
+            Some(shown) => {
+                let shown = shown.into_actor(self);
+                ctx.wait(shown.map(|(), task, ctx| then(task, ctx)));
+            }
+        }
     }
 
     /// A draft of these events, behind what waits for a turn.

@@ -79,6 +79,9 @@ pub struct Task {
     held: Option<Box<Draft>>,
 }
 
+/// How long a task waits until a computer's tools are shown as a call of its own has told them.
+const TOOLS_SHOWN_WITHIN: Duration = Duration::from_secs(2);
+
 /// What is done once events are durable and folded.
 type Then = Box<dyn FnOnce(&mut Task, &mut Context<Task>)>;
 
@@ -107,16 +110,24 @@ impl Task {
         }
     }
 
-    /// What calls told of tools is durable: their computers' tools are shown in that state from now on.
-    fn tell_tools(&self, records: Vec<ToolRecord>) {
+    /// What calls told of tools is durable: their computers' tools are shown in that state once this has ended.
+    fn tell_tools(&self, records: Vec<ToolRecord>) -> impl Future<Output = ()> + use<> {
         let mut by_computer: BTreeMap<ClientId, Vec<ToolRecord>> = BTreeMap::new();
         for record in records {
             let records = by_computer.entry(record.client_id.clone()).or_default();
             records.push(record);
         }
+        let mut told = Vec::new();
         for (client_id, records) in by_computer {
             if let Some(lane) = self.deps.router.lane(&client_id) {
-                lane.tools.do_send(ToolsTold { records });
+                let request = lane.tools.send(ToolsTold { records });
+                told.push(request.timeout(TOOLS_SHOWN_WITHIN));
+            }
+        }
+        async {
+            for shown in told {
+                // One that is late shows them later.
+                let _ = shown.await;
             }
         }
     }

@@ -3,6 +3,7 @@
 mod away;
 mod nap;
 mod outage;
+mod tools;
 pub(in crate::actors) mod turns;
 
 use super::messages::{Answer, Cancel, LookAgain};
@@ -20,10 +21,13 @@ use crate::config::{Loader, Settings};
 use crate::domain::decision::Decision;
 use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::ids::{CallId, ClientId};
+use crate::domain::lifecycle::ACTIVATE;
 use crate::domain::profile::ExecutorMode;
+use crate::domain::tool::EffectClass;
 use crate::store::fixtures;
-use crate::strategy::bench::{Bench, answer, fleet, intended, profile};
+use crate::strategy::bench::{Bench, answer, fleet, intended, profile, tool};
 use crate::strategy::read_answer;
+use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -197,7 +201,16 @@ away! {
     OutcomeStored => "stored",
     CancelCall => "cancel",
     Weighed<TaskNotice> => "notice",
-    ToolsTold => "tools",
+}
+
+/// Takes its time: whoever has to see what was told waits for the answer.
+impl Handler<ToolsTold> for Away {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, _: ToolsTold, _: &mut Self::Context) -> Self::Result {
+        let later = tokio::time::sleep(Duration::from_millis(100)).into_actor(self);
+        Box::pin(later.map(|(), away, _| away.say("tools")))
+    }
 }
 
 pub(in crate::actors) fn computer(name: &str, told: &UnboundedSender<String>) -> Lane {
@@ -206,7 +219,9 @@ pub(in crate::actors) fn computer(name: &str, told: &UnboundedSender<String>) ->
         told: told.clone(),
     }
     .start();
+    let activates = tool(ACTIVATE, EffectClass::Idempotent, json!({"type": "object"}));
     let tools = fleet().computers.remove(0).tools;
+    let tools = tools.changed([activates.into()], &[]);
     let registration = Registration {
         tools,
         ..Registration::default()

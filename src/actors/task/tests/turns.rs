@@ -1,7 +1,6 @@
 //! A decision to call waits for its turn before it is journalled.
 
 use super::*;
-use crate::domain::tool::EffectClass;
 
 /// It grants every turn.
 pub(super) const READY: &str = "ready";
