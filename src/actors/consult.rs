@@ -35,6 +35,8 @@ pub struct ConsultModel {
     pub tools: Vec<ToolDef>,
     /// What the task's kind sets for this role.
     pub choice: ModelChoice,
+    /// So many of its last answers, in a row, led to nothing.
+    pub fruitless: u32,
     pub script: ScriptPosition,
     /// Ends when the answer is here.
     pub span: ModelSpan,
@@ -75,7 +77,7 @@ impl Consulting {
             messages: consult.prompt,
             format: consult.format,
             tools: consult.tools,
-            params,
+            params: params.after_fruitless(consult.fruitless),
             script: consult.script,
         };
         let span = consult.span;

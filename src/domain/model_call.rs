@@ -24,6 +24,23 @@ pub struct ModelParams {
     pub stop: Vec<String>,
 }
 
+/// What each answer in a row that led to nothing adds to the temperature of the next one.
+const WARMER: f64 = 0.2;
+/// No answer is asked for at more than this, unless the settings do.
+const WARMEST: f64 = 1.0;
+
+impl ModelParams {
+    /// The parameters for a model whose last answers, so many in a row, led to nothing: at the same low temperature it would give
+    /// the same answer again. Where the server's own temperature holds, that stays.
+    pub fn after_fruitless(mut self, answers: u32) -> Self {
+        if let Some(own) = self.temperature {
+            let warmer = own + WARMER * f64::from(answers);
+            self.temperature = Some(warmer.min(WARMEST).max(own));
+        }
+        self
+    }
+}
+
 /// How much a thinking model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,7 @@ use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::turn::Turn;
-use super::validate::{Refusal, check_call, meant_for};
+use super::validate::{Refusal, check_call, meant_for, takes};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
@@ -197,6 +197,7 @@ impl Turn<'_> {
             Ok(mended) => mended.unwrap_or_else(|| parameters.into_owned()),
             Err(Refusal::Arguments(mut problems)) => {
                 problems.extend(meant_for(&tools, self.profile, &tool, &parameters));
+                problems.extend(takes(&tools, &tool));
                 return Err(problems);
             }
             Err(Refusal::CannotTell) => return instead(self.wait_for_computer()),

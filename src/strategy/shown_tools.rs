@@ -65,7 +65,7 @@ pub fn told(tool: &Tool) -> Value {
     json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
 }
 
-/// A schema in a few words, for people and planners: `path (string), args? (array)`.
+/// A schema in a few words, for people and planners, what is required first, in its order: `path (string), args? (array)`.
 pub fn brief_schema(schema: &Value) -> String {
     let required: Vec<&str> = schema
         .get("required")
@@ -77,12 +77,9 @@ pub fn brief_schema(schema: &Value) -> String {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return "any".to_owned();
     };
+    let place = |name: &str| required.iter().position(|required| *required == name);
     let field = |(name, schema): (&String, &Value)| {
-        let optional = if required.contains(&name.as_str()) {
-            ""
-        } else {
-            "?"
-        };
+        let optional = if place(name).is_none() { "?" } else { "" };
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
         match schema
             .get("items")
@@ -92,7 +89,9 @@ pub fn brief_schema(schema: &Value) -> String {
             None => format!("{name}{optional} ({kind})"),
         }
     };
-    let fields: Vec<String> = properties.iter().map(field).collect();
+    let mut properties: Vec<(&String, &Value)> = properties.iter().collect();
+    properties.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
+    let fields: Vec<String> = properties.into_iter().map(field).collect();
     if fields.is_empty() {
         "none".to_owned()
     } else {

@@ -3,6 +3,7 @@
 
 use super::coerce::coerce;
 use super::fleet::{Found, Owner, ToolLookup, is_allowed, is_allowed_name};
+use super::shown_tools::brief_schema;
 use super::text::head_and_tail;
 use crate::domain::guard_rules::ArgLimits;
 use crate::domain::ids::ClientId;
@@ -132,6 +133,15 @@ pub fn meant_for(
         .take(3)
         .collect();
     (!named.is_empty()).then(|| format!("these arguments would suit {}", named.join(", ")))
+}
+
+/// What the tool takes, for whoever called it wrongly.
+pub fn takes(tools: &ToolLookup<'_>, called: &str) -> Option<String> {
+    let Found::Tools(owners) = tools.find(called) else {
+        return None;
+    };
+    let schema = owners.first()?.tool.args_schema.as_deref()?;
+    Some(format!("{called} takes {}", brief_schema(schema)))
 }
 
 /// What is too much in arguments. They are measured before any schema looks at them.

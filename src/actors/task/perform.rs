@@ -124,6 +124,11 @@ impl Task {
             format,
             tools: self.state.native_tools(role).to_vec(),
             choice: self.profile.models.get(&role).cloned().unwrap_or_default(),
+            // The executor only translates: what is new shall come from the planner.
+            fruitless: match role {
+                Role::Planner => self.state.bounces,
+                Role::Executor => 0,
+            },
             script: self.script_position(role),
             span,
             reply_to: ctx.address().recipient(),

@@ -5,12 +5,23 @@ use super::slot::{ModelChoice, Slot};
 use super::suite::Suite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::watch;
 
 /// Records that may wait for the table.
 const CAPACITY: usize = 64;
+
+/// What the threads are to do with the jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    GoOn,
+    /// Begin no further run.
+    NoFurther,
+    /// Leave also the run that is under way: a real model may take half an hour for it.
+    Leave,
+}
 
 /// What all threads share.
 struct Shared {
@@ -21,13 +32,13 @@ struct Shared {
     always_fresh: bool,
     dir: PathBuf,
     slots: AtomicUsize,
-    stop: Arc<AtomicBool>,
+    course: watch::Receiver<Course>,
 }
 
 /// Jobs that are being run.
 pub struct Pool {
     records: Receiver<Result<Record, String>>,
-    stop: Arc<AtomicBool>,
+    course: watch::Sender<Course>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
@@ -40,7 +51,7 @@ impl Pool {
         dir: PathBuf,
         threads: usize,
     ) -> std::io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
+        let (course, told) = watch::channel(Course::GoOn);
         let (sender, records) = channel(CAPACITY);
         let shared = Arc::new(Shared {
             suite,
@@ -49,7 +60,7 @@ impl Pool {
             model,
             dir,
             slots: AtomicUsize::new(0),
-            stop: stop.clone(),
+            course: told,
         });
         let begin = |at: usize| {
             let (shared, sender) = (shared.clone(), sender.clone());
@@ -60,7 +71,7 @@ impl Pool {
         let threads = (0..threads).map(begin).collect::<Result<_, _>>()?;
         Ok(Pool {
             records,
-            stop,
+            course,
             threads,
         })
     }
@@ -72,12 +83,12 @@ impl Pool {
 
     /// Begins no further run.
     pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.course.send_replace(Course::NoFurther);
     }
 
-    /// Waits until every thread has put its server away.
+    /// Leaves what is being run, and waits until every thread has put its server away.
     pub async fn join(mut self) {
-        self.stop();
+        self.course.send_replace(Course::Leave);
         // Whoever still has something to say would wait for ever for a place.
         self.records.close();
         let threads = std::mem::take(&mut self.threads);
@@ -95,7 +106,10 @@ async fn work(shared: &Shared, sender: &Sender<Result<Record, String>>) {
     let mut slot = None;
     while let Some(job) = shared.next() {
         let fresh = job.task.fresh || shared.always_fresh;
-        let result = one(shared, &job, &mut slot, fresh).await;
+        let result = tokio::select! {
+            result = one(shared, &job, &mut slot, fresh) => result,
+            () = shared.is_left() => break,
+        };
         // Nothing is known of a slot in which something went wrong, and the next task wants other computers.
         let spoilt = result
             .as_ref()
@@ -138,10 +152,17 @@ async fn close(slot: &mut Option<Slot>) {
 
 impl Shared {
     fn next(&self) -> Option<Job> {
-        if self.stop.load(Ordering::Relaxed) {
+        if *self.course.borrow() != Course::GoOn {
             return None;
         }
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.pop_front()
+    }
+
+    /// Ends when the run that is under way is to be left.
+    async fn is_left(&self) {
+        let mut course = self.course.clone();
+        // Whoever cannot tell any more has left.
+        let _ = course.wait_for(|course| *course == Course::Leave).await;
     }
 }

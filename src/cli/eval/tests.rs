@@ -45,6 +45,34 @@ async fn all(suite: Suite, jobs: Vec<Job>) -> Vec<Record> {
     records
 }
 
+#[actix::test]
+async fn who_stops_the_evaluation_does_not_wait_for_a_model() {
+    // A model server that takes connections and never answers.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let model = vec![
+        ("models.planner.provider", "openai".to_owned()),
+        ("models.planner.base_url", url),
+        ("models.planner.model", "mute".to_owned()),
+    ];
+    let suite = Suite::load().unwrap();
+    let job = each_task_once(&suite).remove(0);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_owned();
+    let pool = Pool::start(
+        Arc::new(suite),
+        vec![job],
+        ModelChoice::Served(model),
+        folder,
+        1,
+    );
+    let pool = pool.unwrap();
+    let within = Duration::from_secs(60);
+    let asked = tokio::time::timeout(within, listener.accept()).await;
+    let _connection = asked.unwrap().unwrap();
+    tokio::time::timeout(within, pool.join()).await.unwrap();
+}
+
 /// One of a strategy's few runs may fail: the bar is for many runs, and is measured by `ccfleet eval`.
 const MAY_FAIL: usize = 1;
 
