@@ -324,7 +324,7 @@ pub(crate) fn carry_out(files: &mut BTreeMap<String, String>, call: &CallRecord)
             }
             Some(content) => done(json!({"success": true, "output": content})),
             None => done(
-                json!({"success": false, "output": "", "error": format!("{path}: no such program; write it first, or look where it is")}),
+                json!({"success": false, "output": "", "error": format!("{path}: no such program; write it with fs_write first")}),
             ),
         },
         _ => CallReport::without_answer(Outcome::NotStarted, "unknown_tool", "no such tool"),

@@ -99,6 +99,20 @@ pub fn brief_schema(schema: &Value) -> String {
     }
 }
 
+/// What a schema requires, each with a value of its kind that says nothing: `{"path": "…"}`.
+pub fn skeleton(schema: &Value) -> Value {
+    let required = schema.get("required").and_then(Value::as_array);
+    let names = required.into_iter().flatten().filter_map(Value::as_str);
+    let empty = |name: &str| match schema["properties"][name]["type"].as_str() {
+        Some("integer" | "number") => json!(0),
+        Some("boolean") => json!(false),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => json!("…"),
+    };
+    names.map(|name| (name.to_owned(), empty(name))).collect()
+}
+
 /// Chooses at most `rules.max_shown` of the tools (0 = all): the core tools, then those of the kind's toolsets, then
 /// those that share words with the task. The choice depends on nothing else, so it stays the same from turn to turn.
 pub fn choose<'a>(tools: Vec<&'a Tool>, task: &str, rules: &ToolRules) -> ShownTools<'a> {
@@ -125,9 +139,13 @@ pub fn choose<'a>(tools: Vec<&'a Tool>, task: &str, rules: &ToolRules) -> ShownT
     ShownTools { shown, others }
 }
 
-/// Lower is shown first: whether the task names the tool, its place in the core, its place in the toolsets, how many
-/// words it shares with the task.
-type Rank = (bool, usize, usize, Reverse<usize>);
+/// Lower is shown first: whether the task names the tool, whether it is about tools and the task is not, its place in the
+/// core, its place in the toolsets, how many words it shares with the task.
+type Rank = (bool, bool, usize, usize, Reverse<usize>);
+
+/// The tools that write, test and keep tools begin so (source document 001 §8). To a small model one of them looks like the way
+/// to write a program.
+const ABOUT_TOOLS: &str = "tool_";
 
 fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
     let named = task.contains(tool.name.as_str());
@@ -137,8 +155,11 @@ fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
         .iter()
         .position(|glob| name_matches(glob, &tool.name));
     let shared = shared_words(tool, wanted);
+    let about_tools = tool.name.starts_with(ABOUT_TOOLS);
+    let speaks_of_tools = || wanted.iter().any(|word| alike(word, "tool"));
     (
         !named,
+        about_tools && !speaks_of_tools(),
         core.unwrap_or(CORE.len()),
         first.unwrap_or(rules.first.len()),
         Reverse(shared),
@@ -234,6 +255,20 @@ mod tests {
             chosen("call redstone_set once", &rules(1, &[])),
             ["redstone_set"]
         );
+    }
+
+    #[test]
+    fn tools_that_write_tools_are_shown_only_to_a_task_that_speaks_of_tools() {
+        let mut fleet = fleet();
+        fleet.push(tool("tool_write", "Write a tool as a Lua program."));
+        let shown = |task: &str| {
+            let shown = choose(fleet.iter().collect(), task, &rules(3, &["tool_*"])).shown;
+            shown.iter().any(|tool| tool.name == "tool_write")
+        };
+        assert!(!shown("Write a Lua program that prints a text"));
+        assert!(shown("Write a tool that prints a text"));
+        assert!(shown("Mend the broken tools"));
+        assert!(shown("Use tool_write for a program"));
     }
 
     #[test]

@@ -36,7 +36,7 @@ end
 local function run_program(shell, args, context)
     local path = "/" .. fs.combine(args.path, "")
     if not fs.exists(path) or fs.isDir(path) then
-        return watch(nil, path .. ": no such program; write it first, or look where it is")
+        return watch(nil, path .. ": no such program; write it with fs_write first, or look where it is with fs_list")
     end
     local arguments = { [0] = path }
     for i, argument in ipairs(args.args or {}) do arguments[i] = argument end

@@ -12,6 +12,7 @@ mod ready;
 use super::fleet::ToolLookup;
 use super::guards::history::may_have_changed;
 use super::memory::Next;
+use super::shown_tools::skeleton;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
@@ -156,10 +157,10 @@ impl<'a> Course<'a> {
         };
         if !said.problems.is_empty() {
             let evidence = self.turn.restate(&said.problems);
-            let cut = cut_off(step);
+            let (cut, form) = (cut_off(step), self.form_of_call(step));
             return self
                 .turn
-                .block(Guard::Unreadable, format!("{evidence}{cut}"));
+                .block(Guard::Unreadable, format!("{evidence}{cut}{form}"));
         }
         if let Some(decision) = self.rewrite(step, said, list) {
             return decision;
@@ -178,6 +179,29 @@ impl<'a> Course<'a> {
                 self.turn.block(Guard::Unclear, problem)
             }
         }
+    }
+
+    /// How a call is written of the tool that an unreadable answer names: small models write `fs_write("/a.lua", "…")`. What it shall
+    /// be called with, the model says.
+    fn form_of_call(&self, step: &Step) -> String {
+        let said = step.planner.as_ref();
+        let said = said.map_or("", |said| said.answer.content.as_str());
+        let lookup = self.turn.tools(None);
+        let usable = lookup.usable(self.turn.profile);
+        let calls = usable.iter().filter_map(|tool| {
+            let at = said.find(&format!("{}(", tool.name))?;
+            let begins = !said[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            begins.then_some((at, tool))
+        });
+        let Some((_, tool)) = calls.min_by_key(|(at, _)| *at) else {
+            return String::new();
+        };
+        let input = tool.args_schema.as_deref().map(skeleton);
+        let input = input.unwrap_or_else(|| json!({}));
+        format!(
+            " To call {0}, write two lines, with your own values:\nAction: {0}\nAction Input: {input}",
+            tool.name
+        )
     }
 
     /// Takes a `Plan:` block into the books, once, before the turn's move; a block that changes nothing is overlooked.

@@ -210,6 +210,11 @@ fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
             "neither \"Action:\" nor \"Final Answer:\"",
         ),
         (
+            "Turn 2: fs_write(\"/hello.lua\", \"x\")",
+            Guard::Unreadable,
+            "\nAction: fs_write\nAction Input: {\"content\":\"…\",\"path\":\"…\"}",
+        ),
+        (
             "Action: fs_raed\nAction Input: {}",
             Guard::Tool,
             "fs_list, fs_read",
@@ -238,7 +243,7 @@ fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
             drive.shown()
         );
     }
-    assert!(!drive.say(&["hm", "hm", "hm"]));
+    assert!(!drive.say(&["hm", "hm"]));
     assert_eq!(drive.state().error.as_ref().unwrap().code, "no_progress");
 }
 
