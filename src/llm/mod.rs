@@ -5,6 +5,7 @@
 //! kept as comments where they are used. Queueing, deadlines and retries belong to
 //! `actors::gateway`; what a text means belongs to `strategy`.
 
+mod circle;
 pub mod deadlines;
 pub mod detect;
 pub mod error;

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::circle::Circle;
 use super::error::LlmError;
 use super::http::{Server, error_in_stream, shown};
 use super::messages::{arguments_object, merged, role_word};
@@ -62,7 +63,7 @@ impl Ollama {
             let lines_read = answer.lines > 0;
             let read = answer.read_line(&line, sink);
             read.map_err(|error| body.broken_end(error, lines_read))?;
-            if answer.done {
+            if answer.done || answer.is_left() {
                 break;
             }
         }
@@ -261,9 +262,20 @@ struct Answer {
     done: bool,
     done_reason: String,
     usage: Usage,
+    circle: Circle,
 }
 
 impl Answer {
+    /// Whether it is not read any further.
+    fn is_left(&mut self) -> bool {
+        let left = self.circle.found(&self.thinking, &self.content);
+        if left {
+            self.done = true;
+            self.done_reason = "length".to_owned();
+        }
+        left
+    }
+
     /// Takes one line in. Lines are deltas; tool calls come whole, in any line.
     fn read_line(&mut self, line: &[u8], sink: &DeltaSink) -> Result<(), LlmError> {
         if line.trim_ascii().is_empty() {

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::circle::Circle;
 use super::error::LlmError;
 use super::http::{Server, error_in_stream, shown};
 use super::messages::{arguments_object, merged, role_word};
@@ -34,7 +35,7 @@ impl OpenAi {
         let mut answer = Answer::default();
         while let Some(line) = body.line(&sink).await? {
             answer.read_line(&line, &sink)?;
-            if answer.end_mark {
+            if answer.end_mark || answer.is_left() {
                 break;
             }
         }
@@ -214,6 +215,7 @@ struct Answer {
     end_mark: bool,
     model: Option<String>,
     usage: Usage,
+    circle: Circle,
 }
 
 /// A tool call whose arguments come in pieces.
@@ -226,6 +228,15 @@ struct CallPieces {
 }
 
 impl Answer {
+    /// Whether it is not read any further.
+    fn is_left(&mut self) -> bool {
+        let left = self.circle.found(&self.thinking, &self.content);
+        if left {
+            self.finish_reason = Some("length".to_owned());
+        }
+        left
+    }
+
     /// Takes one line in. An event is the `data:` lines up to an empty line; comments keep alive.
     fn read_line(&mut self, line: &[u8], sink: &DeltaSink) -> Result<(), LlmError> {
         let line = String::from_utf8_lossy(line);

@@ -29,6 +29,19 @@ async fn a_stream_that_ends_without_its_end_mark_is_cut_off() {
 }
 
 #[actix::test]
+async fn an_answer_that_goes_in_circles_is_not_read_to_its_end() {
+    let again =
+        "Action: run_program\nAction Input:\npath=/hello.lua\nThis turn works on a later item.\n";
+    for (kind, pieces) in both(&[again; 200]) {
+        let server = FakeServer::start(vec![Reply::Pieces(pieces)]);
+        let answer = server.chat(kind).await.expect("what there is");
+        assert_eq!(answer.stop, StopReason::Length);
+        assert!(answer.content.starts_with(again));
+        assert!(answer.content.len() < again.len() * 100);
+    }
+}
+
+#[actix::test]
 async fn a_connection_that_breaks_in_mid_answer_is_cut_off() {
     for kind in BOTH {
         let server = SilentServer::start_and(BEGINNING, Then::HangUp).await;

@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
             self.read.problems.push(problem.to_owned());
             return false;
         }
-        // `fs_read {"path": "/a"}`, `fs_read(path="/a")`, or the name alone.
+        // `fs_read {"path": "/a"}`, `fs_read, with {"path": "/a"}`, `fs_read(path="/a")`, or the name alone.
         let name_end = rest
             .find(|c: char| c.is_whitespace() || matches!(c, '(' | '{' | '='))
             .unwrap_or(rest.len());
@@ -193,7 +193,8 @@ impl<'a> Reader<'a> {
         let name = if final_answer { rest } else { name };
         self.section = Section::Action;
         self.action = Some((name.trim().to_owned(), None));
-        let bare = more.trim_start_matches(['(', ' ']);
+        let bare = more.trim_start_matches(['(', ' ', ',', ':']);
+        let bare = bare.strip_prefix("with").unwrap_or(bare).trim_start();
         if bare.starts_with('{') || (name.is_empty() && rest.trim().starts_with('{')) {
             self.input_at(rest_at + rest.find('{').unwrap_or(0));
         } else if let Some(inside) = more.strip_prefix('(').filter(|_| !final_answer) {

@@ -1,0 +1,110 @@
+//! Answers that go in circles. A small model may write the same lines until its limit, which takes minutes and brings nothing:
+//! such an answer is not read to its end, and counts as one that its limit cut off.
+
+/// Looked at again after so many new bytes.
+const EVERY: usize = 1_024;
+/// This much at the end has to be repetition, in bytes, each number counted as one.
+const SPAN: usize = 2_400;
+/// What is repeated stands in it at least so often.
+const TIMES: usize = 3;
+/// And has at least so many letters: rows of a table, lines of a drawing and blanks repeat for a reason.
+const LETTERS: usize = 30;
+
+/// Watches an answer while it grows.
+#[derive(Debug, Default)]
+pub(super) struct Circle {
+    looked_at: usize,
+}
+
+impl Circle {
+    /// Whether the answer goes in circles, its thinking or what it says.
+    pub(super) fn found(&mut self, thinking: &str, content: &str) -> bool {
+        let length = thinking.len() + content.len();
+        if length < self.looked_at + EVERY {
+            return false;
+        }
+        self.looked_at = length;
+        let found = repeats(content) || repeats(thinking);
+        if found {
+            tracing::warn!(
+                bytes = length,
+                "an answer that goes in circles is not read to its end"
+            );
+        }
+        found
+    }
+}
+
+fn repeats(text: &str) -> bool {
+    // Numbers that count make no line another one.
+    let mut tail: Vec<u8> = Vec::with_capacity(SPAN);
+    for byte in text.bytes().rev() {
+        let byte = if byte.is_ascii_digit() { b'0' } else { byte };
+        if byte != b'0' || tail.last() != Some(&b'0') {
+            tail.push(byte);
+        }
+        if tail.len() == SPAN {
+            break;
+        }
+    }
+    if tail.len() < SPAN {
+        return false;
+    }
+    let period = (1..=SPAN / TIMES).find(|period| tail[*period..] == tail[..SPAN - period]);
+    period.is_some_and(|period| {
+        let letters = tail[..period].iter().filter(|b| b.is_ascii_alphabetic());
+        letters.count() >= LETTERS
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circles(text: &str) -> bool {
+        Circle::default().found("", text)
+    }
+
+    #[test]
+    fn the_same_lines_again_and_again_are_a_circle_also_with_numbers_that_count() {
+        let rules = |n: usize| {
+            format!(
+                "Item: {n} says that this turn works on a later item.\n\nAction: run_program\nAction Input:\npath=/hello.lua\n"
+            )
+        };
+        let begins = "Action: fs_write\nAction Input: {\"path\": \"/hello.lua\"}\n";
+        let answer = |times: usize| begins.to_owned() + &(0..times).map(rules).collect::<String>();
+        assert!(circles(&answer(60)));
+        assert!(!circles(&answer(10)));
+        // A repetition that has ended is none.
+        let ended = answer(60) + "That is all; now something else comes, for once.";
+        assert!(!circles(&ended));
+        assert!(Circle::default().found(&answer(60), ""));
+    }
+
+    #[test]
+    fn what_repeats_for_a_reason_is_no_circle() {
+        let numbers: String = (0..2_000).map(|n| format!("{n}, ")).collect();
+        let rows = "  { 0, 1, 0, 1, 1, 0 },\n".repeat(300);
+        let line = "-".repeat(5_000);
+        let name = |n: u32| format!("{n:b}").replace('0', "in").replace('1', "out");
+        let program: String = (0..400)
+            .map(|n| format!("local {} = turtle.getItemDetail({n})\n", name(n)))
+            .collect();
+        for text in [numbers, rows, line, program] {
+            assert!(!circles(&text), "{}", &text[..80]);
+        }
+    }
+
+    #[test]
+    fn an_answer_is_looked_at_now_and_then_only() {
+        let again = "the very same line of words, written once more\n".repeat(200);
+        let mut circle = Circle::default();
+        let looks = (1..again.len()).filter(|end| {
+            let before = circle.looked_at;
+            circle.found("", &again[..*end]);
+            circle.looked_at != before
+        });
+        assert_eq!(looks.count(), (again.len() - 1) / EVERY);
+    }
+}
