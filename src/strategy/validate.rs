@@ -4,7 +4,7 @@
 use super::coerce::coerce;
 use super::fleet::{Found, Owner, ToolLookup, is_allowed, is_allowed_name};
 use super::shown_tools::brief_schema;
-use super::text::head_and_tail;
+use super::text::{head_and_tail, one_line};
 use crate::domain::guard_rules::ArgLimits;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
@@ -141,7 +141,10 @@ pub fn takes(tools: &ToolLookup<'_>, called: &str) -> Option<String> {
         return None;
     };
     let schema = owners.first()?.tool.args_schema.as_deref()?;
-    Some(format!("{called} takes {}", brief_schema(schema)))
+    Some(one_line(
+        &format!("{called} takes {}", brief_schema(schema)),
+        MAX_PROBLEM,
+    ))
 }
 
 /// What is too much in arguments. They are measured before any schema looks at them.
