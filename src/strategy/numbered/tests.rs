@@ -201,6 +201,21 @@ fn where_proof_is_demanded_a_final_answer_needs_a_program_that_ran() {
 }
 
 #[test]
+fn after_a_program_ran_well_the_end_of_the_task_is_what_is_asked_for_first() {
+    let mut drive = drive();
+    for (said, may_end) in [(PLAN, false), (WRITE, false), (RUN, true), (WRITE, false)] {
+        assert!(drive.say(&[said]), "{said}");
+        let shown = drive.shown();
+        assert_eq!(
+            shown.contains("end it now: Final Answer:"),
+            may_end,
+            "{said}\n{shown}"
+        );
+        assert!(shown.contains("exactly one action"), "{shown}");
+    }
+}
+
+#[test]
 fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
     let mut drive = drive();
     for (said, guard, evidence) in [
