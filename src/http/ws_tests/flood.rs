@@ -159,9 +159,13 @@ async fn a_flood_of_notices_from_another_thread_takes_little_room_and_no_end_of_
     let (mut client, _) = bench.computer(hello("b1")).await;
     // Its thread stands still while others tell it of their tasks.
     let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let (tell, stands) = tokio::sync::oneshot::channel();
     shards.get(0).unwrap().spawn_fn(move || {
+        let _ = tell.send(());
         let _ = wait.recv();
     });
+    // Else some of what follows would be handled before.
+    stands.await.unwrap();
     let mut update = summary("b", TaskStatus::Running);
     update.message = Some("x".repeat(1000));
     for _ in 0..5000 {
@@ -172,17 +176,22 @@ async fn a_flood_of_notices_from_another_thread_takes_little_room_and_no_end_of_
         bench.notice(end.clone());
     }
     assert!(bench.lane().notice.waiting() <= MAX_NOTICES_BETWEEN_THREADS);
-    assert!(bench.counts.updates_dropped.get() > 4500);
+    let dropped = bench.counts.updates_dropped.get();
+    assert!(dropped > 4500, "{dropped}");
     drop(go_on);
     let mut told = std::collections::BTreeSet::new();
     while told.len() < ends.len() {
-        let Heard::Message(heard) = client.hear().await else {
-            panic!("closed");
+        let heard = match client.hear().await {
+            Heard::Message(heard) => heard,
+            Heard::Closed(code) => panic!("closed with {code:?}, {} ends were told", told.len()),
         };
         if heard["type"] == "task_failed" {
             told.insert(heard["task_id"].to_string());
         }
-        client.say(json!({"type": "ack", "n": heard["n"]})).await;
+        // What has no number is not acknowledged: on a slow machine a ping may come meanwhile.
+        if heard["n"].is_u64() {
+            client.say(json!({"type": "ack", "n": heard["n"]})).await;
+        }
     }
     assert_eq!(bench.counts.slow_readers.get(), 0);
 }
