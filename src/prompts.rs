@@ -392,7 +392,7 @@ mod tests {
         let mut seen = 0;
         for prompt in library.iter() {
             let system = prompt.description.to_lowercase().contains("system prompt");
-            let long = prompt.role != "part" && prompt.body.len() > 2200;
+            let long = prompt.role != "part" && prompt.body.len() > 2000;
             assert!(
                 system || !long,
                 "{}: say in description that it is a system prompt",

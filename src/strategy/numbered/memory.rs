@@ -162,6 +162,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
+            "ran_well": pins.tests.last().is_some_and(|test| test.success),
             "pins": pins,
         }),
     )
