@@ -6,7 +6,7 @@ use super::check::check;
 use super::finish::{Ended, NotGood};
 use super::targets::{lookups, resolve};
 use crate::domain::chat::Role;
-use crate::domain::decision::{Contract, Decision};
+use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::read::Read;
 use crate::domain::step::{QuestionRecord, Step};
@@ -243,13 +243,32 @@ impl Course<'_> {
         self.advance(PlanAdvance::Refused { problems })
     }
 
+    /// A review that cannot be read is asked for again; one that never can be changes nothing: an optional look.
     fn review_said(&self, read: &ReviewRead) -> Decision {
-        let review = read.review.clone().unwrap_or_else(|| Review {
-            // An optional look that says nothing changes nothing.
-            achieved: self.failed_steps().next().is_none(),
-            message: String::new(),
-            missing: Vec::new(),
-        });
+        let tries = self.profile.plan.tries.min(self.profile.guards.bounces);
+        let review = match &read.review {
+            Some(review) => review.clone(),
+            None if self.unread_reviews().count() + 1 < tries as usize => {
+                let turn = self.turn(Track::MAIN);
+                return turn.block(Guard::Unreadable, read.problems.join("; "));
+            }
+            None => Review {
+                achieved: self.failed_steps().next().is_none(),
+                message: String::new(),
+                missing: Vec::new(),
+            },
+        };
         self.advance(PlanAdvance::Reviewed { review })
+    }
+
+    /// Reviews of the current plan that were sent back, with what was wrong with them.
+    pub(super) fn unread_reviews(&self) -> impl Iterator<Item = (&Step, &ReviewRead)> {
+        let since = self.work.adopted_after;
+        let steps = self.state.steps.iter();
+        let steps = steps.filter(move |step| step.track == Track::MAIN && step.number > since);
+        steps.filter_map(|step| match (&step.read, &step.blocked) {
+            (Some(Read::Review(read)), Some(_)) => Some((step, read)),
+            _ => None,
+        })
     }
 }

@@ -128,6 +128,12 @@ impl Course<'_> {
             "plan/review",
             json!({"results": results, "failed": failed, "notes": self.notes()}),
         )?));
+        if let Some((step, read)) = self.unread_reviews().last() {
+            let answered = step.planner.iter();
+            messages.extend(answered.map(|answered| said(&answered.answer.content, 6000)));
+            let words = self.render("plan/repair", json!({"problems": read.problems}))?;
+            messages.push(Message::user(words));
+        }
         Ok(messages)
     }
 
@@ -232,10 +238,9 @@ impl Course<'_> {
             .iter()
             .rev()
             .filter(|step| step.track == Track::MAIN);
-        let said = on_main.find_map(|step: &Step| step.planner.as_ref());
-        if let (true, Some(said)) = (with_answer, said) {
-            let text = without_thinking(&said.answer.content).trim();
-            messages.push(Message::assistant(head_and_tail(text, 6000)));
+        let answered = on_main.find_map(|step: &Step| step.planner.as_ref());
+        if with_answer {
+            messages.extend(answered.map(|answered| said(&answered.answer.content, 6000)));
         }
         let most = if with_answer {
             self.profile.plan.max_steps
@@ -336,18 +341,19 @@ impl Course<'_> {
             Ask::Repair(problems) => ("plan/repair", problems),
         };
         let past = self.past(work.step.id);
-        let said = past
+        let answered = past
             .answered()
             .last()
             .and_then(|attempt| attempt.answer.as_ref());
-        let said = said
-            .map(|answer| without_thinking(&answer.content).trim())
-            .filter(|said| !said.is_empty())
-            .unwrap_or(NO_WORDS);
+        let content = answered.map_or("", |answer| answer.content.as_str());
         let words = self.render(id, json!({"problems": problems}))?;
-        Ok(vec![
-            Message::assistant(head_and_tail(said, 4000)),
-            Message::user(words),
-        ])
+        Ok(vec![said(content, 4000), Message::user(words)])
     }
+}
+
+/// An answer as its model is shown it again, in at most so many bytes.
+fn said(content: &str, most: usize) -> Message {
+    let text = without_thinking(content).trim();
+    let text = if text.is_empty() { NO_WORDS } else { text };
+    Message::assistant(head_and_tail(text, most))
 }

@@ -382,11 +382,30 @@ fn a_review_decides_whether_the_goal_is_reached() {
         (finished(&made).success, finished(&made).message.as_str()),
         (true, "seen")
     );
-    // One that cannot be read changes nothing.
-    let mut rig = rig_with(|profile| profile.plan.review = true);
-    rig.plan(json!([step(1, "read_file", "/a", &[])]));
-    rig.ok("fs_read", json!({"content": "x"}));
-    assert!(finished(&rig.say("looks good")).success);
+}
+
+#[test]
+fn a_review_that_cannot_be_read_is_asked_for_again_and_one_that_never_can_be_changes_nothing() {
+    let reviewed = || {
+        let mut rig = rig_with(|profile| profile.plan.review = true);
+        rig.plan(json!([step(1, "read_file", "/a", &[])]));
+        rig.ok("fs_read", json!({"content": "x"}));
+        assert_eq!(asks(&rig.say("looks good")), Some(Contract::Review));
+        let shown = rig.prompt(Role::Planner);
+        assert!(shown.contains("looks good"), "{shown}");
+        assert!(
+            shown.contains("no JSON object with \"achieved\""),
+            "{shown}"
+        );
+        rig
+    };
+    // What was chatter is not taken for consent.
+    let missing = json!({"achieved": false, "message": "half", "missing": ["the rest"]});
+    let asked = reviewed().say(&missing.to_string());
+    assert_eq!(asks(&asked), Some(Contract::Plan));
+    let mut rig = reviewed();
+    assert_eq!(asks(&rig.say("")), Some(Contract::Review));
+    assert!(finished(&rig.say("really")).success);
 }
 
 #[test]
