@@ -8,14 +8,21 @@ import re
 import sys
 from pathlib import Path
 
-ROW = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<name>\S+) (?P<version>[\d.]+), .* \| `(?P<sha256>[0-9a-f]{64})` \|$")
-LICENCES = {"htm": "Apache-2.0"}
+ROW = re.compile(
+    r"^\| `(?P<file>[^`]+)` \| (?P<name>\S+) (?P<version>[\d.]+), [^|]* \| (?P<licence>[^|,]+)[^|]* \|"
+    r" `[0-9a-f]{64}` \| `(?P<sha256>[0-9a-f]{64})` \|$"
+)
+# In the table, for the licence of the row above: a package's first file has its own.
+SAME = "the same"
 
 
 def libraries(readme):
     """One component for each npm package, with the files that were taken from it."""
     packages = {}
+    licence = None
     for row in filter(None, map(ROW.match, readme.splitlines())):
+        if row["licence"] != SAME:
+            licence = row["licence"]
         purl = "pkg:npm/{name}@{version}".format(name=row["name"].replace("@", "%40"), version=row["version"])
         package = packages.setdefault(
             purl,
@@ -24,7 +31,7 @@ def libraries(readme):
                 "bom-ref": purl,
                 "name": row["name"],
                 "version": row["version"],
-                "licenses": [{"expression": LICENCES.get(row["name"], "MIT")}],
+                "licenses": [{"expression": licence}],
                 "purl": purl,
                 "components": [],
             },
