@@ -36,7 +36,7 @@ pub struct ConsultModel {
     /// What the task's kind sets for this role.
     pub choice: ModelChoice,
     /// So many of its last answers, in a row, led to nothing.
-    pub fruitless: u32,
+    pub bounces: u32,
     pub script: ScriptPosition,
     /// Ends when the answer is here.
     pub span: ModelSpan,
@@ -77,7 +77,7 @@ impl Consulting {
             messages: consult.prompt,
             format: consult.format,
             tools: consult.tools,
-            params: params.after_fruitless(consult.fruitless),
+            params: params.after_bounces(consult.bounces),
             script: consult.script,
         };
         let span = consult.span;

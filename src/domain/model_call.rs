@@ -32,9 +32,9 @@ const WARMEST: f64 = 1.0;
 impl ModelParams {
     /// The parameters for a model whose last answers, so many in a row, led to nothing: at the same low temperature it would give
     /// the same answer again. Where the server's own temperature holds, that stays.
-    pub fn after_fruitless(mut self, answers: u32) -> Self {
+    pub fn after_bounces(mut self, bounces: u32) -> Self {
         if let Some(own) = self.temperature {
-            let warmer = own + WARMER * f64::from(answers);
+            let warmer = own + WARMER * f64::from(bounces);
             self.temperature = Some(warmer.min(WARMEST).max(own));
         }
         self

@@ -5,7 +5,6 @@
 //! kept as comments where they are used. Queueing, deadlines and retries belong to
 //! `actors::gateway`; what a text means belongs to `strategy`.
 
-mod circle;
 pub mod deadlines;
 pub mod detect;
 pub mod error;
@@ -16,6 +15,7 @@ pub mod messages;
 pub mod ollama;
 pub mod openai;
 pub mod provider;
+mod repetition;
 pub mod scripted;
 pub mod set;
 

@@ -8,11 +8,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::circle::Circle;
 use super::error::LlmError;
 use super::http::{Server, error_in_stream, shown};
 use super::messages::{arguments_object, merged, role_word};
 use super::provider::{ChatRequest, Delta, DeltaSink, ModelInfo, Provider, Think};
+use super::repetition::Repetition;
 use crate::domain::chat::{ChatAnswer, Message, OutputFormat, StopReason, ToolCall, Usage};
 
 /// A server that speaks Ollama's dialect.
@@ -262,13 +262,13 @@ struct Answer {
     done: bool,
     done_reason: String,
     usage: Usage,
-    circle: Circle,
+    repetition: Repetition,
 }
 
 impl Answer {
     /// Whether it is not read any further.
     fn is_left(&mut self) -> bool {
-        let left = self.circle.found(&self.thinking, &self.content);
+        let left = self.repetition.found(&self.thinking, &self.content);
         if left {
             self.done = true;
             self.done_reason = "length".to_owned();

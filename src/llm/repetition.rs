@@ -1,4 +1,4 @@
-//! Answers that go in circles. A small model may write the same lines until its limit, which takes minutes and brings nothing:
+//! Answers that repeat themselves. A small model may write the same lines until its limit, which takes minutes and brings nothing:
 //! such an answer is not read to its end, and counts as one that its limit cut off.
 
 /// Looked at again after so many new bytes.
@@ -12,12 +12,12 @@ const LETTERS: usize = 30;
 
 /// Watches an answer while it grows.
 #[derive(Debug, Default)]
-pub(super) struct Circle {
+pub(super) struct Repetition {
     looked_at: usize,
 }
 
-impl Circle {
-    /// Whether the answer goes in circles, its thinking or what it says.
+impl Repetition {
+    /// Whether the answer repeats itself, its thinking or what it says.
     pub(super) fn found(&mut self, thinking: &str, content: &str) -> bool {
         let length = thinking.len() + content.len();
         if length < self.looked_at + EVERY {
@@ -28,7 +28,7 @@ impl Circle {
         if found {
             tracing::warn!(
                 bytes = length,
-                "an answer that goes in circles is not read to its end"
+                "an answer that repeats itself is not read to its end"
             );
         }
         found
@@ -61,12 +61,12 @@ fn repeats(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn circles(text: &str) -> bool {
-        Circle::default().found("", text)
+    fn found(text: &str) -> bool {
+        Repetition::default().found("", text)
     }
 
     #[test]
-    fn the_same_lines_again_and_again_are_a_circle_also_with_numbers_that_count() {
+    fn the_same_lines_again_and_again_are_found_also_with_numbers_that_count() {
         let rules = |n: usize| {
             format!(
                 "Item: {n} says that this turn works on a later item.\n\nAction: run_program\nAction Input:\npath=/hello.lua\n"
@@ -74,16 +74,16 @@ mod tests {
         };
         let begins = "Action: fs_write\nAction Input: {\"path\": \"/hello.lua\"}\n";
         let answer = |times: usize| begins.to_owned() + &(0..times).map(rules).collect::<String>();
-        assert!(circles(&answer(60)));
-        assert!(!circles(&answer(10)));
+        assert!(found(&answer(60)));
+        assert!(!found(&answer(10)));
         // A repetition that has ended is none.
         let ended = answer(60) + "That is all; now something else comes, for once.";
-        assert!(!circles(&ended));
-        assert!(Circle::default().found(&answer(60), ""));
+        assert!(!found(&ended));
+        assert!(Repetition::default().found(&answer(60), ""));
     }
 
     #[test]
-    fn what_repeats_for_a_reason_is_no_circle() {
+    fn what_repeats_for_a_reason_is_not_found() {
         let numbers: String = (0..2_000).map(|n| format!("{n}, ")).collect();
         let rows = "  { 0, 1, 0, 1, 1, 0 },\n".repeat(300);
         let line = "-".repeat(5_000);
@@ -92,18 +92,18 @@ mod tests {
             .map(|n| format!("local {} = turtle.getItemDetail({n})\n", name(n)))
             .collect();
         for text in [numbers, rows, line, program] {
-            assert!(!circles(&text), "{}", &text[..80]);
+            assert!(!found(&text), "{}", &text[..80]);
         }
     }
 
     #[test]
     fn an_answer_is_looked_at_now_and_then_only() {
         let again = "the very same line of words, written once more\n".repeat(200);
-        let mut circle = Circle::default();
+        let mut watch = Repetition::default();
         let looks = (1..again.len()).filter(|end| {
-            let before = circle.looked_at;
-            circle.found("", &again[..*end]);
-            circle.looked_at != before
+            let before = watch.looked_at;
+            watch.found("", &again[..*end]);
+            watch.looked_at != before
         });
         assert_eq!(looks.count(), (again.len() - 1) / EVERY);
     }

@@ -6,7 +6,7 @@ use crate::domain::directive::TaskResult;
 use crate::domain::task::Step;
 
 /// The failure of a task whose model stays with it.
-pub const GIVEN_UP: &str = "given_up";
+const GIVEN_UP: &str = "given_up";
 
 /// How often a model is asked to go on that gives up; it may have tried something in between.
 const ASKED: usize = 2;

@@ -125,7 +125,7 @@ impl Task {
             tools: self.state.native_tools(role).to_vec(),
             choice: self.profile.models.get(&role).cloned().unwrap_or_default(),
             // The executor only translates: what is new shall come from the planner.
-            fruitless: match role {
+            bounces: match role {
                 Role::Planner => self.state.bounces,
                 Role::Executor => 0,
             },

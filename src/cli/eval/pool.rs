@@ -13,14 +13,14 @@ use tokio::sync::watch;
 /// Records that may wait for the table.
 const CAPACITY: usize = 64;
 
-/// What the threads are to do with the jobs.
+/// How far the threads are to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
-    GoOn,
+enum Stopping {
+    No,
     /// Begin no further run.
     NoFurther,
     /// Leave also the run that is under way: a real model may take half an hour for it.
-    Leave,
+    Now,
 }
 
 /// What all threads share.
@@ -32,13 +32,13 @@ struct Shared {
     always_fresh: bool,
     dir: PathBuf,
     slots: AtomicUsize,
-    course: watch::Receiver<Course>,
+    stopping: watch::Receiver<Stopping>,
 }
 
 /// Jobs that are being run.
 pub struct Pool {
     records: Receiver<Result<Record, String>>,
-    course: watch::Sender<Course>,
+    stopping: watch::Sender<Stopping>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
@@ -51,7 +51,7 @@ impl Pool {
         dir: PathBuf,
         threads: usize,
     ) -> std::io::Result<Self> {
-        let (course, told) = watch::channel(Course::GoOn);
+        let (stopping, told) = watch::channel(Stopping::No);
         let (sender, records) = channel(CAPACITY);
         let shared = Arc::new(Shared {
             suite,
@@ -60,7 +60,7 @@ impl Pool {
             model,
             dir,
             slots: AtomicUsize::new(0),
-            course: told,
+            stopping: told,
         });
         let begin = |at: usize| {
             let (shared, sender) = (shared.clone(), sender.clone());
@@ -71,7 +71,7 @@ impl Pool {
         let threads = (0..threads).map(begin).collect::<Result<_, _>>()?;
         Ok(Pool {
             records,
-            course,
+            stopping,
             threads,
         })
     }
@@ -83,12 +83,12 @@ impl Pool {
 
     /// Begins no further run.
     pub fn stop(&self) {
-        self.course.send_replace(Course::NoFurther);
+        self.stopping.send_replace(Stopping::NoFurther);
     }
 
     /// Leaves what is being run, and waits until every thread has put its server away.
     pub async fn join(mut self) {
-        self.course.send_replace(Course::Leave);
+        self.stopping.send_replace(Stopping::Now);
         // Whoever still has something to say would wait for ever for a place.
         self.records.close();
         let threads = std::mem::take(&mut self.threads);
@@ -152,7 +152,7 @@ async fn close(slot: &mut Option<Slot>) {
 
 impl Shared {
     fn next(&self) -> Option<Job> {
-        if *self.course.borrow() != Course::GoOn {
+        if *self.stopping.borrow() != Stopping::No {
             return None;
         }
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,8 +161,10 @@ impl Shared {
 
     /// Ends when the run that is under way is to be left.
     async fn is_left(&self) {
-        let mut course = self.course.clone();
+        let mut stopping = self.stopping.clone();
         // Whoever cannot tell any more has left.
-        let _ = course.wait_for(|course| *course == Course::Leave).await;
+        let _ = stopping
+            .wait_for(|stopping| *stopping == Stopping::Now)
+            .await;
     }
 }

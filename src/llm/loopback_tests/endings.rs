@@ -29,7 +29,7 @@ async fn a_stream_that_ends_without_its_end_mark_is_cut_off() {
 }
 
 #[actix::test]
-async fn an_answer_that_goes_in_circles_is_not_read_to_its_end() {
+async fn an_answer_that_repeats_itself_is_not_read_to_its_end() {
     let again =
         "Action: run_program\nAction Input:\npath=/hello.lua\nThis turn works on a later item.\n";
     for (kind, pieces) in both(&[again; 200]) {

@@ -192,6 +192,17 @@ fn a_final_answer_without_proof_is_sent_back_where_the_kind_demands_it() {
 }
 
 #[test]
+fn a_final_answer_that_says_it_is_none_is_sent_back() {
+    let mut bench = Bench::new(profile());
+    bench.advance();
+    bench.answer(&format!("{FINAL_MARK} The task is not complete."));
+    assert!(matches!(bench.advance(), Decision::Consult(_)));
+    assert!(bench.state.steps[0].blocked.is_some());
+    bench.answer(&format!("{FINAL_MARK} The task is complete."));
+    assert!(matches!(bench.advance(), Decision::Finish { .. }));
+}
+
+#[test]
 fn several_calls_leave_in_one_decision_and_all_or_none_are_made() {
     let mut bench = Bench::new(profile());
     bench.advance();

@@ -9,26 +9,30 @@ use crate::domain::chat::ChatAnswer;
 use crate::llm::{ChatRequest, DeltaSink, Dialect, LlmError, ModelInfo, Provider, ProviderSet};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 use tokio::time::Instant;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DONE: &str = "DIRECTIVE: DONE\nSUMMARY: looked";
 
+/// The temperature of each request.
+type Asked = Arc<Mutex<Vec<f64>>>;
+
 /// Fails until it is back.
 struct Server {
     back_at: Instant,
     failure: LlmError,
-    asked: Arc<AtomicUsize>,
+    asked: Asked,
 }
 
 impl Provider for Server {
     fn chat<'a>(
         &'a self,
-        _: ChatRequest,
+        request: ChatRequest,
         _: DeltaSink,
     ) -> BoxFuture<'a, Result<ChatAnswer, LlmError>> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        let temperature = request.params.temperature.unwrap();
+        self.asked.lock().unwrap().push(temperature);
         let is_back = Instant::now() >= self.back_at;
         let said = is_back.then(|| answer(DONE));
         async move { said.ok_or_else(|| self.failure.clone()) }.boxed()
@@ -46,10 +50,10 @@ impl Provider for Server {
 struct Outage {
     running: Running,
     started: Instant,
-    asked: Arc<AtomicUsize>,
+    asked: Asked,
 }
 
-/// A task whose model has answered once, and whose server is away from now on.
+/// A task whose model has answered once, with chatter, and whose server is away from now on.
 fn outage(lasts: Duration, failure: LlmError) -> Outage {
     tokio::time::pause();
     let mut profile = profile(ExecutorMode::Auto);
@@ -59,7 +63,7 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
     bench.answer("I would rather chat.");
     bench.advance();
     let started = Instant::now();
-    let asked = Arc::new(AtomicUsize::new(0));
+    let asked = Asked::default();
     let server = Server {
         back_at: started + lasts,
         failure,
@@ -109,8 +113,8 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
 }
 
 impl Outage {
-    /// Every event until the task has completed, and how long that took.
-    async fn until_done(mut self) -> (Vec<String>, Duration, usize) {
+    /// Every event until the task has completed, how long that took, and what the server was asked.
+    async fn until_done(mut self) -> (Vec<String>, Duration, Vec<f64>) {
         let mut all = Vec::new();
         while all.last().is_none_or(|last| last != "task_completed") {
             let next = tokio::time::timeout(100 * HOUR, self.running.heard.recv()).await;
@@ -120,7 +124,7 @@ impl Outage {
             assert!(next != "task_failed" && next != "stopped", "{all:?}");
             all.push(next);
         }
-        let asked = self.asked.load(Ordering::Relaxed);
+        let asked = self.asked.lock().unwrap().clone();
         (all, self.started.elapsed(), asked)
     }
 }
@@ -132,14 +136,25 @@ fn failures(events: &[String]) -> usize {
         .count()
 }
 
-#[actix::test]
-async fn a_task_waits_out_a_server_that_is_away_for_two_days_and_goes_on_within_minutes() {
-    let away = LlmError::Unreachable {
+fn away() -> LlmError {
+    LlmError::Unreachable {
         dialect: Dialect::Ollama,
         server: "http://127.0.0.1:1".into(),
         detail: "connection refused".into(),
-    };
-    let (events, took, asked) = outage(48 * HOUR, away).until_done().await;
+    }
+}
+
+#[actix::test]
+async fn a_planner_whose_answer_led_to_nothing_is_asked_at_a_higher_temperature() {
+    let settings = Loader::new().load().unwrap();
+    let own = settings.models.role(Role::Planner).params.temperature;
+    let (_, _, asked) = outage(Duration::ZERO, away()).until_done().await;
+    assert_eq!(asked, [own.unwrap() + 0.2]);
+}
+
+#[actix::test]
+async fn a_task_waits_out_a_server_that_is_away_for_two_days_and_goes_on_within_minutes() {
+    let (events, took, asked) = outage(48 * HOUR, away()).until_done().await;
     assert!(
         took >= 48 * HOUR && took < 48 * HOUR + Duration::from_secs(360),
         "{took:?}"
@@ -147,6 +162,7 @@ async fn a_task_waits_out_a_server_that_is_away_for_two_days_and_goes_on_within_
     // At most one failure for each five minutes, beside the first short waits; a few tries each.
     let failed = failures(&events);
     assert!((500..=600).contains(&failed), "{failed}");
+    let asked = asked.len();
     assert!(asked <= failed * 5, "{asked} tries for {failed} failures");
 }
 
@@ -164,7 +180,7 @@ async fn a_model_that_is_pulled_anew_is_looked_for_with_growing_pauses() {
     );
     assert!(failures(&events) <= 25, "{}", failures(&events));
     assert_eq!(
-        asked,
+        asked.len(),
         failures(&events) + 1,
         "the gateway itself does not repeat it"
     );
