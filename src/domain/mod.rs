@@ -12,6 +12,7 @@ pub mod decision;
 pub mod directive;
 pub mod episodes;
 pub mod event;
+pub mod expectation;
 pub mod family;
 pub mod files;
 pub mod fold;

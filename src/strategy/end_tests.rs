@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, answer, profile};
 use super::read_answer;
-use crate::domain::chat::StopReason;
+use crate::domain::chat::{Role, StopReason};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::ExecutorMode;
@@ -63,6 +63,32 @@ fn a_test_that_failed_is_no_proof() {
     let (guard, evidence) = blocked(&bench).unwrap();
     assert_eq!(guard, Guard::Proof);
     assert!(evidence.contains("/a.lua failed"), "{evidence}");
+}
+
+#[test]
+fn a_run_that_did_not_print_what_was_expected_is_no_proof_until_it_counts_without_that() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    for (expect, output, ends) in [
+        ("EXPECT: 9\n", "023", false),
+        ("EXPECT: the sum, \"9\"\n", "the sum is 023", false),
+        ("EXPECT: the sum of all\n", "023", true),
+    ] {
+        bench.answer(&format!("DIRECTIVE: RUN\nPATH: /sum.lua\n{expect}"));
+        bench.advance();
+        let ran = json!({"outcome": "done", "result": {"success": true, "output": output}});
+        bench.settle(serde_json::from_value(ran).unwrap());
+        bench.advance();
+        let prompt = bench.state.prompt(Role::Planner);
+        let tail = &prompt.last().unwrap().content;
+        let failed = tail.contains("/sum.lua FAILED")
+            && tail.contains("mend, then run: RUN /sum.lua")
+            && tail.contains("last failure: /sum.lua: \"9\" is not in its output");
+        assert_ne!(failed, ends, "{tail}");
+        bench.answer("DIRECTIVE: DONE\nSUMMARY: all well\n");
+        let finished = matches!(bench.advance(), Decision::Finish { .. });
+        assert_eq!(finished, ends, "{expect}");
+    }
 }
 
 #[test]

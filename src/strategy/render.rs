@@ -3,6 +3,7 @@
 use super::memory::recall::{self, Handle};
 use super::text::{cut_middle, fenced, head_and_tail};
 use crate::domain::call::{CallReport, Outcome};
+use crate::domain::expectation::{literal_part, output_of};
 use crate::domain::task::{CallEnd, CallRecord};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -50,14 +51,7 @@ pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
         CallEnd::Finished(report) => finished(&mut out, call, report, shown),
     }
     match (shown.expect, shown.expect.and_then(literal_part)) {
-        (_, Some(text)) => {
-            let seen = if output_of(call).contains(text) {
-                "was found"
-            } else {
-                "was NOT found"
-            };
-            let _ = writeln!(out, "EXPECT: \"{text}\" {seen} in the output");
-        }
+        (_, Some(text)) => expected(&mut out, call, text),
         // Nobody can match words; the one who wrote them can.
         (Some(words), None) if !words.trim().is_empty() => {
             let words = head_and_tail(words.lines().next().unwrap_or_default(), 200);
@@ -66,6 +60,22 @@ pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
         _ => {}
     }
     out.trim_end().to_owned()
+}
+
+fn expected(out: &mut String, call: &CallRecord, text: &str) {
+    if output_of(call).contains(text) {
+        let _ = writeln!(out, "EXPECT: \"{text}\" was found in the output");
+        return;
+    }
+    let _ = writeln!(out, "EXPECT: \"{text}\" was NOT found in the output");
+    if call.tool == "run_program" {
+        let path = call.args.get("path").and_then(Value::as_str);
+        let _ = writeln!(
+            out,
+            "So this run counts as failed. If the output is wrong, read {} and mend it; if it is right, run it without EXPECT.",
+            path.unwrap_or("the program")
+        );
+    }
 }
 
 fn finished(out: &mut String, call: &CallRecord, report: &CallReport, shown: &Shown<'_>) {
@@ -163,30 +173,4 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
             false => writeln!(out, "{cut}"),
         };
     }
-}
-
-/// The part of an expectation that is matched: what stands between the first two quotes, or a number that stands alone.
-pub fn literal_part(expect: &str) -> Option<&str> {
-    let Some((_, rest)) = expect.split_once('"') else {
-        let alone = expect.trim();
-        return alone.parse::<f64>().is_ok().then_some(alone);
-    };
-    let (text, _) = rest.split_once('"')?;
-    (!text.is_empty()).then_some(text)
-}
-
-/// What a program printed, wherever the tool reports it.
-pub fn output_of(call: &CallRecord) -> String {
-    let CallEnd::Finished(report) = &call.end else {
-        return String::new();
-    };
-    let Some(result) = &report.result else {
-        return String::new();
-    };
-    let said = |at: &str| result.pointer(at).and_then(Value::as_str);
-    said("/output")
-        .or(said("/run/output"))
-        .or(said("/content"))
-        .unwrap_or_default()
-        .to_owned()
 }

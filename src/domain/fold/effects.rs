@@ -2,7 +2,7 @@
 
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::files::{self, Drift, Sight, from_root, own_hash};
-use crate::domain::ids::ClientId;
+use crate::domain::ids::{CallId, ClientId};
 use crate::domain::task::{CallRecord, TaskState, TestRun};
 use crate::domain::tool::EffectClass;
 use serde_json::Value;
@@ -210,13 +210,20 @@ impl TaskState {
         if effects.changed {
             self.tests_before_change = self.tests.len();
         }
-        if let Some(success) = effects.test {
+        if let Some(ran) = effects.test {
             self.tests.push(TestRun {
                 what: run_on(home.as_ref(), call),
-                success,
+                success: ran && !self.missed_its_expectation(&call.call_id),
                 step,
             });
         }
+    }
+
+    fn missed_its_expectation(&self, call_id: &CallId) -> bool {
+        self.steps.iter().rev().any(|step| {
+            let mut calls = step.calls.iter().filter(|call| call.call_id == *call_id);
+            calls.any(|call| step.missed(call).is_some())
+        })
     }
 }
 

@@ -323,7 +323,10 @@ fn an_expectation_that_nothing_can_be_matched_with_is_told_as_unchecked() {
             "the sum of both",
             "EXPECT was not checked, compare it yourself: the sum of both",
         ),
-        ("12345", "EXPECT: \"12345\" was NOT found in the output"),
+        (
+            "12345",
+            "EXPECT: \"12345\" was NOT found in the output\nSo this run counts as failed. If the output is wrong, read /a.lua",
+        ),
     ] {
         bench.answer(&format!("DIRECTIVE: RUN\nPATH: /a.lua\nEXPECT: {expect}"));
         bench.advance();

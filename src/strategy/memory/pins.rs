@@ -5,7 +5,7 @@
 use super::plan::{self, PlanItem};
 use crate::domain::directive::Action;
 use crate::domain::files;
-use crate::domain::fold::{on_computer, run_on};
+use crate::domain::fold::{on_computer, run_label, run_on};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState, TestRun};
@@ -132,7 +132,7 @@ fn planned_tests(state: &TaskState) -> Vec<String> {
     for step in &state.steps {
         for call in step.calls.iter().filter(|call| !call.is_open()) {
             if runs(call) {
-                plan(format!("RUN {}", run_on(home, call)), !call.succeeded());
+                plan(format!("RUN {}", run_on(home, call)), !step.passed(call));
             }
         }
         for item in left_then(step, home) {
@@ -168,24 +168,29 @@ pub fn left_then(step: &Step, home: Option<&ClientId>) -> Vec<String> {
 /// else was done.
 fn failure(state: &TaskState) -> Option<FailurePin> {
     let home = state.home();
-    let mut newer: Vec<&CallRecord> = Vec::new();
-    for call in state.calls().rev().filter(|call| !call.is_open()) {
-        if !call.succeeded() {
-            let mended = newer.iter().any(|later| {
-                later.succeeded() && runs(later) && run_on(home, later) == run_on(home, call)
+    let mut newer: Vec<(&Step, &CallRecord)> = Vec::new();
+    let steps = state.steps.iter();
+    let calls = steps.flat_map(|step| step.calls.iter().map(move |call| (step, call)));
+    for (step, call) in calls.rev().filter(|(_, call)| !call.is_open()) {
+        if !step.passed(call) {
+            let mended = newer.iter().any(|(step, later)| {
+                step.passed(later) && runs(later) && run_on(home, later) == run_on(home, call)
             });
             let passed = !runs(call) && !newer.is_empty();
             if !mended && !passed {
-                return Some(pin_failure(state, call));
+                return Some(pin_failure(state, step, call));
             }
         }
-        newer.push(call);
+        newer.push((step, call));
     }
     None
 }
 
-fn pin_failure(state: &TaskState, call: &CallRecord) -> FailurePin {
-    let text = failure_text(call);
+fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin {
+    let text = match step.missed(call).filter(|_| call.succeeded()) {
+        Some(missed) => format!("{}: \"{missed}\" is not in its output", run_label(call)),
+        None => failure_text(call),
+    };
     let trace = trace_of(call);
     let at = place(&text).or_else(|| trace.and_then(place));
     FailurePin {

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -326,11 +326,19 @@ fn still_open(list: &ListWork) -> Option<String> {
         .chain(later)
         .map(|(number, item)| format!("{number}. {}", item.text))
         .collect();
-    Some(format!(
-        "these items of the plan are still open: {}. Carry them out, or write what really remains under \"Plan:\"; if the \
-         task is done all the same, give the Final Answer again",
-        open.join("; ")
-    ))
+    let open = open.join("; ");
+    let begun = list.items.iter().any(|item| item.succeeded > 0);
+    Some(match begun {
+        true => format!(
+            "these items of the plan are still open: {open}. Carry them out, or write what really remains under \"Plan:\"; \
+             if the task is done all the same, give the Final Answer again"
+        ),
+        // A small model takes the plan that it wrote for work that it did.
+        false => format!(
+            "nothing was carried out yet, and these items of the plan are still open: {open}. Carry the first one out: write \
+             Action: with one tool's name, and Action Input: with its arguments"
+        ),
+    })
 }
 
 /// What a turn is told that says no more than that the item is done; the fold has heard it already.

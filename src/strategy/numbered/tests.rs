@@ -127,11 +127,9 @@ fn a_final_answer_over_open_items_is_sent_back_twice_and_then_taken() {
     let answer = "Final Answer: all is well";
     assert!(drive.say(&[PLAN, answer]));
     assert_eq!(last_guard(&drive), Guard::Unfinished);
-    assert!(
-        drive.shown().contains(
-            "still open: 1. read /a.lua with fs_read; 2. write /a.lua anew; 3. run /a.lua"
-        )
-    );
+    let open = "nothing was carried out yet, and these items of the plan are still open: 1. read /a.lua with fs_read; \
+                2. write /a.lua anew; 3. run /a.lua";
+    assert!(drive.shown().contains(open), "{}", drive.shown());
     assert!(drive.say(&[answer]));
     // Another item was worked on, so the count begins anew.
     assert!(drive.say(&[READ, answer, answer]));

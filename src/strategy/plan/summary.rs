@@ -3,11 +3,11 @@
 
 use super::rules::title;
 use crate::domain::call::{CallReport, Outcome};
+use crate::domain::expectation::{literal_part, output_of};
 use crate::domain::step::{CallEnd, CallRecord, QuestionRecord};
 use crate::domain::work::plan::{Settled, StepState, StepWork};
 use crate::strategy::directive::call_title;
 use crate::strategy::guards::failure_text;
-use crate::strategy::render::{literal_part, output_of};
 use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::Value;
 
