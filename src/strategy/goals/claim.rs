@@ -1,14 +1,14 @@
 //! Marks: when a model may call a subtask complete, and the look at the computer before its word is taken.
 
+use super::Course;
 use super::facts::{self, Facts, FileState, parent};
-use super::{Course, mark_args};
-use crate::domain::chat::ToolCall;
+use super::mark::mark_args;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Subtask};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The tool that looks.
 const LOOK: &str = "fs_list";
@@ -17,8 +17,8 @@ const MOST_FOLDERS: usize = 8;
 
 impl Course<'_> {
     /// The model says that the current subtask is over.
-    pub(super) fn mark(&self, step: &Step, mark: &ToolCall, work: &GoalWork) -> Decision {
-        let (success, reason) = match mark_args(&mark.arguments) {
+    pub(super) fn mark(&self, step: &Step, args: &Value, work: &GoalWork) -> Decision {
+        let (success, reason) = match mark_args(args) {
             Ok(said) => said,
             Err(problem) => {
                 let evidence = self.turn.restate(&[problem]);

@@ -4,7 +4,7 @@
 use super::facts::{self, FileState};
 use super::fit::{Cut, fitted};
 use super::known::FleetKnown;
-use super::{is_mark, mark_tool};
+use super::mark::{is_mark, mark_tool};
 use crate::domain::chat::{Message, ToolDef};
 use crate::domain::decision::Guard;
 use crate::domain::read::{Read, TurnRead};

@@ -8,6 +8,7 @@ pub mod decomposition;
 pub mod facts;
 mod fit;
 pub mod known;
+mod mark;
 pub mod memory;
 mod ready;
 
@@ -16,7 +17,7 @@ use super::fleet::named_in_task;
 use super::guards;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
-use crate::domain::chat::{OutputFormat, Role, ToolCall, ToolDef};
+use crate::domain::chat::{OutputFormat, Role, ToolCall};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::ids::ClientId;
@@ -26,7 +27,8 @@ use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
 use facts::FileState;
-use serde_json::{Value, json};
+use mark::{bare_args, is_mark};
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The strategy's name in kinds and journals.
@@ -158,9 +160,11 @@ impl<'a> Course<'a> {
         }
         let (marks, calls): (Vec<&ToolCall>, Vec<&ToolCall>) =
             said.calls.iter().partition(|call| is_mark(call));
-        match (calls.as_slice(), marks.first()) {
+        let bare = bare_args(&said.text);
+        let mark = marks.first().map(|mark| &mark.arguments);
+        match (calls.as_slice(), mark.or(bare.as_ref())) {
             ([], None) => self.words_alone(step, work),
-            ([], Some(mark)) => self.mark(step, mark, work),
+            ([], Some(args)) => self.mark(step, args, work),
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
             (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),
         }
@@ -242,22 +246,6 @@ impl<'a> Course<'a> {
     }
 }
 
-/// The pseudo tool as a model with native tools is told it.
-fn mark_tool() -> ToolDef {
-    ToolDef {
-        name: MARK_TOOL.to_owned(),
-        description: "Say that the current subtask is over: success true if what it asks for is done and was seen to \
-                      work, false if it cannot be done. This is the only way to the next subtask."
-            .to_owned(),
-        parameters: json!({"type": "object", "required": ["success", "reason"],
-            "properties": {"success": {"type": "boolean"}, "reason": {"type": "string"}}}),
-    }
-}
-
-fn is_mark(call: &ToolCall) -> bool {
-    call.name == MARK_TOOL
-}
-
 /// Computers that the next move may be about beside the task's own.
 pub fn named_computers(state: &TaskState) -> Vec<Address> {
     let whole = |id: ClientId| Address {
@@ -292,25 +280,6 @@ pub fn named_computers(state: &TaskState) -> Vec<Address> {
         named.extend(ids.map(whole));
     }
     named
-}
-
-/// What a mark says: whether it went well, and why.
-fn mark_args(args: &Value) -> Result<(bool, String), String> {
-    let reason = args
-        .get("reason")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let success = match args.get("success") {
-        Some(Value::Bool(success)) => *success,
-        Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,
-        Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => false,
-        _ => return Err(format!("{MARK_TOOL} needs \"success\": true or false")),
-    };
-    let reason = match reason.trim() {
-        "" => "no reason was given",
-        reason => reason,
-    };
-    Ok((success, reason.chars().take(400).collect()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::domain::work::{MadeBy, SubtaskState};
 use crate::strategy::bench::answer;
 use crate::strategy::drive::{Drive, calls, carry_out, profile_of};
 use proptest::prelude::*;
+use serde_json::Value;
 
 const HELLO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [
     {"description": "Write /hello.lua, which prints hello", "tool": "fs_write", "targets": ["/hello.lua"]}]}]}"#;
@@ -207,6 +208,20 @@ fn a_mark_beside_calls_does_not_count() {
     let shown = drive.shown();
     assert!(shown.contains("after you saw what came of them"), "{shown}");
     assert!(shown.contains("[calls fs_write"), "{shown}");
+}
+
+#[test]
+fn the_arguments_of_a_mark_alone_are_a_mark_and_other_json_is_words() {
+    let mut drive = drive();
+    drive.say(&[TWO]);
+    let bare = "```json\n{\"success\": true, \"reason\": \"it is written\"}\n```";
+    assert!(say(&mut drive, &[write("/hello.lua", "x"), bare.into()]));
+    assert_eq!(
+        work(&drive).current().map(|(place, _)| place.to_string()),
+        Some("1.2".into())
+    );
+    assert!(drive.say(&["{\"success\": true}"]));
+    assert_eq!(last_guard(&drive), Guard::Reminder);
 }
 
 #[test]

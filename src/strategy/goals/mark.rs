@@ -1,0 +1,50 @@
+//! The mark: how a model says that its subtask is over.
+
+use super::MARK_TOOL;
+use crate::domain::chat::{ToolCall, ToolDef};
+use serde_json::{Value, json};
+
+/// The pseudo tool as a model with native tools is told it.
+pub(super) fn mark_tool() -> ToolDef {
+    ToolDef {
+        name: MARK_TOOL.to_owned(),
+        description: "Say that the current subtask is over: success true if what it asks for is done and was seen to \
+                      work, false if it cannot be done. This is the only way to the next subtask."
+            .to_owned(),
+        parameters: json!({"type": "object", "required": ["success", "reason"],
+            "properties": {"success": {"type": "boolean"}, "reason": {"type": "string"}}}),
+    }
+}
+
+pub(super) fn is_mark(call: &ToolCall) -> bool {
+    call.name == MARK_TOOL
+}
+
+/// What a mark says: whether it went well, and why.
+pub(super) fn mark_args(args: &Value) -> Result<(bool, String), String> {
+    let reason = args
+        .get("reason")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let success = match args.get("success") {
+        Some(Value::Bool(success)) => *success,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("true") => true,
+        Some(Value::String(text)) if text.eq_ignore_ascii_case("false") => false,
+        _ => return Err(format!("{MARK_TOOL} needs \"success\": true or false")),
+    };
+    let reason = match reason.trim() {
+        "" => "no reason was given",
+        reason => reason,
+    };
+    Ok((success, reason.chars().take(400).collect()))
+}
+
+/// The arguments of a mark that stand alone: small models leave the tool's name away, and no other tool takes these two.
+pub(super) fn bare_args(text: &str) -> Option<Value> {
+    let text = text.trim().trim_start_matches("```json").trim_matches('`');
+    let args: Value = serde_json::from_str(text).ok()?;
+    let fields = args.as_object()?;
+    let whole =
+        fields.len() == 2 && fields.contains_key("success") && fields.contains_key("reason");
+    whole.then_some(args)
+}
