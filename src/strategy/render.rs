@@ -1,11 +1,13 @@
 //! How a call's end is told to a planner: what it said stands in fences, what it means in plain lines.
 
+use super::directive::printer;
 use super::memory::recall::{self, Handle};
 use super::text::{cut_middle, fenced, head_and_tail};
-use crate::domain::call::{CallReport, Outcome};
+use crate::domain::call::{CallReport, Outcome, Target};
+use crate::domain::directive::{Action, Directive};
 use crate::domain::expectation::{literal_part, output_of};
 use crate::domain::task::{CallEnd, CallRecord};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// Fields of a result that hold text for people; everything else is shown as JSON.
@@ -68,12 +70,23 @@ fn expected(out: &mut String, call: &CallRecord, text: &str) {
         return;
     }
     let _ = writeln!(out, "EXPECT: \"{text}\" was NOT found in the output");
-    if call.tool == "run_program" {
-        let path = call.args.get("path").and_then(Value::as_str);
+    let path = call.args.get("path").and_then(Value::as_str);
+    if let ("run_program", Some(path)) = (call.tool.as_str(), path) {
+        let look = Directive {
+            action: Action::Tool {
+                name: "fs_read".to_owned(),
+                args: json!({"path": path}),
+            },
+            on: match &call.target {
+                Target::Computer(id) => Some(id.clone()),
+                _ => None,
+            },
+        };
         let _ = writeln!(
             out,
-            "So this run counts as failed. If the output is wrong, read {} and mend it; if it is right, run it without EXPECT.",
-            path.unwrap_or("the program")
+            "So this run counts as failed. If the output is right, run it without EXPECT; if it is wrong, look at the program and \
+             mend it:\n{}",
+            printer::print(&look)
         );
     }
 }

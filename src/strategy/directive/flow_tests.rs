@@ -325,7 +325,7 @@ fn an_expectation_that_nothing_can_be_matched_with_is_told_as_unchecked() {
         ),
         (
             "12345",
-            "EXPECT: \"12345\" was NOT found in the output\nSo this run counts as failed. If the output is wrong, read /a.lua",
+            "mend it:\nDIRECTIVE: TOOL\nNAME: fs_read\nARGS: {\"path\":\"/a.lua\"}",
         ),
     ] {
         bench.answer(&format!("DIRECTIVE: RUN\nPATH: /a.lua\nEXPECT: {expect}"));

@@ -230,7 +230,8 @@ fn exchange(
     ])
 }
 
-/// Calls of the current subtask that were refused and will be again.
+/// Calls of the current subtask that were refused and will be again, the newest first. What was said again with a warning behind
+/// it stands once.
 fn blocked(turn: &Turn<'_>, subtask: &Subtask) -> Vec<String> {
     let begun_after = subtask.begun_after.unwrap_or_default();
     let steps = turn.state.steps.iter().rev();
@@ -241,9 +242,16 @@ fn blocked(turn: &Turn<'_>, subtask: &Subtask) -> Vec<String> {
             blocked.guard,
             Guard::Duplicate | Guard::Policy | Guard::Tool
         );
-        lasting.then(|| head_and_tail(&blocked.evidence, 300))
+        lasting.then_some(blocked.evidence.as_str())
     });
-    refused.take(RECENT_BLOCKS).collect()
+    let mut shown: Vec<&str> = Vec::new();
+    for evidence in refused {
+        if !shown.iter().any(|newer| newer.starts_with(evidence)) {
+            shown.push(evidence);
+        }
+    }
+    shown.truncate(RECENT_BLOCKS);
+    shown.iter().map(|e| head_and_tail(e, 300)).collect()
 }
 
 fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, PromptError> {

@@ -225,6 +225,18 @@ fn the_arguments_of_a_mark_alone_are_a_mark_and_other_json_is_words() {
 }
 
 #[test]
+fn a_call_that_was_refused_twice_is_listed_once() {
+    let mut drive = drive();
+    drive.say(&[TWO]);
+    let again = write("/hello.lua", "x");
+    assert!(say(&mut drive, &vec![again; 5]));
+    assert_eq!(last_guard(&drive), Guard::Duplicate);
+    let prompt = drive.state().prompt(Role::Planner);
+    let tail = &prompt.last().unwrap().content;
+    assert_eq!(tail.matches("- blocked: ").count(), 1, "{tail}");
+}
+
+#[test]
 fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_again_once() {
     let mut drive = drive();
     assert!(drive.say(&[TWO, "I wrote the file."]));

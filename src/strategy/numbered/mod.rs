@@ -1,6 +1,7 @@
 //! Source document 003: one planning call gives a numbered list, which lies in the task's state with a cursor; from then
 //! on every turn is ReAct text. The planning boundary is the only place that is not the same for every turn.
 
+mod function_call;
 pub mod input;
 pub mod labels;
 pub mod list;
@@ -244,28 +245,33 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// A bare value stands for the one argument that a tool needs.
+    /// Bare values stand for the arguments that a tool needs, in the order in which it names them.
     fn whole_args(&self, tool: &str, args: &Value) -> Value {
-        let Value::String(text) = args else {
-            return args.clone();
+        let values = match args {
+            Value::String(_) => std::slice::from_ref(args),
+            Value::Array(values) => values.as_slice(),
+            _ => return args.clone(),
         };
-        if tool == ASK_USER_TOOL {
-            return json!({"question": text});
+        let needed = match tool {
+            ASK_USER_TOOL => vec!["question".to_owned(), "why".to_owned()],
+            _ => self.needed(tool).unwrap_or_default(),
+        };
+        let all = values.len() == needed.len() || (tool == ASK_USER_TOOL && values.len() == 1);
+        match all {
+            true => needed.into_iter().zip(values.iter().cloned()).collect(),
+            false => args.clone(),
         }
-        let only = Address::parse(tool).ok().and_then(|address| {
-            let lookup = ToolLookup::at(self.turn.state, &self.turn.inputs.fleet, &address.target);
-            let usable = lookup.usable(self.turn.profile);
-            let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
-            let required = tool.args_schema.as_deref()?.get("required")?.as_array()?;
-            match required.as_slice() {
-                [Value::String(name)] => Some(name.clone()),
-                _ => None,
-            }
-        });
-        match only {
-            Some(name) => json!({ name: text }),
-            None => args.clone(),
-        }
+    }
+
+    /// The arguments that a tool cannot do without.
+    fn needed(&self, tool: &str) -> Option<Vec<String>> {
+        let address = Address::parse(tool).ok()?;
+        let lookup = ToolLookup::at(self.turn.state, &self.turn.inputs.fleet, &address.target);
+        let usable = lookup.usable(self.turn.profile);
+        let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
+        let required = tool.args_schema.as_deref()?.get("required")?.as_array()?;
+        let names = required.iter().filter_map(Value::as_str);
+        Some(names.map(str::to_owned).collect())
     }
 
     /// A final answer moves on from the current item; with later items open it is early.

@@ -1,6 +1,7 @@
 //! Reads one ReAct turn (docs/strategies.md has the grammar): at most one move, and nothing that a model invented as its
 //! result. Never guesses, never panics.
 
+use super::function_call;
 use super::input::{self, unquoted};
 use super::labels::{Label, compact, label_of, without_thinking};
 use super::list;
@@ -200,7 +201,7 @@ impl<'a> Reader<'a> {
         } else if let Some(inside) = more.strip_prefix('(').filter(|_| !final_answer) {
             let inside = inside.strip_suffix(')').unwrap_or(inside).trim();
             if !inside.is_empty() {
-                self.set_input(input::read(inside));
+                self.set_input(function_call::arguments(inside));
                 self.section = Section::Action;
             }
         }
@@ -262,6 +263,9 @@ impl<'a> Reader<'a> {
         if self.read.next.is_none() && self.read.plan.is_empty() && self.read.problems.is_empty() {
             self.call_in_json();
         }
+        if self.read.next.is_none() && self.read.plan.is_empty() && self.read.problems.is_empty() {
+            self.call_as_function();
+        }
         let says_nothing =
             self.read.next.is_none() && self.read.plan.is_empty() && self.read.item_done.is_none();
         if says_nothing && self.read.problems.is_empty() {
@@ -284,6 +288,31 @@ impl<'a> Reader<'a> {
             tool: call.name,
             args: call.arguments,
         });
+    }
+
+    /// Nor with one: a line that looks like a function's call.
+    fn call_as_function(&mut self) {
+        let thought = self.read.thought.clone();
+        let Some((tool, inside, several)) = function_call::at_end(&thought) else {
+            return;
+        };
+        let args = match inside {
+            "" => Ok(Value::Object(Map::new())),
+            inside => function_call::arguments(inside).args,
+        };
+        match args {
+            Ok(args) => {
+                let tool = tool.to_owned();
+                self.read.next = Some(ReactMove::Act { tool, args });
+                self.note(
+                    "a call written as a function's was read: write Action: and Action Input:",
+                );
+                if several {
+                    self.note("only your first call was taken: a turn has exactly one action");
+                }
+            }
+            Err(problem) => self.read.problems.push(problem),
+        }
     }
 
     fn next(&mut self) -> Result<Option<ReactMove>, String> {

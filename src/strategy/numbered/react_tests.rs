@@ -12,6 +12,47 @@ fn act(answer: &str) -> (String, Value) {
 }
 
 #[test]
+fn a_call_written_as_that_of_a_function_is_read_where_it_ends_a_turn() {
+    for (answer, tool, args) in [
+        ("run_program(\"/a.lua\")", "run_program", json!("/a.lua")),
+        (
+            "I write it.\n\nfs_write(\"/a\", \"print('x')\")\n",
+            "fs_write",
+            json!(["/a", "print('x')"]),
+        ),
+        (
+            "Action: fs_write(\"/a\", \"x\")",
+            "fs_write",
+            json!(["/a", "x"]),
+        ),
+        (
+            "`base/fs_read(path='/a')`",
+            "base/fs_read",
+            json!({"path": "/a"}),
+        ),
+        ("fs_list()", "fs_list", json!({})),
+        ("fs_read(\"/a\")\nfs_read(\"/b\")", "fs_read", json!("/a")),
+    ] {
+        assert_eq!(act(answer), (tool.to_owned(), args), "{answer}");
+        let notes = read(answer).notes.join("\n");
+        assert_eq!(
+            notes.contains("only your first call"),
+            answer.contains("/b"),
+            "{notes}"
+        );
+    }
+    for words in [
+        "I would use fs_read(\"/a\")",
+        "It says print(\"x\").",
+        "```lua\nprint(\"x\")\n```\nprint(\"x\")",
+        "fs_read(\"/a\") comes first",
+        "(\"/a\")",
+    ] {
+        assert_eq!(read(words).next, None, "{words}");
+    }
+}
+
+#[test]
 fn an_action_is_read_in_the_ways_that_models_write_it() {
     for answer in [
         "Thought: I look.\nAction: fs_read\nAction Input: {\"path\": \"/a\"}",

@@ -214,6 +214,27 @@ fn after_a_program_ran_well_the_end_of_the_task_is_what_is_asked_for_first() {
 }
 
 #[test]
+fn values_without_names_stand_for_the_arguments_that_a_tool_needs_in_their_order() {
+    let mut drive = drive();
+    let write = "fs_write(\"/b.lua\", \"print(1)\")";
+    assert!(drive.say(&[PLAN, write, "run_program(\"/b.lua\")"]));
+    let calls: Vec<_> = drive
+        .state()
+        .calls()
+        .map(|call| call.args.clone())
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            json!({"path": "/b.lua", "content": "print(1)"}),
+            json!({"path": "/b.lua"})
+        ]
+    );
+    assert!(drive.say(&["fs_write(\"/b.lua\")"]));
+    assert_eq!(last_guard(&drive), Guard::Arguments);
+}
+
+#[test]
 fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
     let mut drive = drive();
     for (said, guard, evidence) in [
