@@ -39,10 +39,12 @@ pub(super) fn mark_args(args: &Value) -> Result<(bool, String), String> {
     Ok((success, reason.chars().take(400).collect()))
 }
 
-/// The arguments of a mark that stand alone: small models leave the tool's name away, and no other tool takes these two.
+/// The arguments of a mark at the end of a text, without the tool's name or with words in its place: small models write "mark
+/// subtask complete with {…}", and no other tool takes these two.
 pub(super) fn bare_args(text: &str) -> Option<Value> {
-    let text = text.trim().trim_start_matches("```json").trim_matches('`');
-    let args: Value = serde_json::from_str(text).ok()?;
+    let (before, _) = text.split_once('{')?;
+    let args = text[before.len()..].trim_end_matches(['`', '.', ' ', '\n']);
+    let args: Value = serde_json::from_str(args).ok()?;
     let fields = args.as_object()?;
     let whole =
         fields.len() == 2 && fields.contains_key("success") && fields.contains_key("reason");

@@ -212,16 +212,20 @@ fn a_mark_beside_calls_does_not_count() {
 
 #[test]
 fn the_arguments_of_a_mark_alone_are_a_mark_and_other_json_is_words() {
-    let mut drive = drive();
-    drive.say(&[TWO]);
-    let bare = "```json\n{\"success\": true, \"reason\": \"it is written\"}\n```";
-    assert!(say(&mut drive, &[write("/hello.lua", "x"), bare.into()]));
-    assert_eq!(
-        work(&drive).current().map(|(place, _)| place.to_string()),
-        Some("1.2".into())
-    );
-    assert!(drive.say(&["{\"success\": true}"]));
-    assert_eq!(last_guard(&drive), Guard::Reminder);
+    let args = "{\"success\": true, \"reason\": \"it is written\"}";
+    for bare in [
+        args.to_owned(),
+        format!("```json\n{args}\n```"),
+        format!("Mark subtask complete with {args}."),
+    ] {
+        let mut drive = drive();
+        drive.say(&[TWO]);
+        assert!(say(&mut drive, &[write("/hello.lua", "x"), bare]));
+        let place = work(&drive).current().map(|(place, _)| place.to_string());
+        assert_eq!(place, Some("1.2".into()));
+        assert!(drive.say(&["{\"success\": true}"]));
+        assert_eq!(last_guard(&drive), Guard::Reminder);
+    }
 }
 
 #[test]
