@@ -1,11 +1,12 @@
 //! What strategies share whose model calls tools itself (`direct`, `goals`): over the server's own channel where the model
 //! takes tools, as JSON in its text where it does not.
 
-use super::fleet::Found;
+use super::fleet::{Found, ToolLookup};
 use super::grammar::without_large_bounds;
 use super::memory::recall::RECALL_TOOL;
-use super::shown_tools::ShownTools;
+use super::shown_tools::{ShownTools, skeleton};
 use super::turn::Turn;
+use crate::domain::call::Address;
 use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
@@ -121,7 +122,29 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
         Ok([request]) => turn.try_act(step, request, by),
         Err(requests) => turn.try_calls(step, requests, by),
     };
-    tried.unwrap_or_else(|problems| turn.block(Guard::Arguments, turn.restate(&problems)))
+    tried.unwrap_or_else(|problems| {
+        let mut evidence = turn.restate(&problems);
+        if let [call] = calls
+            && let Some(form) = form_of(turn, call)
+        {
+            evidence.push_str(&format!(" With your own values: {form}"));
+        }
+        turn.block(Guard::Arguments, evidence)
+    })
+}
+
+/// How a call of the tool that was meant is written, with what it requires: a small model that was told what a tool takes gave the
+/// same wrong arguments again.
+fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
+    let address = Address::parse(&call.name).ok()?;
+    let tools = ToolLookup::at(turn.state, &turn.inputs.fleet, &address.target);
+    let usable = tools.usable(turn.profile);
+    let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
+    let args = skeleton(tool.args_schema.as_deref()?);
+    Some(match is_native(turn) {
+        true => format!("{} with {args}", call.name),
+        false => format!("{{\"tool\": {}, \"args\": {args}}}", json!(call.name)),
+    })
 }
 
 /// The strict request of one call.

@@ -229,6 +229,17 @@ fn the_arguments_of_a_mark_alone_are_a_mark_and_other_json_is_words() {
 }
 
 #[test]
+fn wrong_arguments_are_answered_with_the_call_as_it_is_written() {
+    let mut drive = drive();
+    drive.say(&[TWO]);
+    let nested = call("run_program", json!({"args": {"path": "/hello.lua"}}));
+    assert!(say(&mut drive, &[nested]));
+    let shown = drive.shown();
+    let form = "With your own values: run_program with {\"path\":\"…\"}";
+    assert!(shown.contains(form), "{shown}");
+}
+
+#[test]
 fn a_call_that_was_refused_twice_is_listed_once() {
     let mut drive = drive();
     drive.say(&[TWO]);
