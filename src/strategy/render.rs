@@ -88,7 +88,7 @@ fn expected(out: &mut String, call: &CallRecord, text: &str) {
         };
         let _ = writeln!(
             out,
-            "So this run counts as failed. If the output is right, run it without EXPECT; if it is wrong, look at the program and \
+            "So this run counts as failed. If the output is right, run it without EXPECT; if the program is wrong, look at it and \
              mend it:\n{}",
             printer::print(&look)
         );
