@@ -13,7 +13,7 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::family::START_TASK_TOOL;
 use crate::domain::ids::ClientId;
 use crate::domain::nap::SLEEP_TOOL;
-use crate::domain::read::TurnRead;
+use crate::domain::read::{Read, TurnRead};
 use crate::domain::task::Step;
 use crate::domain::toolbox::Tool;
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
     tried.unwrap_or_else(|problems| {
         let mut evidence = turn.restate(&problems);
         if let [call] = calls
-            && let Some(form) = form_of(turn, call)
+            && let Some(form) = form_of(turn, step, call)
         {
             evidence.push_str(&format!(" With your own values: {form}"));
         }
@@ -133,15 +133,16 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
     })
 }
 
-/// How a call of the tool that was meant is written, with what it requires: a small model that was told what a tool takes gave the
-/// same wrong arguments again.
-fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
+/// How a call of the tool that was meant is written, with what it requires, in the way in which the model wrote it: a small model
+/// that was told what a tool takes gave the same wrong arguments again, and writes calls as text also where it need not.
+fn form_of(turn: &Turn<'_>, step: &Step, call: &ToolCall) -> Option<String> {
     let address = Address::parse(&call.name).ok()?;
     let tools = ToolLookup::at(turn.state, &turn.inputs.fleet, &address.target);
     let usable = tools.usable(turn.profile);
     let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
     let args = skeleton(tool.args_schema.as_deref()?);
-    Some(match is_native(turn) {
+    let native = matches!(&step.read, Some(Read::Turn(said)) if said.native);
+    Some(match native {
         true => format!("{} with {args}", call.name),
         false => format!("{{\"tool\": {}, \"args\": {args}}}", json!(call.name)),
     })

@@ -235,7 +235,7 @@ fn wrong_arguments_are_answered_with_the_call_as_it_is_written() {
     let nested = call("run_program", json!({"args": {"path": "/hello.lua"}}));
     assert!(say(&mut drive, &[nested]));
     let shown = drive.shown();
-    let form = "With your own values: run_program with {\"path\":\"…\"}";
+    let form = "With your own values: {\"tool\": \"run_program\", \"args\": {\"path\":\"…\"}}";
     assert!(shown.contains(form), "{shown}");
 }
 
