@@ -1,6 +1,5 @@
 //! What a planner expects a program to print, and whether it did.
 
-use super::call::CallReport;
 use super::step::{CallEnd, CallRecord, Step};
 use serde_json::Value;
 
@@ -15,44 +14,28 @@ pub fn literal_part(expect: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What a program printed, wherever the tool reports it; empty if it reports nothing.
-pub fn output_of(call: &CallRecord) -> &str {
-    match &call.end {
-        CallEnd::Finished(report) => printed(report),
-        CallEnd::Open | CallEnd::NotPlaced(_) => "",
-    }
-}
-
-fn printed(report: &CallReport) -> &str {
-    let said = |at: &str| report.result.as_ref()?.pointer(at).and_then(Value::as_str);
-    said("/output")
-        .or(said("/run/output"))
-        .or(said("/content"))
-        .unwrap_or_default()
-}
-
-/// Whether a call that ended printed a text; none if that cannot be told, since its output was cut.
-pub fn printed_text(call: &CallRecord, text: &str) -> Option<bool> {
+/// Whether a call printed a text; none if that cannot be told, since it has not ended or its output was cut.
+pub fn printed(call: &CallRecord, text: &str) -> Option<bool> {
     let CallEnd::Finished(report) = &call.end else {
-        return Some(false);
+        return None;
     };
-    let said = |at: &str| report.result.as_ref()?.pointer(at)?.as_bool();
-    let cut = report.truncated
-        || said("/truncated") == Some(true)
-        || said("/run/truncated") == Some(true);
-    match printed(report).contains(text) {
+    let said = |at: &str| report.result.as_ref()?.pointer(at);
+    let output = ["/output", "/run/output", "/content"];
+    let output = output.iter().find_map(|at| said(at)?.as_str());
+    let cut = ["/truncated", "/run/truncated"];
+    let cut = report.truncated || cut.iter().any(|at| said(at) == Some(&Value::Bool(true)));
+    match output.unwrap_or_default().contains(text) {
         false if cut => None,
         found => Some(found),
     }
 }
 
 impl Step {
-    /// The text that a call of this step was expected to print and, having ended, did not.
+    /// The text that a call of this step was expected to print and did not.
     pub fn missed(&self, call: &CallRecord) -> Option<&str> {
         let directive = self.reading.as_ref()?.directive()?;
         let text = literal_part(directive.action.expect()?)?;
-        let ended = matches!(call.end, CallEnd::Finished(_));
-        (ended && printed_text(call, text) == Some(false)).then_some(text)
+        (printed(call, text) == Some(false)).then_some(text)
     }
 
     /// Whether a call of this step did what it was asked and printed what was expected of it: a program that prints something
@@ -109,7 +92,7 @@ mod tests {
                 "request": {"kind": "tool", "explanation": "", "tool": "run_program", "parameters": {}},
                 "end": {"finished": {"outcome": "done", "result": result, "truncated": report_cut}}});
             let call: CallRecord = serde_json::from_value(call).unwrap();
-            assert_eq!(printed_text(&call, "9"), seen, "{result}");
+            assert_eq!(printed(&call, "9"), seen, "{result}");
         }
     }
 }

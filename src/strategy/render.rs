@@ -5,7 +5,7 @@ use super::memory::recall::{self, Handle};
 use super::text::{cut_middle, fenced, head_and_tail};
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::directive::{Action, Directive};
-use crate::domain::expectation::{literal_part, printed_text};
+use crate::domain::expectation::{literal_part, printed};
 use crate::domain::task::{CallEnd, CallRecord};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -65,13 +65,13 @@ pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
 }
 
 fn expected(out: &mut String, call: &CallRecord, text: &str) {
-    let seen = match printed_text(call, text) {
+    let seen = match printed(call, text) {
         Some(true) => "was found in the output",
         Some(false) => "was NOT found in the output",
-        None => "was NOT found in what is left of the output",
+        None => "was NOT found in what there is of the output",
     };
     let _ = writeln!(out, "EXPECT: \"{text}\" {seen}");
-    if printed_text(call, text) != Some(false) {
+    if printed(call, text) != Some(false) || !call.succeeded() {
         return;
     }
     let path = call.args.get("path").and_then(Value::as_str);

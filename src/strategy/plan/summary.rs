@@ -3,7 +3,7 @@
 
 use super::rules::title;
 use crate::domain::call::{CallReport, Outcome};
-use crate::domain::expectation::{literal_part, output_of};
+use crate::domain::expectation::{literal_part, printed};
 use crate::domain::step::{CallEnd, CallRecord, QuestionRecord};
 use crate::domain::work::plan::{Settled, StepState, StepWork};
 use crate::strategy::directive::call_title;
@@ -139,10 +139,8 @@ fn question(asked: &QuestionRecord, lines: &mut Vec<Line>) {
 /// Only a quoted text is looked for; the rest is for whoever reads.
 fn expectation(expected: &str, happened: &Happened<'_>) -> String {
     let seen = literal_part(expected).map(|text| {
-        let found = happened
-            .calls
-            .iter()
-            .any(|call| output_of(call).contains(text));
+        let mut calls = happened.calls.iter();
+        let found = calls.any(|call| printed(call, text) == Some(true));
         if found { " (found)" } else { " (NOT found)" }
     });
     format!("expected: {expected}{}", seen.unwrap_or_default())
