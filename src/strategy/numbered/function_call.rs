@@ -2,7 +2,8 @@
 //! there however often they are told the two lines that it takes.
 
 use super::input::{self, Input};
-use serde_json::Value;
+use crate::domain::work::ReactMove;
+use serde_json::{Value, json};
 
 /// What stands between the parentheses: several values by their position, or one input as it stands behind `Action Input:`.
 pub(super) fn arguments(inside: &str) -> Input {
@@ -16,9 +17,9 @@ pub(super) fn arguments(inside: &str) -> Input {
     }
 }
 
-/// The call at the end of a text, the first one if several lines there are calls, and whether there are several. Of a text with
-/// a fence nobody can tell what in it is a program.
-pub(super) fn at_end(text: &str) -> Option<(&str, &str, bool)> {
+/// The call at the end of a text, the first one if several lines there are calls, and whether there are several; or what is wrong
+/// with its arguments. Of a text with a fence nobody can tell what in it is a program.
+pub(super) fn at_end(text: &str) -> Option<Result<(ReactMove, bool), String>> {
     if text.contains("```") {
         return None;
     }
@@ -27,7 +28,12 @@ pub(super) fn at_end(text: &str) -> Option<(&str, &str, bool)> {
     let last = calls.next()?;
     let former = calls.last();
     let (name, inside) = former.unwrap_or(last);
-    Some((name, inside, former.is_some()))
+    let args = match inside {
+        "" => Ok(json!({})),
+        inside => arguments(inside).args,
+    };
+    let tool = name.to_owned();
+    Some(args.map(|args| (ReactMove::Act { tool, args }, former.is_some())))
 }
 
 /// The name and what stands in the parentheses, of a line that is one call and nothing else.

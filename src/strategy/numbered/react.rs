@@ -10,6 +10,8 @@ use crate::domain::work::{ReactMove, ReactRead, SaidDone};
 use crate::strategy::content_calls::calls_in_content;
 use serde_json::{Map, Value};
 
+const ONE_CALL: &str = "only your first call was taken: a turn has exactly one action";
+
 /// Reads a planner's answer as one turn. A move or a plan that its length limit cut off is none.
 pub fn read_answer(answer: &ChatAnswer) -> ReactRead {
     let mut turn = read(&answer.content);
@@ -281,7 +283,7 @@ impl<'a> Reader<'a> {
         let mut calls = calls_in_content(self.text).into_iter();
         let Some(call) = calls.next() else { return };
         if calls.next().is_some() {
-            self.note("only your first call was taken: a turn has exactly one action");
+            self.note(ONE_CALL);
         }
         self.read.thought.clear();
         self.read.next = Some(ReactMove::Act {
@@ -292,26 +294,18 @@ impl<'a> Reader<'a> {
 
     /// Nor with one: a line that looks like a function's call.
     fn call_as_function(&mut self) {
-        let thought = self.read.thought.clone();
-        let Some((tool, inside, several)) = function_call::at_end(&thought) else {
-            return;
-        };
-        let args = match inside {
-            "" => Ok(Value::Object(Map::new())),
-            inside => function_call::arguments(inside).args,
-        };
-        match args {
-            Ok(args) => {
-                let tool = tool.to_owned();
-                self.read.next = Some(ReactMove::Act { tool, args });
+        match function_call::at_end(&self.read.thought) {
+            None => {}
+            Some(Err(problem)) => self.read.problems.push(problem),
+            Some(Ok((next, several))) => {
+                self.read.next = Some(next);
                 self.note(
                     "a call written as a function's was read: write Action: and Action Input:",
                 );
                 if several {
-                    self.note("only your first call was taken: a turn has exactly one action");
+                    self.note(ONE_CALL);
                 }
             }
-            Err(problem) => self.read.problems.push(problem),
         }
     }
 
