@@ -1,12 +1,11 @@
 //! What strategies share whose model calls tools itself (`direct`, `goals`): over the server's own channel where the model
 //! takes tools, as JSON in its text where it does not.
 
-use super::fleet::{Found, ToolLookup};
+use super::fleet::Found;
 use super::grammar::without_large_bounds;
 use super::memory::recall::RECALL_TOOL;
 use super::shown_tools::{ShownTools, skeleton};
 use super::turn::Turn;
-use crate::domain::call::Address;
 use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
@@ -28,6 +27,21 @@ const ON: &str = "on";
 pub fn is_native(turn: &Turn<'_>) -> bool {
     let limits = turn.inputs.roles.get(&Role::Planner);
     limits.is_some_and(|limits| limits.native_tools) && !turn.state.no_native_tools
+}
+
+/// Whether the model's newest call came over the server's own channel, if it called anything yet: small models write calls as text
+/// also where they need not, and are shown the form that they keep to.
+pub fn writes_natively(turn: &Turn<'_>) -> bool {
+    let newest = turn
+        .state
+        .steps
+        .iter()
+        .rev()
+        .find_map(|step| match &step.read {
+            Some(Read::Turn(said)) if !said.calls.is_empty() => Some(said.native),
+            _ => None,
+        });
+    is_native(turn) && newest.unwrap_or(true)
 }
 
 /// Computers beside the task's own one that the task may use.
@@ -125,7 +139,7 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
     tried.unwrap_or_else(|problems| {
         let mut evidence = turn.restate(&problems);
         if let [call] = calls
-            && let Some(form) = form_of(turn, step, call)
+            && let Some(form) = form_of(turn, call)
         {
             evidence.push_str(&format!(" With your own values: {form}"));
         }
@@ -133,16 +147,11 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
     })
 }
 
-/// How a call of the tool that was meant is written, with what it requires, in the way in which the model wrote it: a small model
-/// that was told what a tool takes gave the same wrong arguments again, and writes calls as text also where it need not.
-fn form_of(turn: &Turn<'_>, step: &Step, call: &ToolCall) -> Option<String> {
-    let address = Address::parse(&call.name).ok()?;
-    let tools = ToolLookup::at(turn.state, &turn.inputs.fleet, &address.target);
-    let usable = tools.usable(turn.profile);
-    let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
-    let args = skeleton(tool.args_schema.as_deref()?);
-    let native = matches!(&step.read, Some(Read::Turn(said)) if said.native);
-    Some(match native {
+/// How a call of the tool that was meant is written, with what it requires: a small model that was told what a tool takes gave the
+/// same wrong arguments again.
+fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
+    let args = skeleton(&*turn.schema_of(&call.name)?);
+    Some(match writes_natively(turn) {
         true => format!("{} with {args}", call.name),
         false => format!("{{\"tool\": {}, \"args\": {args}}}", json!(call.name)),
     })

@@ -123,9 +123,13 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             reading: directive::parser::read(&answer.content),
         },
-        Contract::Turn | Contract::Subtask => TaskEvent::AnswerRead {
+        Contract::Turn => TaskEvent::AnswerRead {
             consult,
             read: Read::Turn(turn_reader::read(answer)),
+        },
+        Contract::Subtask => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Turn(goals::mark::read_answer(answer)),
         },
         Contract::List => TaskEvent::AnswerRead {
             consult,

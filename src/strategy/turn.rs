@@ -4,6 +4,7 @@ use super::fleet::ToolLookup;
 use super::guards::{self, Takes};
 use super::memory::Memory;
 use super::shown_tools::{self, ShownTools};
+use crate::domain::call::Address;
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
 use crate::domain::decision::{
     Consult, Contract, Decision, Guard, Inputs, PromptDelta, ToolsDelta, WaitReason,
@@ -11,6 +12,7 @@ use crate::domain::decision::{
 use crate::domain::fold::{PROMPT_TOO_LONG, TOOLS_UNSUPPORTED};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::{Budgets, Profile};
+use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
 use crate::domain::track::Track;
 use crate::prompts::PromptError;
@@ -152,6 +154,15 @@ impl<'a> Turn<'a> {
     /// The tools that can be reached from the task's own computer, or from `on`.
     pub fn tools(&self, on: Option<&'a ClientId>) -> ToolLookup<'a> {
         ToolLookup::new(self.state, &self.inputs.fleet, on)
+    }
+
+    /// What the tool of this name, or of an address such as `computer/tool`, takes; none if the task may use no such tool.
+    pub fn schema_of(&self, called: &str) -> Option<Schema> {
+        let address = Address::parse(called).ok()?;
+        let tools = ToolLookup::at(self.state, &self.inputs.fleet, &address.target);
+        let usable = tools.usable(self.profile);
+        let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
+        tool.args_schema.clone()
     }
 
     /// The tools that the task's model is shown.

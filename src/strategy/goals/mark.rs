@@ -1,7 +1,9 @@
 //! The mark: how a model says that its subtask is over.
 
 use super::MARK_TOOL;
-use crate::domain::chat::{ToolCall, ToolDef};
+use crate::domain::chat::{ChatAnswer, ToolCall, ToolDef};
+use crate::domain::read::TurnRead;
+use crate::strategy::turn_reader;
 use serde_json::{Value, json};
 
 /// The pseudo tool as a model with native tools is told it.
@@ -39,9 +41,24 @@ pub(super) fn mark_args(args: &Value) -> Result<(bool, String), String> {
     Ok((success, reason.chars().take(400).collect()))
 }
 
-/// The arguments of a mark at the end of a text, without the tool's name or with words in its place: small models write "mark
-/// subtask complete with {…}", and no other tool takes these two.
-pub(super) fn bare_args(text: &str) -> Option<Value> {
+/// Reads an answer in a subtask: as any that may call tools, but the arguments of a mark at its end are a mark also without the
+/// tool's name. Small models write "mark subtask complete with {…}", and no other tool takes these two.
+pub fn read_answer(answer: &ChatAnswer) -> TurnRead {
+    let said = turn_reader::read(answer);
+    match bare_args(&said.text) {
+        Some(arguments) if said.calls.is_empty() && said.problems.is_empty() => TurnRead {
+            calls: vec![ToolCall {
+                id: None,
+                name: MARK_TOOL.to_owned(),
+                arguments,
+            }],
+            ..TurnRead::default()
+        },
+        _ => said,
+    }
+}
+
+fn bare_args(text: &str) -> Option<Value> {
     let (before, _) = text.split_once('{')?;
     let args = text[before.len()..].trim_end_matches(['`', '.', ' ', '\n']);
     let args: Value = serde_json::from_str(args).ok()?;

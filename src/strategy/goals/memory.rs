@@ -295,6 +295,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "answers": told::answers(state.steps.iter()),
+            "native": calling::writes_natively(turn),
         }),
     )
 }

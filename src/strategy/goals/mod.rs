@@ -8,7 +8,7 @@ pub mod decomposition;
 pub mod facts;
 mod fit;
 pub mod known;
-mod mark;
+pub mod mark;
 pub mod memory;
 mod ready;
 
@@ -27,7 +27,7 @@ use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
 use facts::FileState;
-use mark::{bare_args, is_mark};
+use mark::is_mark;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -160,11 +160,9 @@ impl<'a> Course<'a> {
         }
         let (marks, calls): (Vec<&ToolCall>, Vec<&ToolCall>) =
             said.calls.iter().partition(|call| is_mark(call));
-        let bare = bare_args(&said.text);
-        let mark = marks.first().map(|mark| &mark.arguments);
-        match (calls.as_slice(), mark.or(bare.as_ref())) {
+        match (calls.as_slice(), marks.first()) {
             ([], None) => self.words_alone(step, work),
-            ([], Some(args)) => self.mark(step, args, work),
+            ([], Some(mark)) => self.mark(step, &mark.arguments, work),
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
             (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),
         }

@@ -1,5 +1,7 @@
 //! Whole tasks under the strategy, with the model as a function.
 
+mod marks;
+
 use super::*;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::ChatAnswer;
@@ -158,77 +160,6 @@ fn an_answer_without_a_decomposition_is_sent_back_with_what_is_wrong_in_it() {
 }
 
 #[test]
-fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
-    let mut drive = drive();
-    assert!(say(&mut drive, &[HELLO.into(), mark(true)]));
-    assert_eq!(last_guard(&drive), Guard::Unfinished);
-    let look = call("fs_list", json!({}));
-    assert!(say(&mut drive, &[look, mark(true)]));
-    assert!(
-        drive.shown().contains("has changed nothing"),
-        "{}",
-        drive.shown()
-    );
-    // It writes another file than the one that the subtask names.
-    assert!(say(&mut drive, &[write("/helo.lua", "x"), mark(true)]));
-    assert!(
-        drive.shown().contains("is not there: /hello.lua"),
-        "{}",
-        drive.shown()
-    );
-    assert!(!say(&mut drive, &[write("/hello.lua", "x"), mark(true)]));
-    assert_eq!(drive.state().status, TaskStatus::Completed);
-}
-
-#[test]
-fn a_file_that_was_written_and_is_gone_is_noticed_before_the_word_is_taken() {
-    let mut drive = drive();
-    assert!(say(&mut drive, &[HELLO.into(), write("/hello.lua", "x")]));
-    drive.files.clear();
-    assert!(say(&mut drive, &[mark(true)]));
-    let shown = drive.shown();
-    assert!(
-        shown.contains("MISSING on the computer: /hello.lua"),
-        "{shown}"
-    );
-    assert!(shown.contains("NOT accepted"), "{shown}");
-}
-
-#[test]
-fn a_mark_beside_calls_does_not_count() {
-    let mut drive = drive();
-    drive.say(&[HELLO]);
-    let both = calls(&[
-        ("fs_write", json!({"path": "/hello.lua", "content": "x"})),
-        (MARK_TOOL, json!({"success": true, "reason": "written"})),
-    ]);
-    drive.answer(both);
-    assert!(drive.run_to_consult());
-    assert!(work(&drive).current().is_some());
-    let shown = drive.shown();
-    assert!(shown.contains("after you saw what came of them"), "{shown}");
-    assert!(shown.contains("[calls fs_write"), "{shown}");
-}
-
-#[test]
-fn the_arguments_of_a_mark_alone_are_a_mark_and_other_json_is_words() {
-    let args = "{\"success\": true, \"reason\": \"it is written\"}";
-    for bare in [
-        args.to_owned(),
-        format!("```json\n{args}\n```"),
-        format!("Mark subtask complete with {args}."),
-    ] {
-        let mut drive = drive();
-        drive.say(&[TWO]);
-        assert!(say(&mut drive, &[write("/hello.lua", "x"), bare]));
-        let place = work(&drive).current().map(|(place, _)| place.to_string());
-        assert_eq!(place, Some("1.2".into()));
-        assert!(drive.say(&["{\"success\": true}"]));
-        assert_eq!(last_guard(&drive), Guard::Reminder);
-    }
-}
-
-#[test]
 fn wrong_arguments_are_answered_with_the_call_as_it_is_written() {
     let mut drive = drive();
     drive.say(&[TWO]);
@@ -344,19 +275,6 @@ fn used_up_rounds_end_with_what_is_done_and_what_is_open() {
         error.details["goal"]["objectives"][0]["subtasks"][0]["state"],
         "done"
     );
-}
-
-#[test]
-fn the_last_mark_needs_a_test_where_the_kind_demands_proof() {
-    let mut drive = drive();
-    drive.bench.profile.demand_proof = true;
-    assert!(say(
-        &mut drive,
-        &[HELLO.into(), write("/hello.lua", "print(1)"), mark(true)]
-    ));
-    assert_eq!(last_guard(&drive), Guard::Proof);
-    assert!(!say(&mut drive, &[run("/hello.lua"), mark(true)]));
-    assert_eq!(drive.state().status, TaskStatus::Completed);
 }
 
 #[test]

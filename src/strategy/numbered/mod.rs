@@ -10,7 +10,6 @@ pub mod printer;
 pub mod react;
 mod ready;
 
-use super::fleet::ToolLookup;
 use super::guards::history::may_have_changed;
 use super::memory::Next;
 use super::shown_tools::skeleton;
@@ -265,11 +264,8 @@ impl<'a> Course<'a> {
 
     /// The arguments that a tool cannot do without.
     fn needed(&self, tool: &str) -> Option<Vec<String>> {
-        let address = Address::parse(tool).ok()?;
-        let lookup = ToolLookup::at(self.turn.state, &self.turn.inputs.fleet, &address.target);
-        let usable = lookup.usable(self.turn.profile);
-        let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
-        let required = tool.args_schema.as_deref()?.get("required")?.as_array()?;
+        let schema = self.turn.schema_of(tool)?;
+        let required = schema.get("required")?.as_array()?;
         let names = required.iter().filter_map(Value::as_str);
         Some(names.map(str::to_owned).collect())
     }

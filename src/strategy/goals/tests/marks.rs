@@ -1,0 +1,118 @@
+//! Marks: what counts as one, and what one needs to count.
+
+use super::*;
+
+#[test]
+fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
+    let mut drive = drive();
+    assert!(say(&mut drive, &[HELLO.into(), mark(true)]));
+    assert_eq!(last_guard(&drive), Guard::Unfinished);
+    let look = call("fs_list", json!({}));
+    assert!(say(&mut drive, &[look, mark(true)]));
+    assert!(
+        drive.shown().contains("has changed nothing"),
+        "{}",
+        drive.shown()
+    );
+    // It writes another file than the one that the subtask names.
+    assert!(say(&mut drive, &[write("/helo.lua", "x"), mark(true)]));
+    assert!(
+        drive.shown().contains("is not there: /hello.lua"),
+        "{}",
+        drive.shown()
+    );
+    assert!(!say(&mut drive, &[write("/hello.lua", "x"), mark(true)]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn a_file_that_was_written_and_is_gone_is_noticed_before_the_word_is_taken() {
+    let bare = "Mark it: {\"success\": true, \"reason\": \"written\"}";
+    for mark in [mark(true), bare.into()] {
+        let mut drive = drive();
+        assert!(say(&mut drive, &[HELLO.into(), write("/hello.lua", "x")]));
+        drive.files.clear();
+        assert!(say(&mut drive, &[mark]));
+        let shown = drive.shown();
+        assert!(
+            shown.contains("MISSING on the computer: /hello.lua"),
+            "{shown}"
+        );
+        assert!(shown.contains("NOT accepted"), "{shown}");
+    }
+}
+
+#[test]
+fn a_mark_beside_calls_does_not_count() {
+    let mut drive = drive();
+    drive.say(&[HELLO]);
+    let both = calls(&[
+        ("fs_write", json!({"path": "/hello.lua", "content": "x"})),
+        (MARK_TOOL, json!({"success": true, "reason": "written"})),
+    ]);
+    drive.answer(both);
+    assert!(drive.run_to_consult());
+    assert!(work(&drive).current().is_some());
+    let shown = drive.shown();
+    assert!(shown.contains("after you saw what came of them"), "{shown}");
+    assert!(shown.contains("[calls fs_write"), "{shown}");
+}
+
+#[test]
+fn the_arguments_of_a_mark_alone_are_a_mark_and_other_json_is_words() {
+    let args = "{\"success\": true, \"reason\": \"it is written\"}";
+    for bare in [
+        args.to_owned(),
+        format!("```json\n{args}\n```"),
+        format!("Mark subtask complete with {args}."),
+    ] {
+        let mut drive = drive();
+        drive.say(&[TWO]);
+        assert!(say(&mut drive, &[write("/hello.lua", "x"), bare]));
+        let place = work(&drive).current().map(|(place, _)| place.to_string());
+        assert_eq!(place, Some("1.2".into()));
+        assert!(drive.say(&["{\"success\": true}"]));
+        assert_eq!(last_guard(&drive), Guard::Reminder);
+    }
+}
+
+#[test]
+fn the_last_mark_needs_a_test_where_the_kind_demands_proof() {
+    let mut drive = drive();
+    drive.bench.profile.demand_proof = true;
+    assert!(say(
+        &mut drive,
+        &[HELLO.into(), write("/hello.lua", "print(1)"), mark(true)]
+    ));
+    assert_eq!(last_guard(&drive), Guard::Proof);
+    assert!(!say(&mut drive, &[run("/hello.lua"), mark(true)]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+}
+
+#[test]
+fn the_mark_is_shown_in_the_form_in_which_the_model_calls() {
+    let written = json!({"path": "/hello.lua", "content": "x"});
+    let args = r#"{"success": true, "reason": "…"}"#;
+    let (native, text) = (
+        calls(&[("fs_write", written)]),
+        answer(&write("/hello.lua", "x")),
+    );
+    for (said, form) in [
+        (
+            native,
+            format!("completes it, call mark_subtask_complete with {args}.\nIf not, call"),
+        ),
+        (
+            text,
+            format!(
+                "completes it: {{\"tool\": \"mark_subtask_complete\", \"args\": {args}}}\nIf not, call"
+            ),
+        ),
+    ] {
+        let mut drive = drive();
+        drive.say(&[TWO]);
+        drive.answer(said);
+        assert!(drive.run_to_consult());
+        assert!(drive.shown().contains(&form), "{}", drive.shown());
+    }
+}
