@@ -20,23 +20,21 @@ const MENDED: &str =
 
 /// Reads the input at the start of `text`; what follows it may be anything.
 pub fn read(text: &str) -> Input {
-    let start = text.len() - after_fence(text).len();
-    let body = &text[start..];
-    let mut input = match body.trim_start().chars().next() {
-        Some('{') => object(body),
-        Some('"') => quoted_json(body).unwrap_or_else(|| pairs(text)),
+    let body = after_fence(text);
+    let input = match body.trim_start().chars().next() {
+        Some('{') => Some(object(body)),
+        Some('"') => quoted_json(body),
+        Some('\'' | '[') => Some(pairs(body)),
         // A fence may hold pairs, too.
-        _ => pairs(if body.trim_start().starts_with(['\'', '[']) {
-            body
-        } else {
-            text
-        }),
+        _ => None,
     };
-    if body.trim_start().starts_with(['{', '"']) && input.taken <= body.len() {
-        input.taken += start;
+    let Some(input) = input else {
+        return pairs(text);
+    };
+    Input {
+        taken: text.len() - body.len() + input.taken,
+        ..input
     }
-    input.taken = input.taken.min(text.len());
-    input
 }
 
 /// The text behind an opening fence, if there is one.
@@ -407,6 +405,19 @@ mod tests {
         );
         assert_eq!(args(""), json!({}));
         assert_eq!(args("url=http://x/y"), json!({"url": "http://x/y"}));
+    }
+
+    #[test]
+    fn what_is_taken_counts_from_the_start_of_the_text_also_behind_a_fence() {
+        for text in [
+            "```\n'é'",
+            "```lua\n[1]\n",
+            "```json\n{\"path\": \"é\"}",
+            "'é'",
+        ] {
+            assert_eq!(read(text).taken, text.len(), "{text}");
+        }
+        assert_eq!(read("```\n'é'\nThought: and?").taken, "```\n'é'\n".len());
     }
 
     #[test]

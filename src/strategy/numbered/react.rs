@@ -88,8 +88,7 @@ impl<'a> Reader<'a> {
     }
 
     fn run(&mut self) {
-        while self.at < self.text.len() {
-            let rest = &self.text[self.at..];
+        while let Some(rest) = self.text.get(self.at..).filter(|rest| !rest.is_empty()) {
             let line = rest.split_once('\n').map_or(rest, |(line, _)| line);
             let begun = self.at;
             self.at += line.len() + 1;
