@@ -10,6 +10,7 @@ pub mod chat;
 pub mod credential;
 pub mod decision;
 pub mod directive;
+pub mod echo;
 pub mod episodes;
 pub mod event;
 pub mod expectation;

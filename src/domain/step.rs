@@ -53,6 +53,18 @@ pub struct Recalled {
 pub struct Answered {
     pub consult: u64,
     pub answer: ChatAnswer,
+    /// Where the answer only repeats the end of its prompt, in bytes, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub echo_at: Option<usize>,
+}
+
+impl Answered {
+    /// The model's own words.
+    pub fn own_words(&self) -> &str {
+        let content = self.answer.content.as_str();
+        let own = self.echo_at.and_then(|at| content.get(..at));
+        own.unwrap_or(content)
+    }
 }
 
 /// One answer of the executor model.

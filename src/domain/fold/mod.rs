@@ -13,6 +13,7 @@ pub use effects::{DRIFT, on_computer, run_label, run_label_of, run_on};
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
 use super::directive::{Reading, StrictRequest, TaskResult};
+use super::echo::echo_at;
 use super::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use super::ids::{CallId, Generation};
 use super::read::Read;
@@ -246,6 +247,8 @@ impl TaskState {
             .tokens_cached
             .saturating_add(answer.usage.tokens_cached.unwrap_or(0));
         let conversation = self.conversations.entry(role).or_default();
+        let asked = conversation.prompt.last();
+        let echo_at = asked.and_then(|asked| echo_at(&answer.content, &asked.content));
         conversation.answers.push(answer.content.clone());
         if let Some(tokens) = answer.usage.tokens_in {
             let size = Size::of(&conversation.prompt).plus(Size::of_tools(&conversation.tools));
@@ -259,6 +262,7 @@ impl TaskState {
                 step.planner = Some(Answered {
                     consult,
                     answer: answer.clone(),
+                    echo_at,
                 })
             }
             Role::Executor => {

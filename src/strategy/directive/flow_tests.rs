@@ -4,7 +4,7 @@ mod computers;
 mod models;
 
 use crate::domain::call::{CallReport, Outcome};
-use crate::domain::chat::{ChatFailure, Role};
+use crate::domain::chat::{ChatFailure, Role, Speaker};
 use crate::domain::decision::{Decision, Guard, WaitReason};
 use crate::domain::directive::{Action, ThenItem};
 use crate::domain::event::TaskEvent;

@@ -48,6 +48,7 @@ pub struct FailurePin {
     pub text: String,
     /// `file:line`, and the line itself where the file is known.
     pub line: Option<String>,
+    /// Only where a compaction took the result that holds it.
     pub trace: Option<String>,
 }
 
@@ -193,10 +194,13 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
     };
     let trace = trace_of(call);
     let at = place(&text).or_else(|| trace.and_then(place));
+    // Until then it stands in the step's own result, word for word.
+    let compacted = state.compaction.as_ref();
+    let is_gone = compacted.is_some_and(|facts| step.number <= facts.upto_step);
     FailurePin {
         line: at.map(|(file, line)| with_source(state, call, &file, line)),
         trace: trace
-            .filter(|trace| !text.contains(trace.trim()))
+            .filter(|trace| is_gone && !text.contains(trace.trim()))
             .map(|trace| head_and_tail(trace, TRACE_BYTES)),
         text: head_and_tail(&text, FAILURE_BYTES),
     }

@@ -27,7 +27,7 @@ pub fn newest(state: &TaskState, templates: &[Template]) -> Vec<PlanItem> {
         .rev()
         .filter_map(|step| step.planner.as_ref());
     answers
-        .map(|planner| read(&planner.answer.content))
+        .map(|planner| read(planner.own_words()))
         .find(|plan| !plan.is_empty())
         .unwrap_or_else(|| ready(state, templates))
 }
@@ -77,33 +77,36 @@ pub fn read(answer: &str) -> Vec<PlanItem> {
             reading = true;
             plan.extend(item(rest));
         } else if reading && !bare.is_empty() {
-            match item(line).filter(|_| is_listed(bare) && field_of(line).is_none()) {
+            // Below ticked boxes a line without one is no item: small models go on with other lists that they were shown.
+            let boxes = plan.last().is_some_and(|(_, boxed)| *boxed);
+            let item = item(line).filter(|_| is_listed(bare) && field_of(line).is_none());
+            match item.filter(|(_, boxed)| *boxed || !boxes) {
                 Some(item) => plan.push(item),
                 None => reading = false,
             }
         }
     }
-    plan.truncate(MOST_ITEMS);
-    plan
+    let plan = plan.into_iter().map(|(item, _)| item);
+    plan.take(MOST_ITEMS).collect()
 }
 
 fn is_listed(line: &str) -> bool {
     line.starts_with(|c: char| c.is_ascii_digit() || "-*[•".contains(c))
 }
 
-/// `- [x] text`, `1. text`, `[ ] text`.
-fn item(line: &str) -> Option<PlanItem> {
+/// `- [x] text`, `1. text`, `[ ] text`; and whether it has a box.
+fn item(line: &str) -> Option<(PlanItem, bool)> {
     let mut text = line
         .trim()
         .trim_start_matches(|c: char| c.is_ascii_digit() || " .):-*•".contains(c));
-    let mut done = false;
+    let (mut done, mut boxed) = (false, false);
     for (mark, ticked) in [("[x]", true), ("[X]", true), ("[ ]", false), ("[]", false)] {
         if let Some(rest) = text.strip_prefix(mark) {
-            (text, done) = (rest, ticked);
+            (text, done, boxed) = (rest, ticked, true);
         }
     }
     let text: String = text.trim().chars().take(MOST_CHARS).collect();
-    (!text.is_empty()).then_some(PlanItem { text, done })
+    (!text.is_empty()).then_some((PlanItem { text, done }, boxed))
 }
 
 #[cfg(test)]
@@ -131,6 +134,8 @@ mod tests {
         // Prose ends it, and what is listed after that belongs to something else.
         let prose = "PLAN:\n- read the file\nThen I shall see:\n- what is wrong";
         assert_eq!(shown(prose), ["read the file"]);
+        let other = "PLAN:\n- [x] read the file\n- runs since the last change: none";
+        assert_eq!(shown(other), ["x read the file"]);
     }
 
     #[test]

@@ -226,6 +226,27 @@ proptest! {
 }
 
 #[test]
+fn a_trace_stands_in_its_result_and_once_that_is_a_fact_at_the_end_of_the_prompt() {
+    const TRACE: &str = "TODO.lua:88: in main chunk";
+    let mut bench = bench();
+    next_prompt(&mut bench);
+    bench.answer(&run("/TODO.lua"));
+    bench.advance();
+    bench.settle(report(
+        json!({"success": false, "error": "TODO.lua:6: oops", "traceback": TRACE}),
+    ));
+    for turn in 1..23 {
+        let prompt = next_prompt(&mut bench);
+        let (tail, before) = prompt.split_last().unwrap();
+        let before = before.iter().any(|told| told.content.contains(TRACE));
+        assert_ne!(tail.content.contains(TRACE), before, "turn {turn}");
+        assert_eq!(bench.state.compaction.is_none(), before, "turn {turn}");
+        bench.answer("I would rather chat.");
+    }
+    assert!(bench.state.compaction.is_some());
+}
+
+#[test]
 fn older_steps_become_facts_in_blocks() {
     let mut bench = bench();
     next_prompt(&mut bench);

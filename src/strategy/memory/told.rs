@@ -138,7 +138,7 @@ pub fn answer(
     view: View,
 ) -> Option<(String, Option<String>)> {
     let planner = step.planner.as_ref()?;
-    let said = block::without_thinking(&planner.answer.content).trim();
+    let said = block::without_thinking(planner.own_words()).trim();
     // What was said is kept longer than results: it is what the planner builds on.
     let most = view.max_bytes * 8;
     match with_changes(state, profile, step, view, said) {

@@ -140,3 +140,24 @@ fn a_prompt_that_did_not_fit_is_made_shorter() {
         size(&bench)
     );
 }
+
+#[test]
+fn an_answer_that_goes_on_with_the_end_of_its_prompt_is_remembered_without_that() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    let own = "DIRECTIVE: RUN\nPATH: /a.lua\n\nPLAN:\n- run it";
+    let tail = bench.state.prompt(Role::Planner).last().unwrap().clone();
+    let echo = tail.content.split_once("- runs since").unwrap().1;
+    bench.answer(&format!("{own}\n- runs since{echo}"));
+    bench.advance();
+    bench.succeed();
+    bench.advance();
+    let prompt = bench.state.prompt(Role::Planner);
+    let said = prompt.iter().rfind(|m| m.speaker == Speaker::Assistant);
+    assert_eq!(said.unwrap().content, own);
+    let tail = &prompt.last().unwrap().content;
+    assert!(
+        tail.contains("- your plan:\n  [ ] run it\n- runs since"),
+        "{tail}"
+    );
+}
