@@ -6,6 +6,7 @@ use super::grammar::without_large_bounds;
 use super::memory::recall::RECALL_TOOL;
 use super::shown_tools::{ShownTools, skeleton};
 use super::turn::Turn;
+use super::validate::fitting_fields;
 use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
@@ -19,6 +20,9 @@ use serde_json::{Value, json};
 
 /// Calls that one answer may ask for.
 const MOST_CALLS: usize = 8;
+
+/// A value of more bytes is not written out for the model again.
+const MOST_SHOWN: usize = 200;
 
 /// The argument by which a call names another computer than the task's own.
 const ON: &str = "on";
@@ -141,19 +145,31 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
         if let [call] = calls
             && let Some(form) = form_of(turn, call)
         {
-            evidence.push_str(&format!(" With your own values: {form}"));
+            evidence.push_str(&form);
         }
         turn.block(Guard::Arguments, evidence)
     })
 }
 
-/// How a call of the tool that was meant is written, with what it requires: a small model that was told what a tool takes gave the
-/// same wrong arguments again.
+/// How a call of the tool that was meant is written, with what it requires and what was right in it: a small model that was told
+/// what a tool takes gave the same wrong arguments again.
 fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
-    let args = skeleton(&*turn.schema_of(&call.name)?);
+    let schema = turn.schema_of(&call.name)?;
+    let mut right = fitting_fields(&schema, &call.arguments);
+    right.retain(|_, value| value.to_string().len() <= MOST_SHOWN);
+    let mut args = skeleton(&schema);
+    let required = args.as_object_mut()?;
+    let words = match required.keys().all(|name| right.contains_key(name)) {
+        true => "Without what is wrong",
+        false => "With your own values",
+    };
+    required.extend(right);
     Some(match writes_natively(turn) {
-        true => format!("{} with {args}", call.name),
-        false => format!("{{\"tool\": {}, \"args\": {args}}}", json!(call.name)),
+        true => format!(" {words}: {} with {args}", call.name),
+        false => format!(
+            " {words}: {{\"tool\": {}, \"args\": {args}}}",
+            json!(call.name)
+        ),
     })
 }
 

@@ -11,7 +11,8 @@ use crate::domain::profile::Profile;
 use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
 use crate::domain::toolbox::Tool;
-use serde_json::{Value, json};
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Map, Value, json};
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,6 +193,24 @@ pub fn check_schema(schema: &Schema, args: &Value) -> Result<(), Vec<String>> {
     }
 }
 
+/// Of an object that breaks `schema` the fields that do not: each is looked at as if it stood alone.
+pub fn fitting_fields(schema: &Schema, args: &Value) -> Map<String, Value> {
+    let Some(validator) = schema.validator() else {
+        return Map::new();
+    };
+    let fits = |name: &str, value: &Value| {
+        let alone = json!({name: value});
+        let mut errors = validator.iter_errors(&alone);
+        errors.all(|error| {
+            let others_lack = matches!(error.kind(), ValidationErrorKind::Required { .. });
+            others_lack && error.instance_path().to_string().is_empty()
+        })
+    };
+    let fields = args.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, value)| fits(name, value));
+    fields.map(|(n, v)| (n.clone(), v.clone())).collect()
+}
+
 /// What is wrong, without the value if that is long: a model that sent a whole file need not read it again.
 fn words(error: &jsonschema::ValidationError<'_>) -> String {
     let whole = error.to_string();
@@ -247,6 +266,24 @@ fn collect_invented(value: &Value, source: &str, found: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_that_fit_are_kept_whatever_the_others_are() {
+        let schema = json!({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
+            "path": {"type": "string"}, "args": {"type": "array", "items": {"type": "string"}}, "env": {"type": "object"}}});
+        let schema: Schema = serde_json::from_value(schema).unwrap();
+        let fits = |args: Value| Value::Object(fitting_fields(&schema, &args));
+        assert_eq!(
+            fits(json!({"path": "/a", "args": {"x": 1}, "file": "/b"})),
+            json!({"path": "/a"})
+        );
+        assert_eq!(
+            fits(json!({"args": ["x"], "env": {}})),
+            json!({"args": ["x"], "env": {}})
+        );
+        assert_eq!(fits(json!({"args": [1], "path": 2})), json!({}));
+        assert_eq!(fits(json!("path")), json!({}));
+    }
 
     #[test]
     fn a_schema_error_names_the_field() {

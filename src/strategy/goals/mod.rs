@@ -34,7 +34,7 @@ use std::collections::BTreeSet;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The pseudo tool that is the only way to complete a subtask; no computer owns it.
 pub const MARK_TOOL: &str = "mark_subtask_complete";
@@ -189,8 +189,8 @@ impl<'a> Course<'a> {
         self.turn.block(
             Guard::Reminder,
             format!(
-                "subtask {place} is still open, and words change nothing: call a tool that does it, or {MARK_TOOL} if it \
-                 is complete (success true) or cannot be done (success false)"
+                "subtask {place} is still open, and words change nothing: call a tool that does it, or {MARK_TOOL} with {{\"success\": \
+                 true, \"reason\": \"…\"}} if it is complete (success false if it cannot be done)"
             ),
         )
     }

@@ -168,6 +168,13 @@ fn wrong_arguments_are_answered_with_the_call_as_it_is_written() {
     let shown = drive.shown();
     let form = "With your own values: {\"tool\": \"run_program\", \"args\": {\"path\":\"…\"}}";
     assert!(shown.contains(form), "{shown}");
+    // What was right in it is kept, so that it only has to be copied.
+    let wrong = json!({"path": "/hello.lua", "args": {"content": "x"}, "file": "/a.lua"});
+    assert!(say(&mut drive, &[call("run_program", wrong)]));
+    let shown = drive.shown();
+    let form =
+        "Without what is wrong: {\"tool\": \"run_program\", \"args\": {\"path\":\"/hello.lua\"}}";
+    assert!(shown.contains(form), "{shown}");
 }
 
 #[test]

@@ -100,12 +100,12 @@ fn the_mark_is_shown_in_the_form_in_which_the_model_calls() {
     for (said, form) in [
         (
             native,
-            format!("completes it, call mark_subtask_complete with {args}.\nIf not, call"),
+            format!("complete: call mark_subtask_complete with {args}."),
         ),
         (
             text,
             format!(
-                "completes it: {{\"tool\": \"mark_subtask_complete\", \"args\": {args}}}\nIf not, call"
+                "complete, and you answer\n{{\"tool\": \"mark_subtask_complete\", \"args\": {args}}}"
             ),
         ),
     ] {
