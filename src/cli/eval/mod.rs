@@ -34,7 +34,7 @@ Examples:
   ccfleet eval                                  every strategy and the baseline, 30 % wrong answers
   ccfleet eval --strategy directive --seeds 20 --json
   ccfleet eval --tasks 'fix-*' --error-rate 0.5 --strategy plan,goals
-  ccfleet eval --model-server http://127.0.0.1:8081 --dialect openai --seeds 1 --seconds 1800
+  ccfleet eval --model-server http://127.0.0.1:8081 --dialect openai --run-seconds 300
   ccfleet eval --list                           the tasks and what they ask for
 
 The scripted model knows the right moves and errs on purpose at the given rate; the same seeds give the same mistakes.
@@ -86,6 +86,10 @@ pub struct Args {
     /// Begin no further run after so many seconds
     #[arg(long, value_name = "S")]
     pub seconds: Option<u64>,
+
+    /// Seconds for one run; one that takes longer is stopped and has no outcome [default: 120; with a real model 1800]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    pub run_seconds: Option<u64>,
 
     /// Servers with computers that run beside each other [default: twice the cores; with a real model 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -202,11 +206,12 @@ struct Measured {
 fn jobs(args: &Args, tasks: &[Arc<Task>], contenders: &[&'static str]) -> Vec<Job> {
     let scripted = args.model_server.is_none();
     let seeds = args.seeds.unwrap_or(if scripted { 4 } else { 1 });
-    let within = if scripted {
+    let usual = if scripted {
         SCRIPTED_WITHIN
     } else {
         SERVED_WITHIN
     };
+    let within = args.run_seconds.map_or(usual, Duration::from_secs);
     let transcripts = args.transcripts.clone().map(Arc::new);
     let first = if scripted { 0 } else { 1 };
     let mut jobs = Vec::new();

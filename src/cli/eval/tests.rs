@@ -20,6 +20,7 @@ async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Rec
         dialect: None,
         no_baseline: false,
         seconds: None,
+        run_seconds: None,
         jobs: None,
         transcripts: None,
         list: false,
