@@ -98,8 +98,7 @@ pub fn focused_prompt(
             _ => None,
         })
         .collect();
-    let keep = turn.profile.goals.history_keep as usize;
-    let shown = exchanges.split_off(exchanges.len().saturating_sub(keep));
+    let shown = exchanges.split_off(gone(exchanges.len(), turn.profile.goals.history_keep));
     let start = Cut {
         from: 0,
         result_bytes: turn.profile.memory.result_bytes,
@@ -122,6 +121,14 @@ pub fn focused_prompt(
         head.into_iter().chain(history).chain([tail]).collect(),
         tools,
     ))
+}
+
+/// How many of so many exchanges are no longer shown. The window slides in blocks of half its length, so that most prompts begin
+/// as the one before them, and a model server reads only what is new; the newest `keep` are always there.
+fn gone(exchanges: usize, keep: u32) -> usize {
+    let keep = keep.max(1) as usize;
+    let block = keep.div_ceil(2);
+    exchanges.saturating_sub(keep) / block * block
 }
 
 fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {

@@ -4,7 +4,7 @@ mod marks;
 
 use super::*;
 use crate::domain::call::{CallReport, Outcome};
-use crate::domain::chat::ChatAnswer;
+use crate::domain::chat::{ChatAnswer, Message};
 use crate::domain::task::TaskStatus;
 use crate::domain::work::{MadeBy, SubtaskState};
 use crate::strategy::bench::answer;
@@ -288,15 +288,28 @@ fn used_up_rounds_end_with_what_is_done_and_what_is_open() {
 fn only_the_last_exchanges_are_shown_but_facts_stay() {
     let mut drive = drive();
     drive.say(&[TWO]);
-    for n in 0..7 {
+    let mut oldest = Vec::new();
+    let mut before: Vec<Message> = Vec::new();
+    for n in 0..12 {
         say(&mut drive, &[write(&format!("/f{n}.lua"), "x")]);
+        let prompt = drive.state().prompt(Role::Planner).to_vec();
+        let (tail, shown) = prompt.split_last().unwrap();
+        let is_shown = |at: &i32| {
+            let path = format!("\"path\":\"/f{at}.lua\"");
+            shown.iter().any(|told| told.content.contains(&path))
+        };
+        let first = (0..=n).find(is_shown).unwrap();
+        assert!((first..=n).all(|at| is_shown(&at)), "round {n}");
+        // Where nothing left the window, the prompt begins as the one before it.
+        assert_eq!(
+            shown.starts_with(&before),
+            oldest.last().is_none_or(|last| *last == first)
+        );
+        assert!(tail.content.contains("files written: /f0.lua"));
+        before = shown.to_vec();
+        oldest.push(first);
     }
-    let shown = drive.shown();
-    assert!(
-        !shown.contains("\"path\":\"/f1.lua\"") && shown.contains("\"path\":\"/f2.lua\""),
-        "{shown}"
-    );
-    assert!(shown.contains("files written: /f0.lua, /f1.lua"), "{shown}");
+    assert_eq!(oldest, [0, 0, 0, 0, 0, 0, 0, 3, 3, 3, 6, 6]);
 }
 
 #[test]
