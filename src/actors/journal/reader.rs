@@ -12,6 +12,7 @@ use crate::store::{
     Place, StoreError, TaskPage, TaskQuery,
 };
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
 
 /// How many undelivered notices are read at once.
 const NOTICES: usize = 100;
@@ -19,6 +20,9 @@ const NOTICES: usize = 100;
 /// Reads the journal on a thread for blocking work. One read at a time; each is short.
 #[derive(Clone)]
 pub struct JournalReader {
+    /// Whose read it is. Reads wait here, not on threads: with a thread for each the pool kept some sixty for good, which took
+    /// their turns at the journal's commits, too, and each holds memory of its own.
+    turn: Arc<Semaphore>,
     /// None after [`JournalReader::close`].
     reads: Arc<Mutex<Option<Box<dyn JournalReads>>>>,
     identity: Identity,
@@ -28,6 +32,7 @@ pub struct JournalReader {
 impl JournalReader {
     pub(super) fn new(reads: Box<dyn JournalReads>, identity: Identity) -> Self {
         JournalReader {
+            turn: Arc::new(Semaphore::new(1)),
             reads: Arc::new(Mutex::new(Some(reads))),
             epoch: Epoch::from(identity.journal_epoch),
             identity,
@@ -79,8 +84,10 @@ impl JournalReader {
         &self,
         read: impl FnOnce(&dyn JournalReads) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, JournalError> {
+        let turn = self.turn.clone().acquire_owned().await;
         let reads = self.reads.clone();
         let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
             // Reading changes nothing, so a read that panicked left nothing half done.
             let reads = reads.lock().unwrap_or_else(PoisonError::into_inner);
             match reads.as_deref() {
@@ -198,4 +205,41 @@ fn loaded(journalled: Option<Journalled>, task_id: TaskId) -> Result<LoadedTask,
         events: journalled.events,
         profile: journalled.profile.unwrap_or_default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite;
+    use std::sync::mpsc;
+    use std::time::Duration;
+    use tokio::sync::oneshot;
+
+    #[test]
+    fn a_read_that_waits_for_its_turn_takes_no_thread_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = sqlite::open(folder.path()).unwrap();
+        let reader = JournalReader::new(store.reads, store.identity);
+        let mut two_threads = tokio::runtime::Builder::new_current_thread();
+        two_threads.enable_time().max_blocking_threads(2);
+        two_threads.build().unwrap().block_on(async {
+            let (begins, has_begun) = oneshot::channel();
+            let (go_on, gate) = mpsc::channel::<()>();
+            let long = reader.read(move |_| {
+                let _ = begins.send(());
+                let _ = gate.recv();
+                Ok(1)
+            });
+            let waits = reader.read(|_| Ok(2));
+            let other = async {
+                has_begun.await.unwrap();
+                let work = tokio::task::spawn_blocking(|| 3);
+                let done = tokio::time::timeout(Duration::from_secs(10), work).await;
+                let _ = go_on.send(());
+                done.expect("a thread is free").unwrap()
+            };
+            let (long, waits, other) = tokio::join!(long, waits, other);
+            assert_eq!((long.ok(), waits.ok(), other), (Some(1), Some(2), 3));
+        });
+    }
 }
