@@ -53,7 +53,7 @@ pub struct Recalled {
 pub struct Answered {
     pub consult: u64,
     pub answer: ChatAnswer,
-    /// Where the answer only repeats the end of its prompt, in bytes, if it does.
+    /// From where on the answer only repeats the end of its prompt, in bytes, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo_at: Option<usize>,
 }

@@ -301,7 +301,7 @@ impl Handler<CloseJournal> for Journal {
         Box::pin(async move {
             // Closed without an answer means that nothing is left to wait for.
             let _ = idle.await;
-            reader.close();
+            reader.close().await;
             let _ = journal.send(LetGo).await;
         })
     }

@@ -11,8 +11,8 @@ use crate::store::{
     CommittedPage, Epoch, EventPage, Identity, JournalReads, Journalled, KnownComputer, Lane,
     Place, StoreError, TaskPage, TaskQuery,
 };
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::Semaphore;
+use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// How many undelivered notices are read at once.
 const NOTICES: usize = 100;
@@ -20,10 +20,8 @@ const NOTICES: usize = 100;
 /// Reads the journal on a thread for blocking work. One read at a time; each is short.
 #[derive(Clone)]
 pub struct JournalReader {
-    /// Whose read it is. Reads wait here, not on threads: with a thread for each the pool kept some sixty for good, which took
-    /// their turns at the journal's commits, too, and each holds memory of its own.
-    turn: Arc<Semaphore>,
-    /// None after [`JournalReader::close`].
+    /// None after [`JournalReader::close`]. Reads wait for it before they have a thread: with a thread for each that waits the
+    /// pool kept some sixty for good, which took their turns at the journal's commits, too, and each holds memory of its own.
     reads: Arc<Mutex<Option<Box<dyn JournalReads>>>>,
     identity: Identity,
     epoch: Epoch,
@@ -32,7 +30,6 @@ pub struct JournalReader {
 impl JournalReader {
     pub(super) fn new(reads: Box<dyn JournalReads>, identity: Identity) -> Self {
         JournalReader {
-            turn: Arc::new(Semaphore::new(1)),
             reads: Arc::new(Mutex::new(Some(reads))),
             epoch: Epoch::from(identity.journal_epoch),
             identity,
@@ -76,24 +73,19 @@ impl JournalReader {
     }
 
     /// Lets go of the file; later reads answer `Unavailable`.
-    pub(super) fn close(&self) {
-        *self.reads.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    pub(super) async fn close(&self) {
+        *self.reads.lock().await = None;
     }
 
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&dyn JournalReads) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, JournalError> {
-        let turn = self.turn.clone().acquire_owned().await;
-        let reads = self.reads.clone();
-        let work = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            // Reading changes nothing, so a read that panicked left nothing half done.
-            let reads = reads.lock().unwrap_or_else(PoisonError::into_inner);
-            match reads.as_deref() {
-                Some(reads) => read(reads).map_err(|error| refused(&error)),
-                None => Err(JournalError::Unavailable),
-            }
+        let reads = self.reads.clone().lock_owned().await;
+        // Reading changes nothing, so a read that panics leaves nothing half done.
+        let work = tokio::task::spawn_blocking(move || match reads.as_deref() {
+            Some(reads) => read(reads).map_err(|error| refused(&error)),
+            None => Err(JournalError::Unavailable),
         });
         work.await.unwrap_or(Err(JournalError::Unavailable))
     }

@@ -6,10 +6,8 @@ use super::*;
 /// Tasks that touch a program, files, another computer and a person.
 const TASKS: [&str; 4] = ["fix-sum", "move-files", "route-by-address", "ask-colour"];
 
-async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Record> {
-    let suite = Suite::load().unwrap();
-    let tasks: Vec<Arc<Task>> = TASKS.iter().flat_map(|n| suite.matching(n)).collect();
-    let args = Args {
+fn asked(rate: f64, seeds: u64) -> Args {
+    Args {
         strategy: vec!["all".to_owned()],
         error_rate: rate,
         seeds: Some(seeds),
@@ -25,8 +23,13 @@ async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Rec
         transcripts: None,
         list: false,
         log: "error".to_owned(),
-    };
-    let jobs = jobs(&args, &tasks, contenders);
+    }
+}
+
+async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Record> {
+    let suite = Suite::load().unwrap();
+    let tasks: Vec<Arc<Task>> = TASKS.iter().flat_map(|n| suite.matching(n)).collect();
+    let jobs = jobs(&asked(rate, seeds), &tasks, contenders);
     let records = all(suite, jobs).await;
     let unlike: Vec<&String> = records.iter().filter_map(|r| r.replay.as_ref()).collect();
     assert!(unlike.is_empty(), "{unlike:?}");
@@ -46,9 +49,8 @@ async fn all(suite: Suite, jobs: Vec<Job>) -> Vec<Record> {
     records
 }
 
-#[actix::test]
-async fn who_stops_the_evaluation_does_not_wait_for_a_model() {
-    // A model server that takes connections and never answers.
+/// A model server that takes connections and never answers.
+async fn mute() -> (tokio::net::TcpListener, ModelChoice) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let model = vec![
@@ -56,18 +58,39 @@ async fn who_stops_the_evaluation_does_not_wait_for_a_model() {
         ("models.planner.base_url", url),
         ("models.planner.model", "mute".to_owned()),
     ];
+    (listener, ModelChoice::Served(model))
+}
+
+#[actix::test]
+async fn a_run_that_takes_too_long_is_stopped_and_written_down_as_far_as_it_came() {
+    let (_listener, model) = mute().await;
+    let suite = Suite::load().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().join("runs");
+    let args = Args {
+        run_seconds: Some(1),
+        model_server: Some("http://mute".to_owned()),
+        transcripts: Some(runs.clone()),
+        ..asked(0.0, 1)
+    };
+    let jobs = jobs(&args, &suite.matching("fix-sum"), &["directive"]);
+    let folder = dir.path().join("disks");
+    let mut pool = Pool::start(Arc::new(suite), jobs, model, folder, 1).unwrap();
+    let record = pool.next().await.unwrap().unwrap();
+    assert_eq!(record.ending, run::Ending::Unclear);
+    let written = std::fs::read_to_string(runs.join("directive-fix-sum-1.md")).unwrap();
+    assert!(written.contains("--- planner is asked"), "{written}");
+    pool.join().await;
+}
+
+#[actix::test]
+async fn who_stops_the_evaluation_does_not_wait_for_a_model() {
+    let (listener, model) = mute().await;
     let suite = Suite::load().unwrap();
     let job = each_task_once(&suite).remove(0);
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_owned();
-    let pool = Pool::start(
-        Arc::new(suite),
-        vec![job],
-        ModelChoice::Served(model),
-        folder,
-        1,
-    );
-    let pool = pool.unwrap();
+    let pool = Pool::start(Arc::new(suite), vec![job], model, folder, 1).unwrap();
     let within = Duration::from_secs(60);
     let asked = tokio::time::timeout(within, listener.accept()).await;
     let _connection = asked.unwrap().unwrap();

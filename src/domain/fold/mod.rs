@@ -13,9 +13,9 @@ pub use effects::{DRIFT, on_computer, run_label, run_label_of, run_on};
 use super::chat::{ChatAnswer, Role};
 use super::decision::WaitReason;
 use super::directive::{Reading, StrictRequest, TaskResult};
-use super::echo::echo_at;
 use super::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
 use super::ids::{CallId, Generation};
+use super::prompt_echo::echo_at;
 use super::read::Read;
 use super::task::{
     Answered, CallEnd, CallRecord, Note, Open, Step, TaskError, TaskState, TaskStatus, UserAnswer,
