@@ -20,6 +20,8 @@ pub(super) struct GuardKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     repair_attempts: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    hold_to_form: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle_repeats: Option<u32>,
@@ -67,6 +69,7 @@ impl GuardKeys {
             duplicate_calls: self.duplicate_calls.unwrap_or(common.duplicate_calls),
             bounces: self.bounces.unwrap_or(common.bounces),
             repair_attempts: self.repair_attempts.unwrap_or(common.repair_attempts),
+            hold_to_form: self.hold_to_form.unwrap_or(common.hold_to_form),
             loops: LoopRules {
                 window: self.window.unwrap_or(loops.window),
                 cycle_repeats: self.cycle_repeats.unwrap_or(loops.cycle_repeats),
@@ -171,6 +174,7 @@ impl Check<'_> {
             duplicate_calls: raw.duplicate_calls,
             bounces: raw.bounces,
             repair_attempts: raw.repair_attempts,
+            hold_to_form: raw.hold_to_form,
             loops: LoopRules {
                 window: raw.window,
                 cycle_repeats: raw.cycle_repeats,

@@ -121,6 +121,7 @@ pub(super) struct RawGuards {
     pub duplicate_calls: u32,
     pub bounces: u32,
     pub repair_attempts: u32,
+    pub hold_to_form: bool,
     pub window: u32,
     pub cycle_repeats: u32,
     pub patient_repeats: u32,

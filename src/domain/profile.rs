@@ -154,6 +154,9 @@ pub struct Guards {
     pub bounces: u32,
     /// How often the executor may repair its own answer for one directive.
     pub repair_attempts: u32,
+    /// Whether an answer after one that led to nothing is held to the form of a call, where calls are written as text.
+    #[serde(default)]
+    pub hold_to_form: bool,
     /// What else counts as a circle.
     #[serde(default)]
     pub loops: LoopRules,

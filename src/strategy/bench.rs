@@ -56,6 +56,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             duplicate_calls: 3,
             bounces: 3,
             repair_attempts: 1,
+            hold_to_form: true,
             loops: Default::default(),
             args: Default::default(),
         },

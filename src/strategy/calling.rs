@@ -60,9 +60,18 @@ pub fn definitions(
     chosen: &ShownTools<'_>,
     own: impl IntoIterator<Item = ToolDef>,
 ) -> Vec<ToolDef> {
-    if !is_native(turn) {
-        return Vec::new();
+    match is_native(turn) {
+        true => callable(turn, chosen, own),
+        false => Vec::new(),
     }
+}
+
+/// What an answer may call: the tools that it is shown, those of the strategy itself, and the question to a person.
+pub fn callable(
+    turn: &Turn<'_>,
+    chosen: &ShownTools<'_>,
+    own: impl IntoIterator<Item = ToolDef>,
+) -> Vec<ToolDef> {
     let others = other_computers(turn);
     let tools = chosen.shown.iter().map(|tool| definition(tool, &others));
     tools.chain(own).chain([ask_user()]).collect()

@@ -4,6 +4,7 @@
 
 pub mod act;
 pub mod call;
+pub mod call_form;
 pub mod calling;
 pub mod coerce;
 pub mod content_calls;

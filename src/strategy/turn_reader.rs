@@ -1,5 +1,6 @@
 //! Reads an answer that may call tools: over the server's own channel, as JSON in its text, or not at all.
 
+use super::call_form;
 use super::content_calls::{begins_a_call, calls_in_content};
 use super::directive::block::without_thinking;
 use crate::domain::call::{Address, Target};
@@ -25,6 +26,9 @@ pub fn read(answer: &ChatAnswer) -> TurnRead {
             calls,
             ..TurnRead::default()
         };
+    }
+    if let Some(said) = call_form::read_words(text) {
+        return said;
     }
     let cut = answer.stop == StopReason::Length;
     let mut problems = Vec::new();

@@ -195,7 +195,11 @@ impl ModelCheck<'_> {
                 report.pass(&what, "called natively");
             }
             Ok(answer) if !calls_in_content(&answer.content).is_empty() => {
-                report.pass(&what, "called as JSON in the text, which is read");
+                let set = format!("models.{}.tools = \"prompted\"", self.role.as_str());
+                report.pass(
+                    &what,
+                    &format!("called as JSON in the text, which is read; {set} suits it better"),
+                );
             }
             Ok(_) => report.warn(
                 &what,

@@ -171,8 +171,8 @@ fn over_bound(record: &Record) -> Option<String> {
     (rounds > most).then(|| format!("{}: {rounds} rounds, at most {most}", record.job.task.name))
 }
 
-/// A failed run in one line.
-fn failure(record: &Record) -> Option<String> {
+/// A run in one line: how it ended, what it cost, and what the computers show.
+pub fn in_one_line(record: &Record) -> String {
     let ending = match &record.ending {
         Ending::Done => "says it is done",
         Ending::Failed(code) => code,
@@ -182,11 +182,18 @@ fn failure(record: &Record) -> Option<String> {
         .problem
         .as_deref()
         .unwrap_or("the computers are right");
-    let line = format!(
-        "{} {} seed {}: {ending}, {} steps; {why}",
-        record.job.contender, record.job.task.name, record.job.seed, record.steps
-    );
-    (!record.success()).then_some(line)
+    format!(
+        "{} {} seed {}: {ending}, {} steps, {:.0} s; {why}",
+        record.job.contender,
+        record.job.task.name,
+        record.job.seed,
+        record.steps,
+        record.took.as_secs_f64()
+    )
+}
+
+fn failure(record: &Record) -> Option<String> {
+    (!record.success()).then(|| in_one_line(record))
 }
 
 /// A run whose journal does not replay, in one line.

@@ -59,9 +59,9 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub seeds: Option<u64>,
 
-    /// Only tasks whose names match
-    #[arg(long, value_name = "GLOB", default_value = "*")]
-    pub tasks: String,
+    /// Only tasks whose names match, as a,b
+    #[arg(long, value_name = "GLOB", default_value = "*", value_delimiter = ',')]
+    pub tasks: Vec<String>,
 
     /// Print one JSON object as the last line
     #[arg(long)]
@@ -133,7 +133,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     if tasks.is_empty() {
         let text = format!(
             "no task is called {:?}; see ccfleet eval --list",
-            args.tasks
+            args.tasks.join(",")
         );
         return Err(Failure::new(Exit::Usage, text));
     }
@@ -272,7 +272,13 @@ async fn measure(
     loop {
         tokio::select! {
             done = pool.next() => match done {
-                Some(Ok(record)) => measured.records.push(record),
+                Some(Ok(record)) => {
+                    // A run of a real model takes minutes: who waits is told of each.
+                    if args.model_server.is_some() {
+                        eprintln!("{}", figures::in_one_line(&record));
+                    }
+                    measured.records.push(record);
+                }
                 Some(Err(error)) => measured.errors.push(error),
                 None => break,
             },

@@ -278,9 +278,10 @@ impl Suite {
         })
     }
 
-    /// The tasks whose names match.
-    pub fn matching(&self, glob: &str) -> Vec<Arc<Task>> {
-        let found = self.tasks.iter().filter(|t| name_matches(glob, &t.name));
+    /// The tasks whose names match one of these, each once and in the suite's order.
+    pub fn matching(&self, globs: &[impl AsRef<str>]) -> Vec<Arc<Task>> {
+        let wanted = |name: &str| globs.iter().any(|glob| name_matches(glob.as_ref(), name));
+        let found = self.tasks.iter().filter(|task| wanted(&task.name));
         found.cloned().collect()
     }
 
@@ -351,6 +352,15 @@ mod tests {
             let bounded = |t: &&Arc<Task>| t.rounds == Some(bound);
             assert_eq!(suite.tasks.iter().filter(bounded).count(), 1, "{bound}");
         }
+    }
+
+    #[test]
+    fn tasks_are_chosen_by_several_globs_each_once_and_in_the_suite_s_order() {
+        let suite = Suite::load().unwrap();
+        let chosen = suite.matching(&["pay-*", "move-files", "pay-once"]);
+        let names: Vec<&str> = chosen.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["move-files", "pay-once", "pay-two"]);
+        assert!(suite.matching(&["no-such-task"]).is_empty());
     }
 
     #[test]

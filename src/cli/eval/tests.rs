@@ -11,7 +11,7 @@ fn asked(rate: f64, seeds: u64) -> Args {
         strategy: vec!["all".to_owned()],
         error_rate: rate,
         seeds: Some(seeds),
-        tasks: "*".to_owned(),
+        tasks: vec!["*".to_owned()],
         json: false,
         model_server: None,
         model: None,
@@ -28,7 +28,7 @@ fn asked(rate: f64, seeds: u64) -> Args {
 
 async fn measured(rate: f64, seeds: u64, contenders: &[&'static str]) -> Vec<Record> {
     let suite = Suite::load().unwrap();
-    let tasks: Vec<Arc<Task>> = TASKS.iter().flat_map(|n| suite.matching(n)).collect();
+    let tasks = suite.matching(&TASKS);
     let jobs = jobs(&asked(rate, seeds), &tasks, contenders);
     let records = all(suite, jobs).await;
     let unlike: Vec<&String> = records.iter().filter_map(|r| r.replay.as_ref()).collect();
@@ -73,7 +73,7 @@ async fn a_run_that_takes_too_long_is_stopped_and_written_down_as_far_as_it_came
         transcripts: Some(runs.clone()),
         ..asked(0.0, 1)
     };
-    let jobs = jobs(&args, &suite.matching("fix-sum"), &["directive"]);
+    let jobs = jobs(&args, &suite.matching(&["fix-sum"]), &["directive"]);
     let folder = dir.path().join("disks");
     let mut pool = Pool::start(Arc::new(suite), jobs, model, folder, 1).unwrap();
     let record = pool.next().await.unwrap().unwrap();

@@ -3,10 +3,11 @@
 
 mod conversation;
 
+use super::call_form::{self, Callable};
 use super::calling;
 use super::memory::Next;
 use super::turn::Turn;
-use crate::domain::chat::{OutputFormat, Role, ToolCall};
+use crate::domain::chat::ToolCall;
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::profile::Profile;
@@ -18,7 +19,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "direct";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// How an answer says that it is the last one.
 pub const FINAL_MARK: &str = "FINAL ANSWER:";
@@ -54,8 +55,12 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<D
 fn consult(turn: &Turn<'_>) -> Decision {
     match conversation::next(turn) {
         Ok((Next::Ask(prompt), tools)) => {
-            let (role, contract) = (Role::Planner, Contract::Turn);
-            turn.consult(role, contract, Ok(prompt), OutputFormat::Text, tools)
+            let callable = Callable {
+                own: calling::recall(),
+                also: None,
+                ends: true,
+            };
+            call_form::consult(turn, Contract::Turn, prompt, tools, callable)
         }
         Ok((Next::Instead(decision), _)) => *decision,
         Err(error) => turn.fail("prompt_broken", error.to_string()),

@@ -12,12 +12,13 @@ pub mod mark;
 pub mod memory;
 mod ready;
 
+use super::call_form::{self, Callable};
 use super::calling;
 use super::fleet::named_in_task;
 use super::guards;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
-use crate::domain::chat::{OutputFormat, Role, ToolCall};
+use crate::domain::chat::ToolCall;
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::ids::ClientId;
@@ -27,19 +28,20 @@ use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
 use facts::FileState;
-use mark::is_mark;
+use mark::{is_mark, mark_tool};
 use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The pseudo tool that is the only way to complete a subtask; no computer owns it.
 pub const MARK_TOOL: &str = "mark_subtask_complete";
 /// What a task that went well ends with.
 pub const ACHIEVED: &str = "goal achieved";
+
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
     let turn = Turn {
@@ -140,9 +142,16 @@ impl<'a> Course<'a> {
     fn consult_for_subtask(&self, work: &GoalWork) -> Decision {
         match memory::focused_prompt(&self.turn, work, self.rounds()) {
             Ok((prompt, tools)) => {
-                let (role, contract) = (Role::Planner, Contract::Subtask);
-                self.turn
-                    .consult(role, contract, Ok(prompt), OutputFormat::Text, tools)
+                let there = work.current().and_then(|(_, subtask)| {
+                    let on = subtask.plan.on.as_ref()?;
+                    Some(format!("{on}/{}", subtask.plan.tool))
+                });
+                let callable = Callable {
+                    own: mark_tool(),
+                    also: there,
+                    ends: false,
+                };
+                call_form::consult(&self.turn, Contract::Subtask, prompt, tools, callable)
             }
             Err(error) => self.turn.fail("prompt_broken", error.to_string()),
         }

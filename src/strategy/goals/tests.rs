@@ -4,7 +4,7 @@ mod marks;
 
 use super::*;
 use crate::domain::call::{CallReport, Outcome};
-use crate::domain::chat::{ChatAnswer, Message};
+use crate::domain::chat::{ChatAnswer, Message, Role};
 use crate::domain::task::TaskStatus;
 use crate::domain::work::{MadeBy, SubtaskState};
 use crate::strategy::bench::answer;

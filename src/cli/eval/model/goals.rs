@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn what_remains_begins_with_the_move_that_was_not_done() {
         let suite = Suite::load().unwrap();
-        let script = Goals::default().script(&suite.matching("move-files")[0]);
+        let script = Goals::default().script(&suite.matching(&["move-files"])[0]);
         let all = subtasks(&script, 0).len();
         assert_eq!(subtasks(&script, 3).len(), all - 1);
         assert_eq!(subtasks(&script, script.len()).len(), 1);

@@ -223,7 +223,7 @@ mod tests {
             first: 1,
             ..Plan::default()
         };
-        let moves = plan.script(&suite.matching("move-files")[0]);
+        let moves = plan.script(&suite.matching(&["move-files"])[0]);
         plan.outline(&moves, 0, None);
         plan.done = plan.reported_done("Done and still in effect: steps 1, 2; do not repeat them");
         assert_eq!(plan.done, [0, 1]);
