@@ -38,3 +38,4 @@ pub mod spans;
 pub mod supervisor;
 pub mod task;
 pub mod tokens;
+pub mod tool_habits;

@@ -20,6 +20,7 @@ use crate::actors::supervisor::messages::{
 use crate::actors::supervisor::{Supervisor, SupervisorDeps};
 use crate::actors::task::TaskDeps;
 use crate::actors::tokens::TokenBook;
+use crate::actors::tool_habits::ToolHabits;
 use crate::config::Settings;
 use crate::config::kinds::LiveKinds;
 use crate::domain::chat::Role;
@@ -191,6 +192,7 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
             supervisor,
             family,
             settings,
+            tool_habits: ToolHabits::default(),
             clock: crate::clock::now_ms,
         }),
     })

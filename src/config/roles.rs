@@ -2,7 +2,7 @@
 
 use super::error::ConfigError;
 use super::raw::RawRole;
-use super::settings::{ProviderKind, RoleSettings, Secret};
+use super::settings::{ProviderKind, RoleSettings, Secret, ToolChannel};
 use super::validate::Check;
 use crate::domain::model_call::{ModelParams, Think};
 
@@ -83,7 +83,7 @@ impl Check<'_> {
             api_key: self.api_key(name, raw)?,
             model,
             params: self.params(name, raw)?,
-            native_tools: self.native_tools(&key("tools"), raw.tools.as_deref())?,
+            tools: self.tool_channel(&key("tools"), raw.tools.as_deref())?,
             script: raw.script.clone().filter(|_| scripted),
         };
         self.one_num_ctx_per_model(&role, planner)?;
@@ -130,13 +130,14 @@ impl Check<'_> {
         }
     }
 
-    fn native_tools(&self, key: &str, word: Option<&str>) -> Result<bool, ConfigError> {
+    fn tool_channel(&self, key: &str, word: Option<&str>) -> Result<ToolChannel, ConfigError> {
         match word {
-            None | Some("native") => Ok(true),
-            Some("prompted") => Ok(false),
+            None | Some("auto") => Ok(ToolChannel::Auto),
+            Some("native") => Ok(ToolChannel::Native),
+            Some("prompted") => Ok(ToolChannel::Prompted),
             Some(other) => Err(self.invalid(
                 key,
-                format!("must be \"native\" or \"prompted\", not \"{other}\""),
+                format!("must be \"auto\", \"native\" or \"prompted\", not \"{other}\""),
             )),
         }
     }

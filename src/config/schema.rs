@@ -21,7 +21,7 @@ const CHOICES: [(&str, &[&str]); 12] = [
 ];
 const PROVIDERS: &[&str] = &["ollama", "openai", "scripted"];
 const THINKING: &[&str] = &["off", "on", "low", "medium", "high", "max"];
-const TOOLS: &[&str] = &["native", "prompted"];
+const TOOLS: &[&str] = &["auto", "native", "prompted"];
 
 /// The schema of a settings file. Rules that span several keys are not in it; `ccfleet config check` knows them.
 pub fn schema() -> Value {

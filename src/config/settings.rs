@@ -86,6 +86,17 @@ impl ModelSettings {
     }
 }
 
+/// How a model is told of tools, where it calls them itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolChannel {
+    /// Over the server's own channel, until the model shows that it writes its calls as text.
+    Auto,
+    /// Over the server's own channel.
+    Native,
+    /// In the prompt.
+    Prompted,
+}
+
 /// What answers for a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderKind {
@@ -116,8 +127,7 @@ pub struct RoleSettings {
     pub model: String,
     /// What goes along with every call of this role.
     pub params: ModelParams,
-    /// Whether tools are told over the server's own channel; otherwise they stand in the prompt.
-    pub native_tools: bool,
+    pub tools: ToolChannel,
     /// Path or built-in name of the scenario; there if `provider` is `Scripted`.
     pub script: Option<String>,
 }

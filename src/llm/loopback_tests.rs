@@ -163,7 +163,6 @@ impl Drop for FakeServer {
 fn role(provider: ProviderKind, url: &str) -> RoleSettings {
     let settings = Loader::new().load().expect("settings");
     RoleSettings {
-        native_tools: true,
         provider,
         base_url: url.to_owned(),
         api_key: Some(Secret::new("s3cret")),

@@ -120,6 +120,7 @@ fn bench_of(
             supervisor,
             family,
             settings,
+            tool_habits: Default::default(),
             clock,
         }),
     });

@@ -27,6 +27,9 @@ impl Handler<Consulted> for Task {
             return;
         }
         let (consult, role) = (told.consult, told.role);
+        if let Ok((_, read)) = &told.answer {
+            self.note_habit(role, read);
+        }
         let events = match told.answer {
             Ok((answer, read)) => vec![
                 TaskEvent::ModelAnswered {

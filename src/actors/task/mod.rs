@@ -18,13 +18,15 @@ use super::gateway::messages::CancelTask as CancelModelCalls;
 use super::journal::messages::{AppendEvents, JournalError};
 use super::registry::router::{Lane, Router};
 use super::spans::TaskSpans;
-use crate::config::Settings;
+use super::tool_habits::ToolHabits;
+use crate::config::{ProviderKind, Settings, ToolChannel};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Inputs, RoleLimits};
-use crate::domain::event::StoredEvent;
+use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::profile::Profile;
+use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::store::Append;
 use crate::strategy;
@@ -47,6 +49,7 @@ pub struct TaskDeps {
     pub supervisor: Recipient<TaskStopped>,
     pub family: Recipient<FamilyNews>,
     pub settings: Arc<Settings>,
+    pub tool_habits: ToolHabits,
     /// Milliseconds since the Unix epoch.
     pub clock: fn() -> i64,
 }
@@ -138,11 +141,16 @@ impl Task {
             let settings = self.deps.settings.models.role(role);
             let params = &settings.params;
             let own = self.profile.models.get(&role).and_then(|m| m.max_tokens);
+            let habits = &self.deps.tool_habits;
             let default = RoleLimits::default();
             RoleLimits {
                 num_ctx: params.num_ctx.unwrap_or(default.num_ctx),
                 max_tokens: own.or(params.max_tokens).unwrap_or(default.max_tokens),
-                native_tools: settings.native_tools,
+                native_tools: match settings.tools {
+                    ToolChannel::Auto => !habits.writes_text(self.model(role)),
+                    ToolChannel::Native => true,
+                    ToolChannel::Prompted => false,
+                },
             }
         };
         let roles = [Role::Planner, Role::Executor].map(|role| (role, limits(role)));
@@ -154,6 +162,29 @@ impl Task {
             ),
             roles: roles.into(),
             offline_timeout_ms: self.deps.settings.calls.offline_timeout.as_millis() as i64,
+        }
+    }
+
+    /// The name of the model that answers for a role.
+    fn model(&self, role: Role) -> &str {
+        let own = self.profile.models.get(&role);
+        let own = own.and_then(|choice| choice.model.as_deref());
+        own.unwrap_or(&self.deps.settings.models.role(role).model)
+    }
+
+    /// Remembers how the model calls tools, if its answer shows it. A scripted one has no habits.
+    fn note_habit(&self, role: Role, read: &TaskEvent) {
+        let offered = !self.state.native_tools(role).is_empty();
+        let scripted = self.deps.settings.models.role(role).provider == ProviderKind::Scripted;
+        if let TaskEvent::AnswerRead {
+            read: Read::Turn(said),
+            ..
+        } = read
+            && offered
+            && !scripted
+            && !said.calls.is_empty()
+        {
+            self.deps.tool_habits.note(self.model(role), said.native);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The shell alone: a journal in memory, computers that only write down what they are told.
 
 mod away;
+mod habits;
 mod nap;
 mod outage;
 mod tools;
@@ -290,6 +291,7 @@ impl Running {
             supervisor: others.clone().recipient(),
             family: others.recipient(),
             settings: Arc::new(settings),
+            tool_habits: Default::default(),
             clock,
         };
         let profile = Arc::new(bench.profile.clone());

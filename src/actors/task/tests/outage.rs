@@ -97,6 +97,7 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
         supervisor: others.clone().recipient(),
         family: others.recipient(),
         settings,
+        tool_habits: Default::default(),
         clock: || 1_000,
     };
     let profile = Arc::new(bench.profile.clone());
