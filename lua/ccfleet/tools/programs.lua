@@ -2,6 +2,7 @@
 --
 -- @module[kind=internal] ccfleet.tools.programs
 
+local commands = require("ccfleet.commands")
 local files = require("ccfleet.tools.files")
 local programs = require("ccfleet.programs")
 
@@ -55,31 +56,9 @@ end
 
 -- Commands -----------------------------------------------------------------------------------------------------
 
--- Split a command line into words; double quotes keep spaces.
-local function split_words(line)
-    local words = { n = 0 }
-    local function add(word)
-        words.n = words.n + 1
-        words[words.n] = word
-    end
-    local position = 1
-    while true do
-        position = line:find("%S", position)
-        if not position then return words end
-        local quoted, after = line:match('^"([^"]*)"?()', position)
-        if not quoted then quoted, after = line:match('^([^%s"]+)()', position) end
-        add(quoted)
-        position = after
-    end
-end
-
 local function run_command(shell, args, context)
-    local words = split_words(args.command)
-    local name = table.remove(words, 1)
-    if not name then return watch(nil, "the command is empty") end
-    local path = shell.resolveProgram(name)
-    if not path then return watch(nil, name .. ": no such program; the command `programs` lists those that there are") end
-    words.n, words[0] = nil, name
+    local path, words = commands.resolve(shell, args.command)
+    if not path then return watch(nil, words) end
     local body, err = programs.load(shell, path, words, args.env)
     return watch(body, err, args, context)
 end

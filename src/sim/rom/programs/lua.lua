@@ -1,4 +1,10 @@
--- A prompt for Lua: shows what an expression comes to. `exit()` ends it.
+-- A prompt for Lua: shows what an expression comes to. `exit()` ends it. It runs no files.
+if select("#", ...) > 0 then
+  print("This is an interactive Lua prompt.")
+  print("To run a lua program, just type its name.")
+  return
+end
+
 local running, history, count = true, {}, 0
 local env = setmetatable({ exit = function() running = false end }, { __index = _ENV })
 env._echo = function(...) return ... end
