@@ -39,6 +39,9 @@ const LEAST_CONTEXT: usize = 200;
 /// Notes that a planner is told.
 const MOST_NOTES: usize = 5;
 
+/// Bytes of the task's words that are shown with a step.
+const ASKED_BYTES: usize = 2000;
+
 /// Steps that a plan may have by the simple prompt.
 const SIMPLE_STEPS: u32 = 4;
 
@@ -316,6 +319,7 @@ impl Course<'_> {
             "expected": step.expected_outcome,
             "params": params,
             "goal": self.work.plans.last().map(|plan| plan.goal.as_str()),
+            "asked": self.asked(),
             "tools": tools,
             "results": "",
         });
@@ -331,6 +335,13 @@ impl Course<'_> {
             .into_iter()
             .chain(repair)
             .collect())
+    }
+
+    /// The task in the words that it was given in: a weak planner's steps leave out what is to be written.
+    fn asked(&self) -> String {
+        let created = self.state.created.as_ref();
+        let prompt = created.map_or("", |created| created.prompt.trim());
+        head_and_tail(prompt, ASKED_BYTES)
     }
 
     /// What was wrong with the last answer, or is still to be done about a draft, below that answer.
