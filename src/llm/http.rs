@@ -7,6 +7,7 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::error::{Deadline, Dialect, LlmError};
+use super::in_order::InOrder;
 use super::provider::{Delta, DeltaSink};
 use crate::config::Secret;
 
@@ -52,7 +53,7 @@ impl Server {
     /// Sends a request and returns its body to be read, once the status says success.
     pub async fn post(&self, path: &str, body: &Value, model: &str) -> Result<Body, LlmError> {
         let url = format!("{}{path}", self.base_url);
-        let sent = self.send(self.client.post(url).json(body), path, model);
+        let sent = self.send(self.client.post(url).json(&InOrder(body)), path, model);
         sent.await.map_err(|error| of_tools(error, body, model))
     }
 

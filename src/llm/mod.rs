@@ -9,6 +9,7 @@ pub mod deadlines;
 pub mod detect;
 pub mod error;
 mod http;
+mod in_order;
 #[cfg(test)]
 mod loopback_tests;
 pub mod messages;

@@ -92,11 +92,11 @@ fn refused<'a>(turn: &Turn<'a>) -> Option<&'a TurnRead> {
     }
 }
 
-/// A call as it is read from text. Decoders write the fields of a form in the order in which a schema has them, and schemas are
-/// sent sorted: under these two names the tool comes first, and its arguments are written with it in view.
+/// A call under the names that prompts show: a model that wants to write `"tool"` and is made to write another name goes on with what
+/// it wanted.
 fn call_shape(name: &str, arguments: &Value) -> Value {
-    json!({"type": "object", "required": ["name", "parameters"], "additionalProperties": false,
-        "properties": {"name": {"const": name}, "parameters": simple_schema(arguments)}})
+    json!({"type": "object", "required": ["tool", "args"], "additionalProperties": false,
+        "properties": {"tool": {"const": name}, "args": simple_schema(arguments)}})
 }
 
 fn words_shape(key: &str) -> Value {
@@ -165,23 +165,23 @@ mod tests {
         drive.say(&[BAD]);
         let held = form(&drive).unwrap();
         for good in [
-            r#"{"name": "run_program", "parameters": {"path": "/a.lua"}}"#,
-            r#"{"name": "run_program", "parameters": {"path": "/a.lua", "args": ["1"]}}"#,
-            r#"{"name": "ask_user", "parameters": {"question": "Which?", "why": "two fit"}}"#,
+            r#"{"tool": "run_program", "args": {"path": "/a.lua"}}"#,
+            r#"{"tool": "run_program", "args": {"path": "/a.lua", "args": ["1"]}}"#,
+            r#"{"tool": "ask_user", "args": {"question": "Which?", "why": "two fit"}}"#,
             r#"{"final": "it ran"}"#,
             r#"{"unclear": "which file"}"#,
         ] {
             assert!(takes(&held, good), "{good}");
         }
         for bad in [
-            r#"{"name": "run_program", "parameters": {"path": "/a.lua", "args": {"x": 1}}}"#,
-            r#"{"name": "run_program", "parameters": {}}"#,
-            r#"{"name": "no_such_tool", "parameters": {}}"#,
+            r#"{"tool": "run_program", "args": {"path": "/a.lua", "args": {"x": 1}}}"#,
+            r#"{"tool": "run_program", "args": {}}"#,
+            r#"{"tool": "no_such_tool", "args": {}}"#,
             r#"{"final": "it ran", "unclear": "or not"}"#,
         ] {
             assert!(!takes(&held, bad), "{bad}");
         }
-        drive.say(&[r#"{"name": "run_program", "parameters": {"path": "/a.lua"}}"#]);
+        drive.say(&[r#"{"tool": "run_program", "args": {"path": "/a.lua"}}"#]);
         assert_eq!(drive.state().bounces, 0);
         assert!(form(&drive).is_none());
     }
@@ -221,7 +221,7 @@ mod tests {
         let mut drive = Drive::new(profile_of(goals::NAME), "Write /a.lua");
         drive.say(&[HELLO, GOOD, "Mark subtask 1.1 as complete."]);
         let held = form(&drive).unwrap();
-        let mark = r#"{"name": "mark_subtask_complete", "parameters": {"success": true, "reason": "it is there"}}"#;
+        let mark = r#"{"tool": "mark_subtask_complete", "args": {"success": true, "reason": "it is there"}}"#;
         assert!(takes(&held, mark));
         assert!(!takes(&held, r#"{"final": "it is there"}"#));
         assert!(!drive.say(&[mark]), "the mark achieves the goal");
@@ -237,7 +237,7 @@ mod tests {
             r#"{"finally": "x"}"#,
             "{}",
             "final",
-            r#"{"name": "a", "parameters": {}}"#,
+            r#"{"tool": "a", "args": {}}"#,
         ] {
             assert!(read_words(other).is_none(), "{other}");
         }

@@ -26,6 +26,7 @@ pub mod policy;
 pub mod render;
 pub mod replay;
 pub mod shown_tools;
+mod single_quotes;
 pub mod step_log;
 pub mod templates;
 pub mod text;

@@ -3,6 +3,7 @@
 use super::call_form;
 use super::content_calls::{begins_a_call, calls_in_content};
 use super::directive::block::without_thinking;
+use super::single_quotes;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{ChatAnswer, StopReason, ToolCall};
 use crate::domain::ids::ClientId;
@@ -20,7 +21,12 @@ pub fn read(answer: &ChatAnswer) -> TurnRead {
             problems: Vec::new(),
         };
     }
-    let calls = calls_in_content(text);
+    let mut calls = calls_in_content(text);
+    if calls.is_empty()
+        && let Some(readable) = single_quotes::as_double(text)
+    {
+        calls = calls_in_content(&readable);
+    }
     if !calls.is_empty() {
         return TurnRead {
             calls,
@@ -100,6 +106,10 @@ mod tests {
             "Let me look.\n{\"tool\": \"fs_read\", \"args\": {\"path\": \"/a\"}}",
         ));
         assert_eq!(called.calls[0].name, "fs_read");
+        let quoted = read(&answer(
+            "```json\n{\"tool\": \"fs_write\", \"args\": {\"path\": \"/a\", \"content\": '{\"limit\": 30}'}}\n```",
+        ));
+        assert_eq!(quoted.calls[0].arguments["content"], "{\"limit\": 30}");
     }
 
     proptest! {

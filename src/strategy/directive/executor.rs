@@ -220,7 +220,7 @@ fn tool_shape(name: &str, parameters: Value, computers: &[&str]) -> Value {
 
 /// The part of a schema that constrained decoders understand; the whole schema is checked afterwards.
 pub fn simple_schema(schema: &Value) -> Value {
-    const KEPT: [&str; 8] = [
+    const KEPT: [&str; 10] = [
         "type",
         "required",
         "enum",
@@ -228,6 +228,8 @@ pub fn simple_schema(schema: &Value) -> Value {
         "maxLength",
         "maxItems",
         "minItems",
+        "minimum",
+        "maximum",
         "additionalProperties",
     ];
     let Some(fields) = schema.as_object() else {
