@@ -60,6 +60,10 @@ local function resolve(shell, line)
     local path = shell.resolveProgram(name)
     if not path then
         local instead = INSTEAD[name]
+        if instead == READS and words[1] then
+            -- With the call itself: models that were told the tool's name alone typed the command again.
+            instead = ('the tool %s: {"path": "/%s"}'):format(instead, shell.resolve(words[#words]))
+        end
         if instead then return nil, ("%s: no such program; %s"):format(name, instead) end
         return nil, name .. ": no such program; the command `programs` lists those that there are"
     end

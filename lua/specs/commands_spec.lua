@@ -40,7 +40,13 @@ specs["commands: what only other shells understand is refused before anything ru
 end
 
 specs["commands: who types a command of another system is told what does the same"] = function()
-    for line, tool in pairs({ ["cat /a"] = "fs_read", ["grep x /a"] = "fs_grep", ["touch /a"] = "fs_write" }) do
+    for line, tool in pairs({
+        ["cat /a"] = 'the tool fs_read reads a file: {"path": "/a"}',
+        ["head -n 5 /a"] = 'the tool fs_read reads a file: {"path": "/a"}',
+        ["cat"] = "fs_read",
+        ["grep x /a"] = "fs_grep",
+        ["touch /a"] = "fs_write",
+    }) do
         local path, why = resolve(line)
         check.same(path, nil, line)
         check.contains(why, "no such program; " .. tool, line)
