@@ -51,6 +51,17 @@ impl Actor for Others {
 }
 
 impl Others {
+    /// With models that say nothing.
+    fn silent(told: UnboundedSender<String>) -> Addr<Self> {
+        let others = Others {
+            told,
+            last_seq: None,
+            model_says: None,
+            commits: Arc::default(),
+        };
+        others.start()
+    }
+
     fn say(&self, what: impl Into<String>) {
         // The test may have seen enough.
         let _ = self.told.send(what.into());
@@ -101,16 +112,21 @@ impl Handler<ConsultModel> for Others {
     fn handle(&mut self, consult: ConsultModel, _: &mut Self::Context) {
         self.say("consult");
         if let Some(said) = self.model_says {
-            let answer = answer(said);
-            let read = read_answer(consult.consult, consult.contract, &answer);
-            consult.reply_to.do_send(Consulted {
-                generation: consult.generation,
-                consult: consult.consult,
-                role: consult.role,
-                answer: Ok((answer, read)),
-            });
+            reply(&consult, said);
         }
     }
+}
+
+/// The model says this.
+fn reply(consult: &ConsultModel, said: &str) {
+    let answer = answer(said);
+    let read = read_answer(consult.consult, consult.contract, &answer);
+    consult.reply_to.do_send(Consulted {
+        generation: consult.generation,
+        consult: consult.consult,
+        role: consult.role,
+        answer: Ok((answer, read)),
+    });
 }
 
 heard! {

@@ -17,14 +17,7 @@ impl Handler<ConsultModel> for Model {
     fn handle(&mut self, consult: ConsultModel, _: &mut Self::Context) {
         // The test may have seen enough.
         let _ = self.0.send(!consult.tools.is_empty());
-        let answer = answer(r#"{"tool": "fs_read", "args": {}}"#);
-        let read = read_answer(consult.consult, consult.contract, &answer);
-        consult.reply_to.do_send(Consulted {
-            generation: consult.generation,
-            consult: consult.consult,
-            role: consult.role,
-            answer: Ok((answer, read)),
-        });
+        reply(&consult, r#"{"tool": "fs_read", "args": {}}"#);
     }
 }
 
@@ -38,13 +31,7 @@ async fn offered(tools: ToolChannel, habits: &ToolHabits) -> [bool; 2] {
     let (told, _heard) = unbounded_channel();
     let router = Router::default();
     router.insert(computer("base", &told));
-    let others = Others {
-        told,
-        last_seq: None,
-        model_says: None,
-        commits: Arc::default(),
-    }
-    .start();
+    let others = Others::silent(told);
     let (asked, mut offers) = unbounded_channel();
     let model = Model(asked).start().recipient();
     let deps = TaskDeps {

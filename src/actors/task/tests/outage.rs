@@ -80,13 +80,7 @@ fn outage(lasts: Duration, failure: LlmError) -> Outage {
     let (told, heard) = unbounded_channel();
     let router = Router::default();
     router.insert(computer("base", &told));
-    let others = Others {
-        told,
-        last_seq: None,
-        model_says: None,
-        commits: Arc::default(),
-    }
-    .start();
+    let others = Others::silent(told);
     let planner = Planner(consulting).start().recipient();
     let deps = TaskDeps {
         journal: others.clone().recipient(),
