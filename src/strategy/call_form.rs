@@ -2,8 +2,8 @@
 //!
 //! A model that writes its calls as text answers freely first. If that answer could not be carried out, the next one is held to
 //! a JSON schema, compiled from what can be called now: it can then neither misspell a call nor give an argument of another type.
-//! It may decline, so that nobody makes it guess. Servers that cannot hold an answer to a schema ignore it or are told so in their
-//! role's settings; whatever comes is read and validated as any other answer.
+//! It may decline, so that nobody makes it guess. Servers that cannot hold an answer to a schema ignore it, or refuse it and are
+//! asked without; whatever comes is read and validated as any other answer.
 
 use super::calling;
 use super::direct::FINAL_MARK;
