@@ -5,6 +5,7 @@
 //! kept as comments where they are used. Queueing, deadlines and retries belong to
 //! `actors::gateway`; what a text means belongs to `strategy`.
 
+mod client;
 pub mod deadlines;
 pub mod detect;
 pub mod error;
@@ -21,9 +22,9 @@ pub mod scripted;
 pub mod set;
 
 pub use crate::strategy::content_calls::calls_in_content;
+pub use client::client as http_client;
 pub use detect::{Detection, detect_default};
 pub use error::{Deadline, Dialect, LlmError};
-pub use http::client as http_client;
 pub use provider::{
     ChatRequest, Delta, DeltaSink, LastResult, ModelInfo, ModelParams, Provider, ScriptPosition,
     Think,
