@@ -50,23 +50,8 @@ impl Server {
         })
     }
 
-    /// Sends a request and returns its body to be read, once the status says success. One that is refused and wants its answer in a form
-    /// is sent once more without: not every server can hold an answer to every form, and whatever comes is validated.
+    /// Sends a request and returns its body to be read, once the status says success.
     pub async fn post(&self, path: &str, body: &Value, model: &str) -> Result<Body, LlmError> {
-        match (self.post_once(path, body, model).await, without_form(body)) {
-            (Err(LlmError::Refused { text, .. }), Some(free)) => {
-                tracing::warn!(
-                    model,
-                    text,
-                    "the model server refused a form; asked without it"
-                );
-                self.post_once(path, &free, model).await
-            }
-            (answer, _) => answer,
-        }
-    }
-
-    async fn post_once(&self, path: &str, body: &Value, model: &str) -> Result<Body, LlmError> {
         let url = format!("{}{path}", self.base_url);
         let sent = self.send(self.client.post(url).json(&InOrder(body)), path, model);
         sent.await.map_err(|error| of_tools(error, body, model))
@@ -174,13 +159,6 @@ impl Server {
 /// Ollama says so of a model whose template has no place for tools; llama.cpp of a server without its template engine.
 fn refuses_tools(text: &str) -> bool {
     text.contains("does not support tools") || text.contains("requires --jinja")
-}
-
-/// The request without the form that its answer is to have; none if it wants none.
-fn without_form(body: &Value) -> Option<Value> {
-    let mut fields = body.as_object()?.clone();
-    let forms = ["format", "response_format"].map(|key| fields.remove(key).is_some());
-    forms.contains(&true).then_some(Value::Object(fields))
 }
 
 /// llama.cpp makes a grammar of the tools' schemas, and refuses the request if one is too much for it (a text of up to a

@@ -1,7 +1,6 @@
 //! Both dialects against a small real HTTP server on loopback, in real time with gates, no sleeps.
 
 mod endings;
-mod forms;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::config::GatewaySettings;
-use crate::domain::chat::{ChatAnswer, ChatFailure};
+use crate::domain::chat::{ChatAnswer, ChatFailure, OutputFormat};
 use crate::llm::deadlines::{Deadlines, chat_with_deadlines};
 use crate::llm::error::Deadline;
 use crate::llm::{ChatRequest, DeltaSink, LlmError, Provider};
@@ -41,13 +41,13 @@ pub(super) async fn run(
         biased;
         _ = cancel => cancelled,
         () = reply.closed() => cancelled,
-        ended = tries(provider.as_ref(), &request, &on_delta, &settings) => ended,
+        ended = tries(provider.as_ref(), request, &on_delta, &settings) => ended,
     }
 }
 
 async fn tries(
     provider: &dyn Provider,
-    request: &ChatRequest,
+    mut request: ChatRequest,
     on_delta: &DeltaSink,
     settings: &GatewaySettings,
 ) -> Ended {
@@ -73,6 +73,14 @@ async fn tries(
             Err(error) if error.is_unreachable() => unreachable_tries + 1,
             _ => 0,
         };
+        if let Err(error @ LlmError::Refused { .. }) = &result
+            && request.format != OutputFormat::Text
+        {
+            // Not every server can hold an answer to every form, and whoever asked validates what comes.
+            tracing::warn!(model = request.model, %error, "refused with a form for the answer; asked again without it");
+            request.format = OutputFormat::Text;
+            continue;
+        }
         let pause = match &result {
             Err(error) if worth_another_try(error) => delays.next(),
             _ => None,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::Addr;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -287,6 +288,28 @@ async fn what_cannot_pass_is_not_tried_again() {
     };
     world.arrived().await.answer(Err(refused));
     assert_eq!(code(call.await), "model_refused");
+}
+
+#[actix::test]
+async fn a_form_that_the_server_refuses_is_left_out_once() {
+    let refused = || {
+        let text = "failed to parse grammar".to_owned();
+        Err(LlmError::Refused { status: 400, text })
+    };
+    let mut world = world(&[]);
+    for (second, ends) in [(Ok(said("free")), "free"), (refused(), "model_refused")] {
+        let mut held = call("a", "m", 1);
+        held.request.format = OutputFormat::Schema(json!({"type": "object"}));
+        let gateway = world.gateway.clone();
+        let answered = actix_rt::spawn(async move { gateway.send(held).await.expect("gateway") });
+        let first = world.arrived().await;
+        assert_ne!(first.request.format, OutputFormat::Text);
+        first.answer(refused());
+        let again = world.arrived().await;
+        assert_eq!(again.request.format, OutputFormat::Text);
+        again.answer(second);
+        assert_eq!(code(answered.await), ends);
+    }
 }
 
 #[actix::test]
