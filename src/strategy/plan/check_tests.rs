@@ -1,0 +1,197 @@
+//! Which plans are taken, and why others are not.
+
+use super::*;
+use crate::domain::work::plan::{PlanAdvance, Settled};
+use crate::strategy::plan::place::bench::{Setting, plan_of};
+use proptest::prelude::*;
+
+fn problems(steps: Value) -> Vec<String> {
+    let setting = Setting::begin();
+    check(&plan_of(steps), &PlanWork::default(), &setting.place()).unwrap_err()
+}
+
+fn step(id: u32, depends_on: &[u32]) -> Value {
+    json!({"id": id, "action": "read_file", "target": "/a", "reason": "r", "depends_on": depends_on})
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_told_by_step() {
+    let with = |more: Value| {
+        let mut step = step(1, &[]);
+        for (name, value) in more.as_object().unwrap() {
+            step[name] = value.clone();
+        }
+        json!([step])
+    };
+    for (steps, expected) in [
+        (json!([]), "no steps"),
+        (json!([step(2, &[])]), "begin with 1"),
+        (
+            json!([step(1, &[]), step(3, &[])]),
+            "where 2 should stand there is 3",
+        ),
+        (
+            json!([step(1, &[2]), step(2, &[])]),
+            "step 1 depends on step 2, which comes later",
+        ),
+        (json!([step(1, &[7])]), "step 7, which does not exist"),
+        (json!([step(1, &[1])]), "step 1 depends on itself"),
+        (with(json!({"action": "git_commit"})), "no version control"),
+        (
+            with(json!({"action": "dance"})),
+            "no such action and no such tool. Actions: read_file, write_file",
+        ),
+        (with(json!({"target": null})), "read_file needs a target"),
+        (
+            with(json!({"on": "nowhere"})),
+            "no computer \"nowhere\" is known; there are: base, farm",
+        ),
+        (
+            with(json!({"action": "call_tool", "target": "fly"})),
+            "there is no tool \"fly\". Tools: dig, fs_find",
+        ),
+        (
+            with(json!({"action": "write_file"})),
+            "runs no test after it",
+        ),
+    ] {
+        let told = problems(steps.clone());
+        assert!(
+            told.iter().any(|t| t.contains(expected)),
+            "{steps}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn size_and_depth_are_limited() {
+    let many: Vec<Value> = (1..=13).map(|id| step(id, &[])).collect();
+    assert!(problems(json!(many))[0].contains("13 steps"));
+    let chain: Vec<Value> = (1..=11)
+        .map(|id| {
+            if id == 1 {
+                step(1, &[])
+            } else {
+                step(id, &[id - 1])
+            }
+        })
+        .collect();
+    assert!(problems(json!(chain))[0].contains("11 steps depend on each other in a chain"));
+    let wide: Vec<Value> = (1..=11)
+        .map(|id| step(id, if id == 1 { &[] } else { &[1] }))
+        .collect();
+    let setting = Setting::begin();
+    assert!(
+        check(
+            &plan_of(json!(wide)),
+            &PlanWork::default(),
+            &setting.place()
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn the_name_of_a_tool_stands_for_calling_it() {
+    let setting = Setting::begin();
+    let plan = plan_of(
+        json!([{"id": 1, "action": "fs_list", "target": "/", "reason": ""},
+            {"id": 2, "action": "dig", "target": "down", "reason": "", "on": "farm"},
+            {"id": 3, "action": "gather", "target": "farm", "reason": ""},
+            {"id": 4, "action": "call_tool", "target": "farm/dig", "reason": ""}]),
+    );
+    let plan = check(&plan, &PlanWork::default(), &setting.place()).unwrap();
+    assert_eq!(plan.steps[0].action, PlanAction::Gather);
+    assert_eq!(
+        (&plan.steps[1].action, plan.steps[1].target.as_deref()),
+        (&PlanAction::CallTool, Some("dig"))
+    );
+    assert_eq!(plan.steps[1].params, json!({"target": "down"}));
+    assert_eq!(plan.steps[2].on.as_ref().unwrap().as_str(), "farm");
+    assert_eq!(plan.steps[3].on.as_ref().unwrap().as_str(), "farm");
+    assert_eq!(plan.steps[3].target.as_deref(), Some("dig"));
+}
+
+#[test]
+fn a_later_plan_counts_on_whether_it_begins_with_one_or_not() {
+    let setting = Setting::begin();
+    let mut work = PlanWork::default();
+    work.advance(
+        &PlanAdvance::Adopted {
+            plan: plan_of(json!([step(1, &[]), step(2, &[])])),
+            after_step: 1,
+        },
+        0,
+    );
+    work.advance(
+        &PlanAdvance::StepSettled {
+            step: 1,
+            settled: Settled::Done,
+            skips: vec![],
+        },
+        1,
+    );
+    let failed = Settled::Failed { error: "no".into() };
+    work.advance(
+        &PlanAdvance::StepSettled {
+            step: 2,
+            settled: failed,
+            skips: vec![],
+        },
+        1,
+    );
+    for (steps, needed) in [
+        (json!([step(1, &[]), step(2, &[1])]), 3),
+        (json!([step(3, &[]), step(4, &[3])]), 3),
+        (json!([step(3, &[]), step(4, &[1])]), 1),
+    ] {
+        let plan = check(&plan_of(steps), &work, &setting.place()).unwrap();
+        let ids: Vec<u32> = plan.steps.iter().map(|s| s.id).collect();
+        assert_eq!(
+            (ids, plan.steps[1].depends_on.clone()),
+            (vec![3, 4], vec![needed])
+        );
+    }
+    let wrong = check(&plan_of(json!([step(3, &[2])])), &work, &setting.place()).unwrap_err();
+    assert!(wrong[0].contains("step 3 depends on step 2, which was not done"));
+}
+
+proptest! {
+    #[test]
+    fn a_circle_is_found_exactly_where_there_is_one(edges in prop::collection::vec((1u32..7, 1u32..7), 0..12)) {
+        let steps: Vec<PlanStep> = (1..7).map(|id| {
+            let needs: Vec<u32> = edges.iter().filter(|(from, _)| *from == id).map(|(_, to)| *to).collect();
+            serde_json::from_value(step(id, &needs)).unwrap()
+        }).collect();
+        // By another road: who can reach itself.
+        let mut reach = [[false; 7]; 7];
+        for (from, to) in &edges { reach[*from as usize][*to as usize] = true; }
+        for k in 0..7 { for i in 0..7 { for j in 0..7 { reach[i][j] |= reach[i][k] && reach[k][j]; } } }
+        let circular: Vec<u32> = (1..7u32).filter(|id| reach[*id as usize][*id as usize]).collect();
+        let found = cycle(&steps);
+        prop_assert_eq!(found.is_some(), !circular.is_empty());
+        if let Some(found) = found {
+            prop_assert!(circular.iter().all(|id| found.contains(id)));
+        }
+    }
+
+    #[test]
+    fn what_passes_has_ids_in_order_and_points_back(
+        steps in prop::collection::vec((0u32..8, prop::collection::vec(0u32..8, 0..3), 0usize..14), 0..8),
+    ) {
+        let words = ["read_file", "write_file", "run_test", "shell", "dig", "git_status", "gather", "analyse_error", "ask_user", "edit", "search", "call_tool", "x", ""];
+        let steps: Vec<Value> = steps.iter().enumerate().map(|(at, (id, deps, word))| {
+            let id = if *id == 0 { *id } else { at as u32 + 1 };
+            json!({"id": id, "action": words[*word], "target": "/a", "reason": "", "depends_on": deps})
+        }).collect();
+        let setting = Setting::begin();
+        if let Ok(plan) = check(&plan_of(json!(steps)), &PlanWork::default(), &setting.place()) {
+            for (at, step) in plan.steps.iter().enumerate() {
+                prop_assert_eq!(step.id as usize, at + 1);
+                prop_assert!(step.depends_on.iter().all(|id| *id >= 1 && *id < step.id));
+                prop_assert!(!matches!(step.action, PlanAction::Other(_)));
+            }
+            prop_assert!(depth(&plan.steps) <= 10);
+        }
+    }
+}
