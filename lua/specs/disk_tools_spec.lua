@@ -73,6 +73,46 @@ specs["fs_write: folders and read-only disks are refused with their reason"] = f
     check.contains(select(2, world.call("fs_read", { path = "none" })), "fs_list and fs_find")
 end
 
+specs["fs_write: a file that its writer has not seen as it is now is kept and shown"] = function()
+    local world = tools({ ["/a"] = "old" })
+    local result = world.call("fs_write", { path = "a", content = "new", if_hash = "none" })
+    check.same({ result.success, result.kept, result.content, result.hash }, { false, true, "old", sha256.short("old") })
+    check.contains(result.error, "/a: is there already")
+    check.same(world.disk.files, { ["/a"] = "old" })
+    result = world.call("fs_write", { path = "a", content = "new", if_hash = sha256.short("older") })
+    check.contains(result.error, "/a: has changed since")
+    -- Who knows what it holds may replace it.
+    check.same(world.call("fs_write", { path = "a", content = "new", if_hash = sha256.short("old") }).success, nil)
+    check.same(world.disk.files, { ["/a"] = "new" })
+end
+
+specs["fs_write: if_hash keeps nobody from a new file, from writing the same again, or from one that is gone"] = function()
+    local world = tools()
+    for _, if_hash in ipairs({ "none", "none", sha256.short("other") }) do
+        check.same(world.call("fs_write", { path = "a", content = "new", if_hash = if_hash }).bytes, 3)
+    end
+    world.disk.files = {}
+    check.same(world.call("fs_write", { path = "a", content = "x", if_hash = sha256.short("new") }).created, true)
+end
+
+specs["fs_write: of a long file that was kept the beginning is shown; one without a hash has its size"] = function()
+    local long = ("x"):rep(256 * 1024 + 1)
+    local world = tools({ ["/a"] = long })
+    local result = world.call("fs_write", { path = "a", content = "new", if_hash = "none" })
+    check.same({ #result.content, result.truncated, result.hash }, { 1024, true, "bytes:" .. #long })
+    check.contains(result.error, "at its beginning")
+    check.same(world.call("fs_write", { path = "a", content = "new", if_hash = result.hash }).bytes, 3)
+end
+
+specs["fs_write_many: one file that is kept keeps all"] = function()
+    local world = tools({ ["/a"] = "old" })
+    local result = world.call("fs_write_many", { files = {
+        { path = "b", content = "1", if_hash = "none" }, { path = "a", content = "2", if_hash = "none" },
+    } })
+    check.same({ result.success, #result.files, result.files[1].path }, { false, 1, "/a" })
+    check.same(world.disk.files, { ["/a"] = "old" })
+end
+
 specs["fs_write_many: all files are written and reported"] = function()
     local world = tools({ ["/a"] = "old" })
     local two = { { path = "a", content = "1" }, { path = "/d/b", content = "22" } }

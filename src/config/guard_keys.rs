@@ -22,6 +22,8 @@ pub(super) struct GuardKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     hold_to_form: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    look_before_overwrite: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycle_repeats: Option<u32>,
@@ -70,6 +72,9 @@ impl GuardKeys {
             bounces: self.bounces.unwrap_or(common.bounces),
             repair_attempts: self.repair_attempts.unwrap_or(common.repair_attempts),
             hold_to_form: self.hold_to_form.unwrap_or(common.hold_to_form),
+            look_before_overwrite: self
+                .look_before_overwrite
+                .unwrap_or(common.look_before_overwrite),
             loops: LoopRules {
                 window: self.window.unwrap_or(loops.window),
                 cycle_repeats: self.cycle_repeats.unwrap_or(loops.cycle_repeats),
@@ -175,6 +180,7 @@ impl Check<'_> {
             bounces: raw.bounces,
             repair_attempts: raw.repair_attempts,
             hold_to_form: raw.hold_to_form,
+            look_before_overwrite: raw.look_before_overwrite,
             loops: LoopRules {
                 window: raw.window,
                 cycle_repeats: raw.cycle_repeats,

@@ -122,6 +122,7 @@ pub(super) struct RawGuards {
     pub bounces: u32,
     pub repair_attempts: u32,
     pub hold_to_form: bool,
+    pub look_before_overwrite: bool,
     pub window: u32,
     pub cycle_repeats: u32,
     pub patient_repeats: u32,

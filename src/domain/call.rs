@@ -76,6 +76,25 @@ impl CallReport {
         self.outcome == Outcome::Done && !self.result.as_ref().is_some_and(denies)
     }
 
+    /// The files that a core tool was to write and left as they were, because its caller did not know what they hold: each with
+    /// `path`, `bytes`, `hash` and `content`. Then nothing at all was written.
+    pub fn kept_files(&self) -> Vec<&Value> {
+        let result = self.result.as_ref().filter(|_| !self.succeeded());
+        let part = result.map(|result| result.get("write").unwrap_or(result));
+        let Some(part) = part.filter(|part| part.get("kept") == Some(&Value::Bool(true))) else {
+            return Vec::new();
+        };
+        match part.get("files").and_then(Value::as_array) {
+            Some(files) => files.iter().collect(),
+            None => vec![part],
+        }
+    }
+
+    /// Whether [`kept_files`](Self::kept_files) has any.
+    pub fn kept_a_file(&self) -> bool {
+        !self.kept_files().is_empty()
+    }
+
     /// The same as the result of a task that made this one call.
     pub fn task_result(&self, call_id: &CallId, tool: &str) -> TaskResult {
         let words = || format!("{tool} is {}", self.outcome.as_str());

@@ -170,6 +170,11 @@ impl CallId {
         TaskId::from_unique(body).ok()
     }
 
+    /// The journal position of the decision that asks for the call; none if the id was not made by [`CallId::derive`].
+    pub fn position(&self) -> Option<u64> {
+        self.0[Self::PREFIX.len()..].split('_').nth(2)?.parse().ok()
+    }
+
     /// The same call of the same decision, since a start of the server that has this salt. A former salt goes.
     pub fn salted(&self, salt: &str) -> Self {
         let plain: Vec<&str> = self.0.split('_').take(5).collect();

@@ -157,6 +157,9 @@ pub struct Guards {
     /// Whether an answer after one that led to nothing is held to the form of a call, where calls are written as text.
     #[serde(default)]
     pub hold_to_form: bool,
+    /// Whether a file whose content the task does not know is kept when the task would replace it, and shown.
+    #[serde(default)]
+    pub look_before_overwrite: bool,
     /// What else counts as a circle.
     #[serde(default)]
     pub loops: LoopRules,

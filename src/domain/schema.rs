@@ -13,6 +13,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// The largest schema, in bytes of its JSON text. That of a core tool has some hundred.
 pub const MAX_BYTES: usize = 16 * 1024;
 
+/// Marks a property that models are not told of, in its schema. Those who write OpenAPI mark what is not for everybody so.
+const INTERNAL: &str = "x-internal";
+
 /// How deep a schema may nest.
 pub const MAX_DEPTH: usize = 32;
 
@@ -89,6 +92,16 @@ impl Schema {
             .is_none_or(|validator| validator.is_valid(args))
     }
 
+    /// The schema without the optional properties that are marked as internal: who calls a tool in a task need not know
+    /// of what rules fill in.
+    pub fn told(&self) -> Schema {
+        let mut value = self.0.value.clone();
+        match drop_internal(&mut value) {
+            true => Schema::of(value),
+            false => self.clone(),
+        }
+    }
+
     fn compiled(&self) -> &Result<Validator, SchemaFault> {
         self.0.compiled.get_or_init(|| compile(&self.0.value))
     }
@@ -97,6 +110,34 @@ impl Schema {
     pub fn is(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+}
+
+/// Takes internal properties out, on all levels, and says whether there were any.
+fn drop_internal(schema: &mut Value) -> bool {
+    let Value::Object(keywords) = schema else {
+        let items = schema.as_array_mut().into_iter().flatten();
+        return items.fold(false, |any, item| drop_internal(item) || any);
+    };
+    let required = keywords.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &String| {
+        let mut names = required.as_array().into_iter().flatten();
+        names.any(|required| required == name)
+    };
+    let mut any = false;
+    if let Some(Value::Object(properties)) = keywords.get_mut("properties") {
+        let before = properties.len();
+        properties.retain(|name, property| {
+            property.get(INTERNAL) != Some(&Value::Bool(true)) || is_required(name)
+        });
+        any = properties.len() < before;
+        for property in properties.values_mut() {
+            any |= drop_internal(property);
+        }
+    }
+    let others = keywords
+        .iter_mut()
+        .filter(|(name, _)| *name != "properties");
+    others.fold(any, |any, (_, schema)| drop_internal(schema) || any)
 }
 
 fn compile(schema: &Value) -> Result<Validator, SchemaFault> {
@@ -364,6 +405,27 @@ mod tests {
         // Data that looks like a reference is none.
         let data = Schema::of(json!({"properties": {"a": {"const": {"$ref": "http://host"}}}}));
         assert_eq!(data.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_internal_is_not_told_on_any_level() {
+        let text = json!({"type": "string"});
+        let internal = json!({"type": "string", "x-internal": true});
+        let item = |hash: bool| {
+            let mut item = json!({"type": "object", "properties": {"path": text}});
+            if hash {
+                item["properties"]["if_hash"] = internal.clone();
+            }
+            item
+        };
+        let whole = |hash| json!({"properties": {"files": {"type": "array", "items": item(hash)}, "properties": text}});
+        assert_eq!(*Schema::of(whole(true)).told(), whole(false));
+        let plain = Schema::of(whole(false));
+        assert!(plain.told().is(&plain));
+        // Nobody could call it without.
+        let needed =
+            Schema::of(json!({"required": ["if_hash"], "properties": {"if_hash": internal}}));
+        assert!(needed.told().is(&needed));
     }
 
     #[test]

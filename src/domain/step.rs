@@ -171,7 +171,20 @@ impl CallRecord {
     }
 
     pub fn succeeded(&self) -> bool {
-        matches!(&self.end, CallEnd::Finished(report) if report.succeeded())
+        self.report().is_some_and(CallReport::succeeded)
+    }
+
+    /// Whether it was to write and left a file as it was ([`CallReport::kept_files`]).
+    pub fn kept_a_file(&self) -> bool {
+        self.report().is_some_and(CallReport::kept_a_file)
+    }
+
+    /// What the computer reported, if it did.
+    pub fn report(&self) -> Option<&CallReport> {
+        match &self.end {
+            CallEnd::Finished(report) => Some(report),
+            CallEnd::Open | CallEnd::NotPlaced(_) => None,
+        }
     }
 
     pub fn outcome(&self) -> Option<Outcome> {

@@ -1,6 +1,7 @@
 //! The tools of a computer as the server holds them: each tool once in memory, and each set of tools once, however
 //! many computers have them.
 
+use super::schema::Schema;
 use super::shared::{ContentHash, Shared, content_hash};
 use super::tool::{ToolSpec, ToolState};
 use serde::de::{MapAccess, SeqAccess, Visitor};
@@ -18,6 +19,8 @@ struct HeldTool {
     spec: ToolSpec,
     rev: String,
     hash: ContentHash,
+    /// What models are told of the arguments.
+    told: Option<Schema>,
 }
 
 static TOOLS: LazyLock<Shared<HeldTool>> = LazyLock::new(Shared::default);
@@ -27,6 +30,7 @@ impl Tool {
         let hash = content_hash(&spec);
         Tool(TOOLS.get(hash, || HeldTool {
             rev: spec.rev(),
+            told: spec.args_schema.as_ref().map(Schema::told),
             spec,
             hash,
         }))
@@ -35,6 +39,11 @@ impl Tool {
     /// As [`ToolSpec::rev`], computed once.
     pub fn rev(&self) -> &str {
         &self.0.rev
+    }
+
+    /// The schema of the arguments as models are told it: without what the server fills in.
+    pub fn told_args(&self) -> Option<&Schema> {
+        self.0.told.as_ref()
     }
 
     /// The same tool in another state.

@@ -3,6 +3,7 @@
 
 use super::family::{self, Batch};
 use super::fleet::ToolLookup;
+use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
@@ -206,6 +207,7 @@ impl Turn<'_> {
                 return instead(self.block(Guard::Tool, why));
             }
         };
+        let args = self.with_known_content(args, &tool, &target, &tools, batch.before);
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, batch.before.len());
         let child = match family::starts_task(self.state, &tool) {
@@ -226,6 +228,24 @@ impl Turn<'_> {
             timeout_ms: None,
             request: None,
         }))
+    }
+
+    fn with_known_content(
+        &self,
+        args: Value,
+        tool: &str,
+        target: &Target,
+        tools: &ToolLookup<'_>,
+        before: &[PlannedCall],
+    ) -> Value {
+        if !self.profile.guards.look_before_overwrite {
+            return args;
+        }
+        let sights = Sights {
+            state: self.state,
+            before,
+        };
+        overwrite::with_known_content(args, tool, target, tools, &sights)
     }
 
     fn tests_since_change(&self) -> &[TestRun] {

@@ -57,6 +57,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
             bounces: 3,
             repair_attempts: 1,
             hold_to_form: true,
+            look_before_overwrite: true,
             loops: Default::default(),
             args: Default::default(),
         },

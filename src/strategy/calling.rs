@@ -79,7 +79,7 @@ pub fn callable(
 
 /// A tool as the server is told it: with a place for another computer where there are others.
 fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
-    let mut parameters = match tool.args_schema.as_deref() {
+    let mut parameters = match tool.told_args().map(|schema| &**schema) {
         Some(schema) => without_large_bounds(schema),
         None => json!({"type": "object", "properties": {}}),
     };

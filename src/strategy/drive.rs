@@ -7,6 +7,7 @@ use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};
 use crate::domain::decision::{Decision, Inputs, Move};
 use crate::domain::event::{CallIntended, TaskEvent};
+use crate::domain::files::own_hash;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Open, TaskState};
@@ -34,6 +35,7 @@ pub(crate) fn profile_of(strategy: &str) -> Profile {
 fn tool(name: &str, effect: EffectClass, args: &[&str]) -> ToolSpec {
     let text = json!({"type": "string"});
     let kind = |name: &str| match name {
+        "if_hash" => json!({"type": "string", "x-internal": true}),
         "args" => json!({"type": "array", "items": text}),
         _ => text.clone(),
     };
@@ -63,7 +65,7 @@ pub(crate) fn fleet() -> FleetView {
         tool("fs_delete", Idempotent, &["path"]),
         tool("fs_list", Read, &["path?"]),
         tool("fs_read", Read, &["path"]),
-        tool("fs_write", Idempotent, &["path", "content"]),
+        tool("fs_write", Idempotent, &["path", "content", "if_hash?"]),
         tool("run_program", Effect, &["path", "args?"]),
     ];
     FleetView {
@@ -295,23 +297,38 @@ pub(crate) fn carry_out(files: &mut BTreeMap<String, String>, call: &CallRecord)
     };
     match call.tool.as_str() {
         "fs_write" => {
+            let hash = |content: &str| format!("sha256:{}", own_hash(content));
+            let there = files.get(&path).filter(|there| *there != text("content"));
+            let unseen =
+                |there: &&String| !text("if_hash").is_empty() && text("if_hash") != hash(there);
+            if let Some(there) = there.filter(unseen) {
+                return done(
+                    json!({"success": false, "kept": true, "path": path, "bytes": there.len(), "hash": hash(there),
+                    "content": there, "truncated": false, "error": format!("{path}: is there already; nothing was written")}),
+                );
+            }
             let created = files
                 .insert(path.clone(), text("content").to_owned())
                 .is_none();
-            done(json!({"path": path, "bytes": text("content").len(), "created": created}))
+            done(
+                json!({"path": path, "bytes": text("content").len(), "created": created, "hash": hash(text("content"))}),
+            )
         }
         "fs_delete" => done(json!({"path": path, "deleted": files.remove(&path).is_some()})),
         "fs_read" => match files.get(&path) {
             Some(content) => done(
-                json!({"path": path, "content": content, "bytes": content.len(), "truncated": false}),
+                json!({"path": path, "content": content, "bytes": content.len(), "truncated": false,
+                "hash": format!("sha256:{}", own_hash(content))}),
             ),
             None => no_such(),
         },
         "fs_list" => {
             let folder = format!("{}/", path.trim_end_matches('/'));
-            let names = files.keys().filter_map(|file| file.strip_prefix(&folder));
-            let entries: Vec<Value> = names
-                .map(|name| json!({"name": name, "is_dir": false, "size": 1}))
+            let inside = files.iter();
+            let inside =
+                inside.filter_map(|(file, text)| Some((file.strip_prefix(&folder)?, text)));
+            let entries: Vec<Value> = inside
+                .map(|(name, text)| json!({"name": name, "is_dir": false, "size": text.len()}))
                 .collect();
             if entries.is_empty() && folder != "/" {
                 return no_such();

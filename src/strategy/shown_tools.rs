@@ -60,7 +60,7 @@ pub fn of_task<'a>(
 
 /// A tool as templates list it.
 pub fn told(tool: &Tool) -> Value {
-    let args = tool.args_schema.as_deref().map(brief_schema);
+    let args = tool.told_args().map(|schema| &**schema).map(brief_schema);
     let args = args.or_else(|| tool.args.clone());
     json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
 }

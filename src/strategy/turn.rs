@@ -156,13 +156,13 @@ impl<'a> Turn<'a> {
         ToolLookup::new(self.state, &self.inputs.fleet, on)
     }
 
-    /// What the tool of this name, or of an address such as `computer/tool`, takes; none if the task may use no such tool.
+    /// What models are told that the tool of this name, or of an address such as `computer/tool`, takes; none if the task may use no such tool.
     pub fn schema_of(&self, called: &str) -> Option<Schema> {
         let address = Address::parse(called).ok()?;
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &address.target);
         let usable = tools.usable(self.profile);
         let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
-        tool.args_schema.clone()
+        tool.told_args().cloned()
     }
 
     /// The tools that the task's model is shown.

@@ -141,7 +141,7 @@ pub fn takes(tools: &ToolLookup<'_>, called: &str) -> Option<String> {
     let Found::Tools(owners) = tools.find(called) else {
         return None;
     };
-    let schema = owners.first()?.tool.args_schema.as_deref()?;
+    let schema = owners.first()?.tool.told_args()?;
     Some(one_line(
         &format!("{called} takes {}", brief_schema(schema)),
         MAX_PROBLEM,

@@ -3,16 +3,25 @@
 -- @module[kind=internal] ccfleet.tools.common
 
 local files = require("ccfleet.files")
+local text = require("ccfleet.text")
 
 local common = {}
 
 local PATH_CHARACTERS = 1024
+-- How much of a file that was kept is shown to whoever wanted to replace it.
+local SHOWN_BYTES = 1024
 --- How long a text argument may be so that its call fits into one frame.
 common.MAX_CONTENT_CHARACTERS = 120000
 
 --- The schema of a path.
 common.PATH = {
     type = "string", maxLength = PATH_CHARACTERS, description = "Path from the root, such as /todo.lua.",
+}
+
+--- The schema of what a writer knows of the file that it replaces. Servers fill it in; models are not told of it.
+common.IF_HASH = {
+    type = "string", maxLength = 80, ["x-internal"] = true,
+    description = "Replace a file only if this is its hash; \"none\": only if there is none yet.",
 }
 
 --- A schema like another, with its own description.
@@ -65,6 +74,38 @@ end
 function common.require_writable(fs, path)
     if fs.isDir(path) then error(path .. ": is a folder", 0) end
     if fs.isReadOnly(path) then error(path .. ": is on a read-only disk; choose another path", 0) end
+end
+
+-- What tells one content from another; above the size that is hashed it is the size.
+local function stamp(content)
+    return files.hash(content) or ("bytes:" .. #content)
+end
+
+--- The file that a write must not replace, because its writer does not know what it holds.
+--
+-- A file that has the new content already is none: a write that is made again finds its own.
+--
+-- @tparam table fs The file system API.
+-- @tparam string path From the root.
+-- @tparam string content The new content.
+-- @tparam[opt] string if_hash The hash that the writer knows, or "none".
+-- @treturn table|nil What there is, as the result that the tool has then: nothing was written.
+function common.kept(fs, path, content, if_hash)
+    if not if_hash or not fs.exists(path) then return nil end
+    local there = common.read_file(fs, path)
+    local hash = stamp(there)
+    if there == content or hash == if_hash then return nil end
+    local why = "is there already, and what it holds was not taken into account"
+    if if_hash ~= "none" then why = "has changed since it was looked at" end
+    local shown = text.head(there, SHOWN_BYTES)
+    return {
+        success = false, kept = true, path = path, bytes = #there, hash = hash,
+        content = shown, truncated = #shown < #there,
+        error = ("%s: %s, so nothing was written. content shows what it holds%s. If this is the file that has to change, "
+            .. 'change a part of it with fs_patch and edits [{"search": "old text", "replace": "new text"}], or write it with '
+            .. "all that is still needed. If nothing of it is, delete it first."):format(path, why,
+            #shown < #there and " at its beginning" or ""),
+    }
 end
 
 --- Tools whose handlers get something more in front.

@@ -50,6 +50,8 @@ local function write(fs, args)
     local path = absolute(fs, args.path)
     common.require_writable(fs, path)
     files.recover(fs, path)
+    local kept = common.kept(fs, path, args.content, args.if_hash)
+    if kept then return kept end
     local existed = fs.exists(path)
     local ok, err = files.replace(fs, path, args.content)
     if not ok then error(common.write_error(path, err), 0) end
@@ -68,7 +70,7 @@ local function require_space(fs, changes)
 end
 
 local function write_many(fs, args)
-    local changes, seen, report = {}, {}, json.array()
+    local changes, seen, report, kept = {}, {}, json.array(), json.array()
     for i, file in ipairs(args.files) do
         local path = absolute(fs, file.path)
         common.require_writable(fs, path)
@@ -76,11 +78,13 @@ local function write_many(fs, args)
         seen[path] = true
         files.recover(fs, path)
         changes[i] = { path = path, content = file.content }
+        kept[#kept + 1] = common.kept(fs, path, file.content, file.if_hash)
         report[i] = {
             path = path, bytes = #file.content, created = not fs.exists(path), hash = files.hash(file.content),
         }
     end
     if not changes[1] then error("files is empty: give at least one file", 0) end
+    if kept[1] then return { success = false, kept = true, error = kept[1].error, files = kept } end
     require_space(fs, changes)
     local ok, err, path = files.replace_all(fs, changes)
     if not ok then error(common.write_error(path, err), 0) end
@@ -141,6 +145,7 @@ local TOOLS = {
         properties = {
             path = PATH,
             content = CONTENT,
+            if_hash = common.IF_HASH,
         },
         required = { "path", "content" },
     },
@@ -155,7 +160,7 @@ local TOOLS = {
                 type = "array", maxItems = MAX_FILES, description = "The files; each path once.",
                 items = {
                     type = "object", additionalProperties = false, required = { "path", "content" },
-                    properties = { path = PATH, content = CONTENT },
+                    properties = { path = PATH, content = CONTENT, if_hash = common.IF_HASH },
                 },
             },
         },

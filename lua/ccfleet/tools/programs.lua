@@ -3,6 +3,7 @@
 -- @module[kind=internal] ccfleet.tools.programs
 
 local commands = require("ccfleet.commands")
+local common = require("ccfleet.tools.common")
 local files = require("ccfleet.tools.files")
 local programs = require("ccfleet.programs")
 
@@ -49,6 +50,10 @@ local function write_and_run(shell, args, context)
     local ok, written = pcall(files.write, fs, args)
     if not ok then
         return { success = false, write = { success = false, bytes = 0, error = tostring(written) } }
+    end
+    if written.kept then
+        -- What was kept is the result of the writing, and nothing ran.
+        return { success = false, write = written }
     end
     local run = run_program(shell, args, context)
     return { success = run.success, write = { success = true, bytes = written.bytes, hash = written.hash }, run = run }
@@ -116,7 +121,7 @@ local function make(shell)
             properties = {
                 path = PATH,
                 content = { type = "string", maxLength = 120000, description = "The whole new content of the file." },
-                args = ARGS, input = INPUT, env = ENV, timeout_ms = TIMEOUT,
+                args = ARGS, input = INPUT, env = ENV, timeout_ms = TIMEOUT, if_hash = common.IF_HASH,
             },
             required = { "path", "content" },
         },

@@ -31,6 +31,11 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
     match call.tool.as_str() {
         "fs_list" => listed(&mut effects, report),
         "fs_read" => effects.files.extend(read(text("path"), report)),
+        "fs_write" | "write_and_run" | "fs_write_many" if report.kept_a_file() => {
+            effects
+                .files
+                .extend(report.kept_files().into_iter().filter_map(kept));
+        }
         "fs_write" | "write_and_run" => {
             effects.changed = may_have_run;
             let result = report.result.as_ref();
@@ -127,6 +132,18 @@ fn read(path: Option<&str>, report: &CallReport) -> Option<Sight> {
         path,
         bytes: content.len(),
         hash: Some(own_hash(content)),
+        written: false,
+    })
+}
+
+/// What a write tells of a file that it left as it was.
+fn kept(file: &Value) -> Option<Sight> {
+    let text = |key: &str| file.get(key).and_then(Value::as_str);
+    let bytes = file.get("bytes").and_then(Value::as_u64)?;
+    Some(Sight {
+        path: from_root(text("path")?),
+        bytes: bytes as usize,
+        hash: Some(text("hash")?.to_owned()),
         written: false,
     })
 }

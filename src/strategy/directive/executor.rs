@@ -123,7 +123,7 @@ pub fn prompt(
     let listed: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .map(|tool| {
-            let args = tool.args_schema.as_deref().map(shown_tools::brief_schema);
+            let args = tool.told_args().map(|schema| &**schema).map(shown_tools::brief_schema);
             json!({"name": tool.name, "args": args.or_else(|| tool.args.clone()).unwrap_or_default()})
         })
         .collect();
@@ -178,9 +178,8 @@ pub fn format(
         .filter(|tool| possible.is_none_or(|names| names.contains(&tool.name.as_str())))
         .map(|tool| {
             let schema = tool
-                .args_schema
-                .as_deref()
-                .map_or(json!({"type": "object"}), simple_schema);
+                .told_args()
+                .map_or(json!({"type": "object"}), |schema| simple_schema(schema));
             tool_shape(&tool.name, schema, &computers)
         })
         .collect();

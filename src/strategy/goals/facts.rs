@@ -214,7 +214,7 @@ fn written(call: &CallRecord, report: &CallReport) -> Vec<String> {
         Outcome::Unknown => true,
         Outcome::Failed | Outcome::NotStarted => false,
     };
-    if !landed {
+    if !landed || report.kept_a_file() {
         return Vec::new();
     }
     let one = |key: &str| text(call, key).map(str::to_owned).into_iter().collect();

@@ -4,6 +4,7 @@
 mod budgets;
 pub mod history;
 pub mod loops;
+pub mod overwrite;
 pub mod signature;
 mod stand;
 

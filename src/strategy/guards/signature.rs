@@ -1,5 +1,6 @@
 //! What makes two calls the same, and two outcomes: spelling, order and time of day do not count.
 
+use super::overwrite::IF_HASH;
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
 use crate::domain::shared::{ContentHash, content_hash};
@@ -92,7 +93,9 @@ fn names_a_path(name: &str) -> bool {
 fn settled_args(name: Option<&str>, value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let kept = fields.iter().filter_map(|(name, value)| {
+            // What the task knows of the file that it writes is no part of what is asked for.
+            let asked = fields.iter().filter(|(name, _)| *name != IF_HASH);
+            let kept = asked.filter_map(|(name, value)| {
                 let value = settled_args(Some(name), value);
                 (!is_nothing(&value)).then(|| (name.clone(), value))
             });

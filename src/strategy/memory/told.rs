@@ -124,7 +124,8 @@ fn shown_before<'a>(
         .find_map(|(number, known)| {
             let (known_path, content) = pins::content_in(known)?;
             // What was cut when it was shown is no ground to build on.
-            let whole = known.tool != "fs_read" || content.len() <= view.max_bytes;
+            let is_own = known.tool != "fs_read" && !known.kept_a_file();
+            let whole = is_own || content.len() <= view.max_bytes;
             (known_path == path && whole).then_some((number, content))
         })
 }
@@ -162,7 +163,7 @@ fn with_changes(
     if limit == 0 || content.len() <= limit {
         return None;
     }
-    let call = step.calls.first()?;
+    let call = step.calls.first().filter(|call| !call.kept_a_file())?;
     let (path, written) = pins::content_in(call)?;
     let (known_in, known) = shown_before(state, step, None, call, &path, view)?;
     let changes = diff::shorter(known, written)?;

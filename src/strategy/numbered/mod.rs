@@ -196,7 +196,7 @@ impl<'a> Course<'a> {
         let Some((_, tool)) = calls.min_by_key(|(at, _)| *at) else {
             return String::new();
         };
-        let input = tool.args_schema.as_deref().map(skeleton);
+        let input = tool.told_args().map(|schema| &**schema).map(skeleton);
         let input = input.unwrap_or_else(|| json!({}));
         format!(
             " To call {0}, write two lines, with your own values:\nAction: {0}\nAction Input: {input}",

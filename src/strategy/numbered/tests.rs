@@ -193,6 +193,7 @@ fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_ha
 fn where_proof_is_demanded_a_final_answer_needs_a_program_that_ran() {
     let mut drive = drive();
     drive.bench.profile.demand_proof = true;
+    drive.files.clear();
     assert!(drive.say(&["1. write /a.lua", WRITE, "Final Answer: written"]));
     assert_eq!(last_guard(&drive), Guard::Proof);
     assert!(!drive.say(&[RUN, "Final Answer: written, it runs"]));
@@ -201,6 +202,7 @@ fn where_proof_is_demanded_a_final_answer_needs_a_program_that_ran() {
 #[test]
 fn after_a_program_ran_well_the_end_of_the_task_is_what_is_asked_for_first() {
     let mut drive = drive();
+    drive.files.clear();
     for (said, may_end) in [(PLAN, false), (WRITE, false), (RUN, true), (WRITE, false)] {
         assert!(drive.say(&[said]), "{said}");
         let shown = drive.shown();
@@ -226,7 +228,7 @@ fn values_without_names_stand_for_the_arguments_that_a_tool_needs_in_their_order
     assert_eq!(
         calls,
         [
-            json!({"path": "/b.lua", "content": "print(1)"}),
+            json!({"path": "/b.lua", "content": "print(1)", "if_hash": "none"}),
             json!({"path": "/b.lua"})
         ]
     );

@@ -18,6 +18,7 @@ use crate::domain::work::plan::{
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
 use crate::strategy::paths::normal;
+use crate::strategy::render;
 use crate::strategy::validate::{Refusal, check_call};
 use serde_json::Value;
 
@@ -71,8 +72,14 @@ impl Course<'_> {
                 None => self.failed(work, "nobody answered in time".to_owned()),
             });
         }
-        let calls = past.calls();
+        let calls = past.calls_since_answer();
         if let Some(call) = calls.iter().find(|call| !call.succeeded()) {
+            let looks_again = past.read().is_some() && calls.len() == 1 && past.kept() == 1;
+            if looks_again && call.kept_a_file() {
+                // Now the executor knows what there is.
+                let shown = render::call(call, None, self.text_limit());
+                return Some(self.consult(work, Ask::Repair(&[shown])));
+            }
             return Some(self.failed(work, failure_text(call)));
         }
         match past.read() {

@@ -17,6 +17,21 @@ impl<'a> Past<'a> {
         self.steps.iter().flat_map(|step| &step.calls).collect()
     }
 
+    /// The calls that the executor's last answer led to; all, if it gave none.
+    pub fn calls_since_answer(&self) -> Vec<&'a CallRecord> {
+        let answered = self.answered().last().map_or(0, |attempt| attempt.consult);
+        let made = |call: &&CallRecord| call.call_id.position().is_none_or(|at| at > answered);
+        self.calls().into_iter().filter(made).collect()
+    }
+
+    /// How many calls wrote nothing because of a file that the task did not know of.
+    pub fn kept(&self) -> usize {
+        self.calls()
+            .iter()
+            .filter(|call| call.kept_a_file())
+            .count()
+    }
+
     fn tries(&self) -> impl DoubleEndedIterator<Item = &'a ExecutorTry> {
         self.steps.iter().flat_map(|step| &step.executor)
     }

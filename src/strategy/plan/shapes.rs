@@ -39,9 +39,8 @@ impl Course<'_> {
         let reasoning = self.profile.plan.include_reasoning;
         let call = |tool: &Tool| {
             let args = tool
-                .args_schema
-                .as_deref()
-                .map_or(json!({"type": "object"}), simple_schema);
+                .told_args()
+                .map_or(json!({"type": "object"}), |schema| simple_schema(schema));
             let mut shape = json!({"type": "object", "required": ["tool", "args"], "additionalProperties": false,
                 "properties": {"tool": {"const": tool.name}, "args": args}});
             if reasoning {

@@ -174,7 +174,13 @@ fn told(call: &CallRecord, lines: &mut Vec<Line>) {
     if !report.succeeded() {
         lines.push(data("error", &failure_text(call)));
     }
-    if let Some(result) = &report.result {
+    let kept = report.kept_files();
+    for file in &kept {
+        let text = |key: &str| file.get(key).and_then(Value::as_str);
+        let label = format!("content of {} now", text("path").unwrap_or_default());
+        lines.push(data(&label, text("content").unwrap_or_default()));
+    }
+    if let Some(result) = report.result.as_ref().filter(|_| kept.is_empty()) {
         result_of(&call.tool, result, lines);
     }
     cut(report, lines);

@@ -120,3 +120,56 @@ fn the_words_of_a_thinking_step_reach_the_steps_after_it() {
     assert!(finished(&rig.ok("fs_patch", json!({"path": "/a.lua", "bytes": 3}))).success);
     assert_eq!(rig.state.usage.executor_model_calls, 2);
 }
+
+/// What `fs_write` says of a file that it kept.
+fn kept(content: &str) -> Value {
+    json!({"success": false, "kept": true, "path": "/a.lua", "bytes": content.len(), "hash": "sha256:1", "content": content,
+        "truncated": false, "error": "/a.lua: is there already, so nothing was written."})
+}
+
+#[test]
+fn the_executor_of_a_step_is_shown_the_file_that_its_write_left_alone_and_answers_again() {
+    let mut rig = rig();
+    rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
+    let write = json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "x"}}).to_string();
+    rig.say(&write);
+    assert_eq!(
+        asks(&rig.ok("fs_write", kept("return 'old'"))),
+        Some(Contract::StepCalls)
+    );
+    let prompt = rig.prompt(Role::Executor);
+    assert!(
+        prompt.contains("return 'old'") && prompt.contains("answer again"),
+        "{prompt}"
+    );
+    rig.say(&write);
+    assert_eq!(rig.open_calls(), ["fs_write on base"]);
+    assert!(finished(&rig.ok("fs_write", json!({"path": "/a.lua", "bytes": 1}))).success);
+    assert_eq!(rig.state.usage.calls, 2);
+}
+
+#[test]
+fn a_write_that_leaves_the_file_alone_twice_fails_its_step() {
+    let mut rig = rig_with(|profile| profile.plan.replans = 0);
+    rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
+    let write = json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "x"}}).to_string();
+    rig.say(&write);
+    rig.ok("fs_write", kept("1"));
+    rig.say(&write);
+    let made = rig.ok("fs_write", kept("2"));
+    assert!(failed(&made).1.contains("is there already"));
+}
+
+#[test]
+fn what_rules_would_have_written_over_a_file_fails_its_step_and_the_planner_is_shown_the_file() {
+    let mut rig = rig();
+    let mut write = step(1, "write_file", "/a.lua", &[]);
+    write["params"] = json!({"content": "x"});
+    rig.plan(json!([write]));
+    assert_eq!(
+        asks(&rig.ok("fs_write", kept("return 'old'"))),
+        Some(Contract::Plan)
+    );
+    let prompt = rig.prompt(Role::Planner);
+    assert!(prompt.contains("return 'old'"), "{prompt}");
+}

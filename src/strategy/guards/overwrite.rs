@@ -1,0 +1,137 @@
+//! A file that the task has not seen as it is now is not replaced: the write says which content it means to replace, and the
+//! computer keeps any other one and shows it (`if_hash` of the core tools).
+//!
+//! The computer compares at the moment of writing, so nothing is read beforehand and no change in between is lost. Whoever is shown
+//! a file that was kept has seen it, and may write something else into it; to write the same again it has to be read or deleted first.
+
+use crate::domain::call::Target;
+use crate::domain::decision::PlannedCall;
+use crate::domain::files;
+use crate::domain::ids::ClientId;
+use crate::domain::task::TaskState;
+use crate::strategy::fleet::{Found, ToolLookup};
+use crate::strategy::paths::normal;
+use serde_json::Value;
+
+/// The argument by which a write names the content that it replaces.
+pub const IF_HASH: &str = "if_hash";
+
+/// Its value where the task knows of no file there.
+const NO_FILE: &str = "none";
+
+/// What is done to a file by those who care for what it holds.
+const CARES: [&str; 4] = ["fs_read", "fs_patch", "fs_delete", "fs_move"];
+
+/// What a write is judged by.
+pub struct Sights<'a> {
+    pub state: &'a TaskState,
+    /// The calls of the same decision that are made before this one: what they leave is not known yet.
+    pub before: &'a [PlannedCall],
+}
+
+/// The arguments of a call, with what the task knows of each file that it would replace. Other calls, those to a group, whose
+/// computer is not known yet, and those to older libraries stay as they are.
+pub fn with_known_content(
+    mut args: Value,
+    tool: &str,
+    target: &Target,
+    tools: &ToolLookup<'_>,
+    sights: &Sights<'_>,
+) -> Value {
+    let on = match target {
+        Target::Any => sights.state.home(),
+        Target::Computer(on) => Some(on),
+        Target::Group(_) => return args,
+    };
+    let Found::Tools(owners) = tools.find(tool) else {
+        return args;
+    };
+    let takes = |place: &str| {
+        let mut schemas = owners.iter().map(|owner| owner.tool.args_schema.as_deref());
+        schemas.all(|schema| schema.is_some_and(|schema| schema.pointer(place).is_some()))
+    };
+    match tool {
+        "fs_write" | "write_and_run" if takes("/properties/if_hash") => {
+            sights.tell(&mut args, on);
+        }
+        "fs_write_many" if takes("/properties/files/items/properties/if_hash") => {
+            let files = args.get_mut("files").and_then(Value::as_array_mut);
+            for file in files.into_iter().flatten() {
+                sights.tell(file, on);
+            }
+        }
+        _ => {}
+    }
+    args
+}
+
+impl Sights<'_> {
+    /// Writes down what is known of the file at `path` of these arguments.
+    fn tell(&self, args: &mut Value, on: Option<&ClientId>) {
+        let path = args.get("path").and_then(Value::as_str).map(str::to_owned);
+        let (Some(path), Some(fields)) = (path, args.as_object_mut()) else {
+            return;
+        };
+        // Only rules fill it in.
+        fields.remove(IF_HASH);
+        if self.before.iter().any(|call| names(&call.args, &path)) {
+            return;
+        }
+        let key = self.key(on, &path);
+        let known = self
+            .state
+            .files
+            .get(&key)
+            .map(|record| record.hash.as_str());
+        // A hash that the server made itself means nothing to the computer.
+        let known = known.filter(|hash| hash.contains(':'));
+        let content = fields.get("content").and_then(Value::as_str);
+        let known = known.filter(|_| !self.insists(&key, content));
+        fields.insert(IF_HASH.to_owned(), known.unwrap_or(NO_FILE).into());
+    }
+
+    fn key(&self, on: Option<&ClientId>, path: &str) -> String {
+        files::key(self.state.home(), on, &files::from_root(&normal(path)))
+    }
+
+    /// Whether the same content was kept from this file before, and nobody has looked at the file or done away with it since: a
+    /// small model that is shown a file often says the same again.
+    fn insists(&self, key: &str, content: Option<&str>) -> bool {
+        for call in self.state.calls().rev() {
+            let on = call.intended.as_ref().map(|intended| &intended.client_id);
+            let meant = |args: &&Value| {
+                let paths = ["path", "from", "to"]
+                    .into_iter()
+                    .filter_map(|name| args[name].as_str());
+                paths.into_iter().any(|path| self.key(on, path) == key)
+            };
+            let many = call.args["files"].as_array();
+            let Some(args) = many.into_iter().flatten().chain([&call.args]).find(meant) else {
+                continue;
+            };
+            if call.kept_a_file() {
+                return args["content"].as_str() == content;
+            }
+            if call.succeeded()
+                && (CARES.contains(&call.tool.as_str()) || args["content"].is_string())
+            {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// Whether arguments name this file.
+fn names(args: &Value, path: &str) -> bool {
+    match args {
+        Value::String(text) => normal(text) == normal(path),
+        Value::Array(items) => items.iter().any(|item| names(item, path)),
+        Value::Object(fields) => fields.values().any(|value| names(value, path)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "overwrite_tests.rs"]
+mod tests;
