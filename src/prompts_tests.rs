@@ -67,7 +67,7 @@ fn system_prompts_state_their_rules_also_where_nothing_else_is_to_be_said() {
     let mut seen = 0;
     for prompt in library.iter() {
         let system = prompt.description.to_lowercase().contains("system prompt");
-        let long = prompt.role != "part" && prompt.body.len() > 2000;
+        let long = prompt.role != "part" && prompt.body.len() > 2400;
         assert!(
             system || !long,
             "{}: say in description that it is a system prompt",

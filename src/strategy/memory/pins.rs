@@ -3,6 +3,7 @@
 //! compaction can lose it.
 
 use super::plan::{self, PlanItem};
+use crate::domain::call::CallReport;
 use crate::domain::directive::Action;
 use crate::domain::files;
 use crate::domain::fold::{on_computer, run_label, run_on};
@@ -11,7 +12,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState, TestRun};
 use crate::strategy::directive::printer::then_line;
 use crate::strategy::guards::failure_text;
-use crate::strategy::text::head_and_tail;
+use crate::strategy::text::{fenced, head_and_tail};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,6 +31,8 @@ pub struct Pins {
     /// Tests that were announced or failed and have not run well since.
     pub planned_tests: Vec<String>,
     pub failure: Option<FailurePin>,
+    /// What files held before this task changed them, while the last run failed.
+    pub replaced: Vec<ReplacedPin>,
     pub answers: Vec<AnswerPin>,
 }
 
@@ -52,6 +55,14 @@ pub struct FailurePin {
     pub trace: Option<String>,
 }
 
+/// A file as the task found it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplacedPin {
+    pub path: String,
+    /// In fences.
+    pub content: String,
+}
+
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerPin {
@@ -65,6 +76,9 @@ const MOST_FILES: usize = 30;
 /// Bytes of a failure's text and of its trace.
 const FAILURE_BYTES: usize = 600;
 const TRACE_BYTES: usize = 800;
+/// Files that are shown as the task found them, and bytes of each.
+const MOST_REPLACED: usize = 2;
+const REPLACED_BYTES: usize = 800;
 
 impl Pins {
     /// All that is pinned now.
@@ -92,6 +106,10 @@ impl Pins {
             last_good: before.iter().rev().find(|test| test.success).cloned(),
             planned_tests: planned_tests(state),
             failure: failure(state),
+            replaced: match since.last() {
+                Some(run) if !run.success => replaced(state),
+                _ => Vec::new(),
+            },
             answers: answers(state),
         }
     }
@@ -206,6 +224,49 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
     }
 }
 
+/// The files that the task changed after it had seen them whole, as it saw them first, those that were changed last.
+fn replaced(state: &TaskState) -> Vec<ReplacedPin> {
+    let home = state.home();
+    // Of each file its first content, and whether the task has changed it; none of one that it made itself.
+    let mut found: Vec<(String, Option<&str>, bool)> = Vec::new();
+    for call in state.calls().filter(|call| !call.is_open()) {
+        let seen = content_in(call);
+        let patched = call.args.get("path").and_then(Value::as_str);
+        let patched = patched.filter(|_| call.tool == "fs_patch" && call.succeeded());
+        let Some(path) = seen
+            .as_ref()
+            .map(|(path, _)| path.clone())
+            .or(patched.map(files::from_root))
+        else {
+            continue;
+        };
+        let key = files::key(home, computer(call), &path);
+        let changes = call.tool != "fs_read" && !call.kept_a_file();
+        let at = found.iter().position(|(known, ..)| *known == key);
+        let mut entry = match at {
+            Some(at) => found.remove(at),
+            None => (
+                key,
+                seen.map(|(_, content)| content).filter(|_| !changes),
+                false,
+            ),
+        };
+        entry.2 |= changes;
+        found.push(entry);
+    }
+    let changed = found.into_iter().filter(|(.., changed)| *changed);
+    let known = changed.filter_map(|(path, content, _)| Some((path, content?)));
+    let mut pins: Vec<ReplacedPin> = known
+        .filter(|(_, content)| !content.trim().is_empty())
+        .map(|(path, content)| ReplacedPin {
+            path,
+            content: fenced(&head_and_tail(content, REPLACED_BYTES), ""),
+        })
+        .collect();
+    pins.drain(..pins.len().saturating_sub(MOST_REPLACED));
+    pins
+}
+
 fn trace_of(call: &CallRecord) -> Option<&str> {
     let CallEnd::Finished(report) = &call.end else {
         return None;
@@ -273,9 +334,18 @@ fn computer(call: &CallRecord) -> Option<&ClientId> {
     call.intended.as_ref().map(|intended| &intended.client_id)
 }
 
-/// The path and whole content that a call wrote or read.
+/// The path and whole content that a call wrote or read, or that it was shown and left alone.
 pub fn content_in(call: &CallRecord) -> Option<(String, &str)> {
     let path = call.args.get("path").and_then(Value::as_str)?;
+    let kept = call
+        .report()
+        .map(CallReport::kept_files)
+        .unwrap_or_default();
+    if let Some(file) = kept.first() {
+        let whole = file.get("truncated") == Some(&Value::Bool(false));
+        let content = file.get("content").and_then(Value::as_str);
+        return Some((files::from_root(path), content.filter(|_| whole)?));
+    }
     let content = match call.tool.as_str() {
         "fs_write" if call.succeeded() => call.args.get("content").and_then(Value::as_str)?,
         "write_and_run" => {
@@ -309,6 +379,7 @@ fn whole_read(call: &CallRecord) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::domain::call::{CallReport, Outcome};
+    use crate::strategy::drive::{Drive, profile_of};
     use crate::strategy::guards::tests::open_call;
     use proptest::prelude::*;
     use serde_json::json;
@@ -348,6 +419,34 @@ mod tests {
         let known = ("/a.lua".to_owned(), "print(1)");
         assert_eq!(content_in(&read(true)), Some(known));
         assert_eq!(content_in(&read(false)), None);
+    }
+
+    #[test]
+    fn while_a_run_fails_a_file_is_shown_as_the_task_found_it() {
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        drive
+            .files
+            .insert("/a.lua".into(), "return 1 -- found".into());
+        let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
+        let a = json!({"path": "/a.lua"});
+        let write = |content: &str| call("fs_write", json!({"path": "/a.lua", "content": content}));
+        let own = call("fs_write", json!({"path": "/b.lua", "content": "error()"}));
+        let own_again = call("fs_write", json!({"path": "/b.lua", "content": "error(1)"}));
+        drive.say(&[
+            &call("fs_read", a.clone()),
+            &write("error(1)"),
+            &own,
+            &own_again,
+        ]);
+        assert!(!drive.shown().contains("before you changed it"));
+        drive.say(&[&call("run_program", a.clone())]);
+        let shown = drive.shown();
+        let found = "- /a.lua as it was before you changed it:\n```\nreturn 1 -- found\n```";
+        assert_eq!(shown.matches(found).count(), 1, "{shown}");
+        // What the task made itself was never otherwise.
+        assert!(!shown.contains("/b.lua as it was"), "{shown}");
+        drive.say(&[&write("print(2)"), &call("run_program", a)]);
+        assert!(!drive.shown().contains("before you changed it"));
     }
 
     proptest! {
