@@ -7,11 +7,13 @@ use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallRecord, Step};
-use crate::domain::work::{Advance, Claim, GoalWork, Subtask};
+use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
 use serde_json::{Value, json};
 
 /// The tool that looks.
 const LOOK: &str = "fs_list";
+/// The tools that run programs, which can do anything.
+const PROGRAMS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
 /// Folders that are looked at for one claim.
 const MOST_FOLDERS: usize = 8;
 
@@ -35,17 +37,8 @@ impl Course<'_> {
             let evidence = format!("subtask {place} is not complete: {lacks}");
             return self.turn.block(Guard::Unfinished, evidence);
         }
-        let (state, begun_after) = (self.turn.state, subtask.begun_after.unwrap_or_default());
-        let mine = || state.steps.iter().filter(|s| s.number > begun_after);
-        if let Some(tool) = unused_tool(subtask, mine().flat_map(|s| &s.calls)) {
-            let evidence = format!(
-                "subtask {place} names {tool}, and no call of it has succeeded in this subtask: call it, or, if another \
-                 way has done the same, mark the subtask once more"
-            );
-            let told = |s: &Step| s.blocked.as_ref().is_some_and(|b| b.evidence == evidence);
-            if !mine().any(told) {
-                return self.turn.block(Guard::Unfinished, evidence);
-            }
+        if let Some(undone) = self.undone(work, subtask, place) {
+            return self.turn.block(Guard::Unfinished, undone);
         }
         let open = work.subtasks().filter(|(_, s)| s.state == subtask.state);
         if open.count() == 1
@@ -64,9 +57,49 @@ impl Course<'_> {
         }
     }
 
+    /// What the subtask names and nothing has done, the first time that it is marked so: perhaps another way has done the same.
+    fn undone(&self, work: &GoalWork, subtask: &Subtask, place: Place) -> Option<String> {
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let steps = self.turn.state.steps.iter();
+        let mine = || steps.clone().filter(|step| step.number > begun_after);
+        let calls = || mine().flat_map(|step| &step.calls);
+        let undone = match unused_tool(subtask, calls()) {
+            Some(tool) => format!(
+                "subtask {place} names {tool}, and no call of it has succeeded in this subtask: call it"
+            ),
+            None => {
+                let path = self.unwritten(subtask, calls())?;
+                format!(
+                    "subtask {place} is to write {path}, and nothing in this task has: write it"
+                )
+            }
+        };
+        let words =
+            format!("{undone}, or, if another way has done the same, mark the subtask once more");
+        let refused = |step: &Step| step.blocked.as_ref().is_some_and(|b| b.evidence == words);
+        let told = work.told.values().any(|told| told.ends_with(&words));
+        (!told && !mine().any(refused)).then_some(words)
+    }
+
+    /// A file that the subtask is to write and that is there, although nothing has written it and no program ran that could have.
+    fn unwritten<'a>(
+        &self,
+        subtask: &'a Subtask,
+        calls: impl IntoIterator<Item = &'a CallRecord>,
+    ) -> Option<&'a str> {
+        let (facts, on) = (self.facts_of(subtask), self.place_of(subtask));
+        let stood_there = |path: &&String| {
+            let file = facts.file(on.as_ref(), path);
+            file.is_some_and(|file| file.state == FileState::Exists && file.written_in.is_none())
+        };
+        let path = subtask.plan.writes.iter().find(stood_there)?;
+        let ran = |call: &CallRecord| call.succeeded() && PROGRAMS.contains(&call.tool.as_str());
+        (!calls.into_iter().any(ran)).then_some(path)
+    }
+
     /// A claim is taken after its files were looked at.
     pub(super) fn settle_claim(&self, work: &GoalWork, claim: &Claim) -> Decision {
-        let Some((_, subtask)) = work.current() else {
+        let Some((place, subtask)) = work.current() else {
             return self.marked(true, claim.reason.clone());
         };
         let facts = self.facts_of(subtask);
@@ -76,16 +109,19 @@ impl Course<'_> {
             return look;
         }
         let missing = self.missing(subtask, &facts);
-        if missing.is_empty() {
-            return self.marked(true, claim.reason.clone());
-        }
-        Decision::Advance {
-            advance: Advance::SubtaskRefused {
-                why: format!(
-                    "the computer was looked at, and this was to be written and is not there: {}. Write it, or mark the \
-                     subtask with success false",
-                    missing.join(", ")
-                ),
+        let why = if missing.is_empty() {
+            self.undone(work, subtask, place)
+        } else {
+            let missing = missing.join(", ");
+            Some(format!(
+                "the computer was looked at, and this was to be written and is not there: {missing}. Write it, or mark the \
+                 subtask with success false"
+            ))
+        };
+        match why {
+            None => self.marked(true, claim.reason.clone()),
+            Some(why) => Decision::Advance {
+                advance: Advance::SubtaskRefused { why },
             },
         }
     }
@@ -176,7 +212,6 @@ fn unused_tool<'a>(
     subtask: &'a Subtask,
     calls: impl IntoIterator<Item = &'a CallRecord>,
 ) -> Option<&'a str> {
-    const PROGRAMS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
     let tool = subtask.plan.tool.as_str();
     let stands_alone = subtask.plan.needs_change
         && subtask.plan.writes.is_empty()

@@ -26,6 +26,38 @@ fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
 }
 
 #[test]
+fn a_file_that_stood_there_is_not_written_by_marking_its_subtask() {
+    for look in ["/", "/sub"] {
+        let mut drive = drive();
+        drive.files.insert("/hello.lua".into(), "old".into());
+        drive.files.insert("/sub/x.lua".into(), "old".into());
+        let elsewhere = write("/other.lua", "x");
+        let look = call("fs_list", json!({"path": look}));
+        assert!(say(
+            &mut drive,
+            &[HELLO.into(), look, elsewhere, mark(true)]
+        ));
+        let shown = drive.shown();
+        let told = "is to write /hello.lua, and nothing in this task has: write it";
+        assert!(shown.contains(told), "{shown}");
+        // It may be as it should be.
+        assert!(!say(&mut drive, &[mark(true)]));
+        assert_eq!(drive.state().status, TaskStatus::Completed);
+    }
+}
+
+#[test]
+fn a_program_that_ran_may_have_written_the_file_of_a_subtask() {
+    let mut drive = drive();
+    drive.files.insert("/hello.lua".into(), "old".into());
+    drive.files.insert("/make.lua".into(), "print(1)".into());
+    assert!(!say(
+        &mut drive,
+        &[HELLO.into(), run("/make.lua"), mark(true)]
+    ));
+}
+
+#[test]
 fn a_file_that_was_written_and_is_gone_is_noticed_before_the_word_is_taken() {
     let bare = "Mark it: {\"success\": true, \"reason\": \"written\"}";
     for mark in [mark(true), bare.into()] {
