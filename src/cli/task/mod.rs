@@ -8,6 +8,7 @@ mod export;
 mod find;
 mod fork;
 mod journal;
+mod loops;
 mod new;
 mod online;
 mod pages;
@@ -277,7 +278,7 @@ fn offline(args: Args) -> Result<Exit, Failure> {
         }
         What::Loops { task } => {
             let task = journal.task(task)?;
-            (pages::loops(&task.whole), pages::loops_json(&task.whole))
+            (loops::loops(&task.whole), loops::loops_json(&task.whole))
         }
         What::Ledger { task } => {
             let task = journal.task(task)?;

@@ -4,7 +4,7 @@ use super::episodes::episodes;
 use super::journal::Task;
 use crate::cli::fleet::table;
 use crate::domain::chat::Role;
-use crate::domain::decision::{Decision, Guard};
+use crate::domain::decision::Decision;
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::step::{CallRecord, Step};
 use crate::domain::task::{Open, TaskState, TaskSummary};
@@ -342,57 +342,6 @@ fn event_words(event: &TaskEvent) -> String {
     }
 }
 
-/// Steps whose move the guards refused.
-fn refused(state: &TaskState) -> impl Iterator<Item = (u32, Guard, &str)> {
-    state.steps.iter().filter_map(|step| {
-        let blocked = step.blocked.as_ref()?;
-        Some((step.number, blocked.guard, blocked.evidence.as_str()))
-    })
-}
-
-/// What the guards refused, and what was called again and again.
-pub(super) fn loops(state: &TaskState) -> Vec<String> {
-    let mut lines: Vec<String> = refused(state)
-        .map(|(step, guard, evidence)| {
-            format!(
-                "step {step}: {} - {}",
-                guard.as_str(),
-                one_line(evidence, 400)
-            )
-        })
-        .collect();
-    if lines.is_empty() {
-        lines.push("nothing was refused".to_owned());
-    }
-    for (what, times) in repeated(state) {
-        lines.push(format!("called {times} times: {what}"));
-    }
-    lines
-}
-
-/// Calls that were made more than once, the most frequent first.
-fn repeated(state: &TaskState) -> Vec<(String, usize)> {
-    let mut counts: std::collections::BTreeMap<String, usize> = Default::default();
-    for call in state.calls() {
-        let what = format!("{} {}", call.tool, one_line(&call.args.to_string(), LINE));
-        *counts.entry(what).or_default() += 1;
-    }
-    let mut repeated: Vec<(String, usize)> = counts.into_iter().filter(|(_, n)| *n > 1).collect();
-    repeated.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-    repeated
-}
-
-pub(super) fn loops_json(state: &TaskState) -> Value {
-    let refused: Vec<Value> = refused(state)
-        .map(|(step, guard, evidence)| json!({"step": step, "guard": guard, "evidence": evidence}))
-        .collect();
-    let repeated: Vec<Value> = repeated(state)
-        .into_iter()
-        .map(|(call, times)| json!({"call": call, "times": times}))
-        .collect();
-    json!({"refused": refused, "repeated": repeated})
-}
-
 /// Every call with its number, computer and outcome.
 pub(super) fn ledger(state: &TaskState) -> Vec<String> {
     if state.calls().next().is_none() {
@@ -433,6 +382,7 @@ pub(super) fn ledger_json(state: &TaskState) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::task::loops::loops;
     use crate::strategy::bench::Bench;
 
     fn task() -> Task {

@@ -1,6 +1,7 @@
 //! The messages of protocol 1, by direction. Messages of source document 001 keep its names and fields.
 
 pub mod decode;
+pub mod error;
 pub mod incoming;
 pub mod outgoing;
 mod shorten;
