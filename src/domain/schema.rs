@@ -114,30 +114,34 @@ impl Schema {
 
 /// Takes internal properties out, on all levels, and says whether there were any.
 fn drop_internal(schema: &mut Value) -> bool {
+    let mut any = false;
+    for item in schema.as_array_mut().into_iter().flatten() {
+        any |= drop_internal(item);
+    }
     let Value::Object(keywords) = schema else {
-        let items = schema.as_array_mut().into_iter().flatten();
-        return items.fold(false, |any, item| drop_internal(item) || any);
+        return any;
     };
     let required = keywords.get("required").cloned().unwrap_or_default();
     let is_required = |name: &String| {
         let mut names = required.as_array().into_iter().flatten();
         names.any(|required| required == name)
     };
-    let mut any = false;
-    if let Some(Value::Object(properties)) = keywords.get_mut("properties") {
-        let before = properties.len();
-        properties.retain(|name, property| {
-            property.get(INTERNAL) != Some(&Value::Bool(true)) || is_required(name)
-        });
-        any = properties.len() < before;
-        for property in properties.values_mut() {
-            any |= drop_internal(property);
+    for (name, schema) in keywords.iter_mut() {
+        match schema {
+            Value::Object(properties) if name == "properties" => {
+                let before = properties.len();
+                properties.retain(|name, property| {
+                    property.get(INTERNAL) != Some(&Value::Bool(true)) || is_required(name)
+                });
+                any |= properties.len() < before;
+                for property in properties.values_mut() {
+                    any |= drop_internal(property);
+                }
+            }
+            schema => any |= drop_internal(schema),
         }
     }
-    let others = keywords
-        .iter_mut()
-        .filter(|(name, _)| *name != "properties");
-    others.fold(any, |any, (_, schema)| drop_internal(schema) || any)
+    any
 }
 
 fn compile(schema: &Value) -> Result<Validator, SchemaFault> {

@@ -207,7 +207,10 @@ impl Turn<'_> {
                 return instead(self.block(Guard::Tool, why));
             }
         };
-        let args = self.with_known_content(args, &tool, &target, &tools, batch.before);
+        let args = match self.with_known_content(args, &tool, &target, &tools, batch.before) {
+            Ok(args) => args,
+            Err(evidence) => return instead(self.block(Guard::Duplicate, evidence)),
+        };
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, batch.before.len());
         let child = match family::starts_task(self.state, &tool) {
@@ -237,9 +240,9 @@ impl Turn<'_> {
         target: &Target,
         tools: &ToolLookup<'_>,
         before: &[PlannedCall],
-    ) -> Value {
+    ) -> Result<Value, String> {
         if !self.profile.guards.look_before_overwrite {
-            return args;
+            return Ok(args);
         }
         let sights = Sights {
             state: self.state,

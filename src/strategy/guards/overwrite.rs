@@ -4,7 +4,7 @@
 //! The computer compares at the moment of writing, so nothing is read beforehand and no change in between is lost. Whoever is shown
 //! a file that was kept has seen it, and may write something else into it; to write the same again it has to be read or deleted first.
 
-use crate::domain::call::Target;
+use crate::domain::call::{CallReport, Target};
 use crate::domain::decision::PlannedCall;
 use crate::domain::files;
 use crate::domain::ids::ClientId;
@@ -31,20 +31,23 @@ pub struct Sights<'a> {
 
 /// The arguments of a call, with what the task knows of each file that it would replace. Other calls, those to a group, whose
 /// computer is not known yet, and those to older libraries stay as they are.
+///
+/// # Errors
+/// Evidence for the planner: the same content was kept from the file before, and nobody has looked at it since.
 pub fn with_known_content(
     mut args: Value,
     tool: &str,
     target: &Target,
     tools: &ToolLookup<'_>,
     sights: &Sights<'_>,
-) -> Value {
+) -> Result<Value, String> {
     let on = match target {
         Target::Any => sights.state.home(),
         Target::Computer(on) => Some(on),
-        Target::Group(_) => return args,
+        Target::Group(_) => return Ok(args),
     };
     let Found::Tools(owners) = tools.find(tool) else {
-        return args;
+        return Ok(args);
     };
     let takes = |place: &str| {
         let mut schemas = owners.iter().map(|owner| owner.tool.args_schema.as_deref());
@@ -52,30 +55,30 @@ pub fn with_known_content(
     };
     match tool {
         "fs_write" | "write_and_run" if takes("/properties/if_hash") => {
-            sights.tell(&mut args, on);
+            sights.tell(&mut args, on)?;
         }
         "fs_write_many" if takes("/properties/files/items/properties/if_hash") => {
             let files = args.get_mut("files").and_then(Value::as_array_mut);
             for file in files.into_iter().flatten() {
-                sights.tell(file, on);
+                sights.tell(file, on)?;
             }
         }
         _ => {}
     }
-    args
+    Ok(args)
 }
 
 impl Sights<'_> {
     /// Writes down what is known of the file at `path` of these arguments.
-    fn tell(&self, args: &mut Value, on: Option<&ClientId>) {
+    fn tell(&self, args: &mut Value, on: Option<&ClientId>) -> Result<(), String> {
         let path = args.get("path").and_then(Value::as_str).map(str::to_owned);
         let (Some(path), Some(fields)) = (path, args.as_object_mut()) else {
-            return;
+            return Ok(());
         };
         // Only rules fill it in.
         fields.remove(IF_HASH);
         if self.before.iter().any(|call| names(&call.args, &path)) {
-            return;
+            return Ok(());
         }
         let key = self.key(on, &path);
         let known = self
@@ -86,8 +89,15 @@ impl Sights<'_> {
         // A hash that the server made itself means nothing to the computer.
         let known = known.filter(|hash| hash.contains(':'));
         let content = fields.get("content").and_then(Value::as_str);
-        let known = known.filter(|_| !self.insists(&key, content));
+        if known.is_some() && self.insists(&key, content) {
+            return Err(format!(
+                "{path} was kept from exactly this content, and you were shown what it holds. If it is right as it is, leave \
+                 it alone and do what the task still lacks; if a part of it has to change, use fs_patch, or write it with \
+                 all that is still needed. To put this content in its place all the same, read or delete it first"
+            ));
+        }
         fields.insert(IF_HASH.to_owned(), known.unwrap_or(NO_FILE).into());
+        Ok(())
     }
 
     fn key(&self, on: Option<&ClientId>, path: &str) -> String {
@@ -99,22 +109,26 @@ impl Sights<'_> {
     fn insists(&self, key: &str, content: Option<&str>) -> bool {
         for call in self.state.calls().rev() {
             let on = call.intended.as_ref().map(|intended| &intended.client_id);
-            let meant = |args: &&Value| {
-                let paths = ["path", "from", "to"]
-                    .into_iter()
-                    .filter_map(|name| args[name].as_str());
-                paths.into_iter().any(|path| self.key(on, path) == key)
+            let is_meant = |args: &Value, name: &str| {
+                let path = args.get(name).and_then(Value::as_str);
+                path.is_some_and(|path| self.key(on, path) == key)
             };
-            let many = call.args["files"].as_array();
-            let Some(args) = many.into_iter().flatten().chain([&call.args]).find(meant) else {
-                continue;
-            };
-            if call.kept_a_file() {
-                return args["content"].as_str() == content;
+            let written = call.args.get("files").and_then(Value::as_array);
+            let mut written = written.into_iter().flatten().chain([&call.args]);
+            let written = written.find(|args| is_meant(args, "path"));
+            let said = written.and_then(|args| args.get("content")?.as_str());
+            let kept = call
+                .report()
+                .map(CallReport::kept_files)
+                .unwrap_or_default();
+            if kept.iter().any(|file| is_meant(file, "path")) {
+                return said == content;
             }
-            if call.succeeded()
-                && (CARES.contains(&call.tool.as_str()) || args["content"].is_string())
-            {
+            let cares = CARES.contains(&call.tool.as_str())
+                && ["path", "from", "to"]
+                    .iter()
+                    .any(|name| is_meant(&call.args, name));
+            if call.succeeded() && (cares || said.is_some()) {
                 return false;
             }
         }

@@ -4,9 +4,12 @@ use super::{Sights, with_known_content};
 use crate::domain::call::Target;
 use crate::domain::files::{Sight, see};
 use crate::domain::ids::ClientId;
+use crate::domain::task::{CallEnd, CallRecord, Step};
 use crate::domain::tool::{ComputerView, FleetView, ToolSpec};
-use crate::strategy::drive::{Drive, fleet, profile_of};
+use crate::domain::track::Track;
+use crate::strategy::drive::{Drive, done, fleet, profile_of};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::guards::tests::open_call;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -47,6 +50,8 @@ fn who_writes_the_same_again_has_to_look_or_delete_first() {
     for tool in ["fs_read", "fs_delete"] {
         let mut drive = drive();
         drive.say(&[&write("{}"), &write("{}")]);
+        assert_eq!(drive.state().calls().count(), 1);
+        assert!(drive.shown().contains("was kept from exactly this content"));
         let run = json!({"tool": "run_program", "args": {"path": "/settings.json"}}).to_string();
         drive.say(&[&run, &write("{}")]);
         assert_eq!(settings(&drive), OLD, "a run is no look");
@@ -92,15 +97,9 @@ fn nobody_is_kept_from_a_file_by_writing_its_path_otherwise() {
     let mut drive = self::drive();
     let odd = |content: &str| write(content).replace("settings", "/x/..//settings");
     drive.say(&[&odd("{}")]);
-    // The simulated computer does not resolve dots; a real one names the file as it is.
-    assert_eq!(known(&drive), [json!("none")]);
-    drive.say(&[&write("{}")]);
-    drive.say(&[&write("1"), &odd("2")]);
-    let known = known(&drive);
-    assert!(
-        known[3].as_str().unwrap().starts_with("sha256:"),
-        "{known:?}"
-    );
+    assert_eq!(settings(&drive), OLD);
+    drive.say(&[&odd("1")]);
+    assert_eq!(settings(&drive), "1");
 }
 
 #[test]
@@ -144,7 +143,20 @@ fn a_write_that_was_kept_changed_nothing_and_no_test_is_needed_for_it() {
 
 /// The arguments of a call as they are sent, where the task has seen `/seen` on its own computer and `/other` on `t2`.
 fn sent(tool: &str, schema: Value, target: Target, args: Value) -> Value {
+    sent_after(None, tool, schema, target, args)
+}
+
+fn sent_after(
+    call: Option<CallRecord>,
+    tool: &str,
+    schema: Value,
+    target: Target,
+    args: Value,
+) -> Value {
     let mut state = drive().bench.state;
+    let mut step = Step::new(1, Track::MAIN);
+    step.calls.extend(call);
+    state.steps.push(step);
     let spec = json!({"name": tool, "args_schema": schema});
     let spec: ToolSpec = serde_json::from_value(spec).unwrap();
     let base = fleet().computers.remove(0);
@@ -176,6 +188,7 @@ fn sent(tool: &str, schema: Value, target: Target, args: Value) -> Value {
         before: &[],
     };
     with_known_content(args, tool, &target, &tools, &sights)
+        .unwrap_or_else(|evidence| json!(evidence))
 }
 
 #[test]
@@ -198,6 +211,37 @@ fn each_file_is_told_as_its_computer_was_seen_to_have_it() {
         sent("fs_write_many", many, Target::Any, files),
         json!({"files": [{"path": "/seen", "if_hash": "sha256:1"}, {"path": "/new", "if_hash": "none"}, 3]})
     );
+}
+
+#[test]
+fn of_several_files_only_the_one_that_was_kept_may_not_be_written_so_again() {
+    let text = json!({"type": "string"});
+    let one = json!({"properties": {"path": text, "content": text, "if_hash": text}});
+    let many = json!({"properties": {"files": {"items": one}}});
+    let files =
+        json!({"files": [{"path": "/seen", "content": "x"}, {"path": "/old", "content": "y"}]});
+    let of = |kept: &str| {
+        let mut call = open_call("fs_write_many", files.clone());
+        let kept = json!({"success": false, "kept": true, "files": [{"path": kept, "kept": true, "content": "was"}]});
+        call.end = CallEnd::Finished(done(kept));
+        let sent = sent_after(
+            Some(call),
+            "fs_write_many",
+            many.clone(),
+            Target::Any,
+            files.clone(),
+        );
+        sent
+    };
+    let evidence = of("/seen");
+    assert!(
+        evidence
+            .as_str()
+            .unwrap()
+            .starts_with("/seen was kept from exactly this content"),
+        "{evidence}"
+    );
+    assert_eq!(of("/old")["files"][0]["if_hash"], "sha256:1");
 }
 
 #[test]
