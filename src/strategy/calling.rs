@@ -160,11 +160,11 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
     })
 }
 
-/// How a call of the tool that was meant is written, with what it requires and what was right in it: a small model that was told
-/// what a tool takes gave the same wrong arguments again.
-fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
-    let schema = turn.schema_of(&call.name)?;
-    let mut right = fitting_fields(&schema, &call.arguments);
+/// The arguments of a call without what is wrong in them, with what the tool requires, and words in front of them: a small model
+/// that was told what a tool takes gave the same wrong arguments again.
+pub fn without_faults(turn: &Turn<'_>, tool: &str, given: &Value) -> Option<(&'static str, Value)> {
+    let schema = turn.schema_of(tool)?;
+    let mut right = fitting_fields(&schema, given);
     right.retain(|_, value| value.to_string().len() <= MOST_SHOWN);
     let mut args = skeleton(&schema);
     let required = args.as_object_mut()?;
@@ -173,6 +173,12 @@ fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
         false => "With your own values",
     };
     required.extend(right);
+    Some((words, args))
+}
+
+/// How the call that was meant is written.
+fn form_of(turn: &Turn<'_>, call: &ToolCall) -> Option<String> {
+    let (words, args) = without_faults(turn, &call.name, &call.arguments)?;
     Some(match writes_natively(turn) {
         true => format!(" {words}: {} with {args}", call.name),
         false => format!(

@@ -27,6 +27,8 @@ pub enum Mend {
     EmptyTable,
     /// `null` for a property that may be left out was left out.
     NullDropped,
+    /// A time limit of 0, which is not allowed, was left out.
+    ZeroTimeoutDropped,
     /// A text became the one choice that differs only in upper and lower case.
     Choice,
 }
@@ -159,6 +161,13 @@ impl Walk {
             if value.is_null() && !required(name) && !fewest && refuses_null(rule) {
                 fields.remove(name);
                 self.note(Mend::NullDropped);
+            } else if name.starts_with(TIMEOUT)
+                && !required(name)
+                && !fewest
+                && refuses_zero(rule, value)
+            {
+                fields.remove(name);
+                self.note(Mend::ZeroTimeoutDropped);
             } else {
                 self.value(rule, value);
             }
@@ -186,6 +195,15 @@ impl Walk {
         let at = self.path.iter().map(escaped).collect();
         self.changes.push(Coercion { at, what });
     }
+}
+
+/// How optional limits of time are called: 0 means none wherever it is not allowed. Of other numbers nobody knows.
+const TIMEOUT: &str = "timeout";
+
+/// Whether a value is 0 and its schema plainly asks for more.
+fn refuses_zero(schema: &Value, value: &Value) -> bool {
+    let least = plain(schema).and_then(|schema| schema.get("minimum")?.as_f64());
+    value.as_f64() == Some(0.0) && least.is_some_and(|least| least > 0.0)
 }
 
 /// Whether a schema plainly does not allow `null`.

@@ -119,6 +119,28 @@ fn null_is_left_out_only_where_it_may_be_and_is_not_allowed() {
 }
 
 #[test]
+fn a_time_limit_of_nothing_is_none_where_it_is_not_allowed() {
+    let limit = json!({"type": "integer", "minimum": 50});
+    let with = |name: &str| object(json!({name: limit}));
+    let (mended, changes) = coerce(&with("timeout_ms"), &json!({"timeout_ms": 0}));
+    assert_eq!(
+        (mended, changes[0].what),
+        (json!({}), Mend::ZeroTimeoutDropped)
+    );
+    for (schema, given) in [
+        (with("timeout_ms"), json!({"timeout_ms": 1})),
+        // Nobody knows what is done by default.
+        (with("count"), json!({"count": 0})),
+        (
+            object(json!({"timeout_ms": {"type": "integer"}})),
+            json!({"timeout_ms": 0}),
+        ),
+    ] {
+        assert_eq!(coerce(&schema, &given), (given, vec![]));
+    }
+}
+
+#[test]
 fn fields_that_a_pattern_speaks_of_too_are_left_alone() {
     let schema = |patterns: Value| json!({"type": "object", "properties": {"x": {"type": "integer"}}, "patternProperties": patterns});
     let given = json!({"x": "5"});

@@ -145,7 +145,7 @@ type Rank = (bool, bool, usize, usize, Reverse<usize>);
 
 /// The tools that write, test and keep tools begin so (source document 001 §8). To a small model one of them looks like the way
 /// to write a program.
-const ABOUT_TOOLS: &str = "tool_";
+const ABOUT_TOOLS: [&str; 2] = ["tool_", "tools_"];
 
 fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
     let named = task.contains(tool.name.as_str());
@@ -155,7 +155,7 @@ fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
         .iter()
         .position(|glob| name_matches(glob, &tool.name));
     let shared = shared_words(tool, wanted);
-    let about_tools = tool.name.starts_with(ABOUT_TOOLS);
+    let about_tools = ABOUT_TOOLS.iter().any(|about| tool.name.starts_with(about));
     let speaks_of_tools = || wanted.iter().any(|word| alike(word, "tool"));
     (
         !named,

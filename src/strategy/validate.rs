@@ -10,6 +10,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
+use crate::domain::tool::EffectClass;
 use crate::domain::toolbox::Tool;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value, json};
@@ -96,9 +97,18 @@ fn check_args(
         return Ok(empty.then(|| object.clone()));
     }
     let mended = schemas().flatten().find_map(|schema| mend(schema, object));
+    // Whoever only looks does no harm by what nobody reads.
+    let looks = owners
+        .iter()
+        .all(|owner| owner.tool.effect == EffectClass::Read);
+    let mended = mended.or_else(|| {
+        let mut schemas = schemas().flatten().filter(|_| looks);
+        schemas.find_map(|schema| without_unknown(schema, object))
+    });
     match (mended, schemas().flatten().next()) {
         (Some(mended), _) => Ok(Some(mended)),
-        (None, Some(schema)) => check_schema(schema, object)
+        // What can be mended is not told: a small model takes each line for what it has to change.
+        (None, Some(schema)) => check_schema(schema, &coerce(schema, object).0)
             .map(|()| None)
             .map_err(Refusal::Arguments),
         (None, None) => Ok(None),
@@ -167,6 +177,18 @@ fn too_large(args: &Value, limits: ArgLimits) -> Option<String> {
 pub fn mend(schema: &Schema, args: &Value) -> Option<Value> {
     let (mended, changes) = coerce(schema, args);
     (!changes.is_empty() && schema.accepts(&mended)).then_some(mended)
+}
+
+/// The arguments without those that the schema does not know, mended; none if they do not match even so.
+fn without_unknown(schema: &Schema, args: &Value) -> Option<Value> {
+    let known = schema.get("properties")?.as_object()?;
+    let fields = args.as_object()?.iter();
+    let kept: Map<String, Value> = fields
+        .filter(|(name, _)| known.contains_key(*name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let (mended, _) = coerce(schema, &Value::Object(kept));
+    schema.accepts(&mended).then_some(mended)
 }
 
 /// Each way in which `args` break `schema`, at most five.
@@ -325,6 +347,22 @@ mod tests {
             bottomless = json!([bottomless]);
         }
         assert!(too_large(&bottomless, limits).is_some());
+    }
+
+    #[test]
+    fn who_only_looks_is_not_refused_for_what_nobody_reads() {
+        let state = TaskState::new(crate::domain::ids::TaskId::from_unique("01").unwrap());
+        let profile = crate::strategy::drive::profile_of("direct");
+        let fleet = crate::strategy::drive::fleet();
+        let tools = ToolLookup::new(&state, &fleet, None);
+        let check = |tool: &str, args: Value| check_call(&state, &profile, &tools, tool, &args);
+        let said = json!({"path": "/a", "content": {"x": 1}});
+        assert_eq!(
+            check("fs_read", said.clone()),
+            Ok(Some(json!({"path": "/a"})))
+        );
+        assert!(check("fs_read", json!({"content": "x"})).is_err());
+        assert!(check("fs_delete", said).is_err());
     }
 
     #[test]

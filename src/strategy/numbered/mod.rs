@@ -10,6 +10,7 @@ pub mod printer;
 pub mod react;
 mod ready;
 
+use super::calling::without_faults;
 use super::guards::history::may_have_changed;
 use super::memory::Next;
 use super::shown_tools::skeleton;
@@ -28,7 +29,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -168,7 +169,15 @@ impl<'a> Course<'a> {
         match &said.next {
             Some(ReactMove::Act { tool, args }) => {
                 let request = self.request(said, tool, args);
-                self.turn.act(step, request, TranslatedBy::Rules)
+                let tried = self.turn.try_act(step, request, TranslatedBy::Rules);
+                tried.unwrap_or_else(|problems| {
+                    let evidence = self.turn.restate(&problems);
+                    let form = without_faults(&self.turn, tool, args).map(|(words, args)| {
+                        format!(" {words}:\nAction: {tool}\nAction Input: {args}")
+                    });
+                    let evidence = evidence + &form.unwrap_or_default();
+                    self.turn.block(Guard::Arguments, evidence)
+                })
             }
             Some(ReactMove::Answer { text }) => self.answer(step, text, list),
             None if said.item_done.is_some() => {
