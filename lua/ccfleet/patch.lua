@@ -7,7 +7,10 @@
 
 local text = require("ccfleet.text")
 
-local patch = {}
+local patch = {
+    --- How edits are written, for errors: small models take what they are shown.
+    EDITS_FORM = '"edits": [{"search": "old piece", "replace": "new piece"}]',
+}
 
 local SHOWN_LINES, SHOWN_CHARACTERS = 6, 160
 -- Enough to find the place that a writer meant; all of a long hunk at every line of a long file takes too long.
@@ -103,7 +106,10 @@ local function parse(diff)
             return nil, ("line %d of the diff begins with none of ' ', '+', '-', '@@': %s"):format(i, shown(line))
         end
     end
-    if not hunks[1] then return nil, "the diff has no hunk: begin each with @@ -LINE,COUNT +LINE,COUNT @@" end
+    if not hunks[1] then
+        return nil, "the diff has no hunk: begin each with @@ -LINE,COUNT +LINE,COUNT @@, or give edits in its place: "
+            .. patch.EDITS_FORM
+    end
     return hunks
 end
 

@@ -80,7 +80,7 @@ specs["fs_write: a file that its writer has not seen as it is now is kept and sh
     check.contains(result.error, "/a: is there already")
     check.same(world.disk.files, { ["/a"] = "old" })
     result = world.call("fs_write", { path = "a", content = "new", if_hash = sha256.short("older") })
-    check.contains(result.error, "/a: has changed since")
+    check.contains(result.error, "/a: has changed since it was read")
     -- Who knows what it holds may replace it.
     check.same(world.call("fs_write", { path = "a", content = "new", if_hash = sha256.short("old") }).success, nil)
     check.same(world.disk.files, { ["/a"] = "new" })
@@ -166,12 +166,19 @@ specs["fs_patch: drift, another hash, a full disk and unclear arguments change n
     check.contains(err({ diff = "@@ -2 +2 @@\n-Two\n+2\n" }), "hunk 1 does not fit")
     check.contains(err({ diff = diff, if_hash = "sha256:0000000000000000" }), "its hash is sha256:")
     check.contains(err({}), "either diff or edits")
-    check.contains(err({ diff = diff, edits = {} }), "either diff or edits")
+    check.contains(err({ diff = diff, edits = { { search = "a", replace = "b" } } }), "either diff or edits")
+    check.contains(err({ diff = "30", edits = {} }), '"edits": [{"search": ')
     check.contains(err({ edits = {} }), "edits is empty")
     check.contains(err({ path = "b", diff = diff }), "no such file")
     world.disk.bytes_until_crash = 2
     check.contains(err({ diff = diff }), "nothing was changed")
     check.same(world.disk.files, { ["/a"] = "one\ntwo\n" })
+end
+
+specs["fs_patch: an empty list of edits beside a diff is none"] = function()
+    local world = tools({ ["/a"] = "one\ntwo\n" })
+    world.call("fs_patch", { path = "a", diff = "@@ -2 +2 @@\n-two\n+2\n", edits = {} })
+    check.same(world.disk.files["/a"], "one\n2\n")
 end
 
 return specs

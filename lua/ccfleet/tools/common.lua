@@ -3,6 +3,7 @@
 -- @module[kind=internal] ccfleet.tools.common
 
 local files = require("ccfleet.files")
+local patch = require("ccfleet.patch")
 local text = require("ccfleet.text")
 
 local common = {}
@@ -95,16 +96,14 @@ function common.kept(fs, path, content, if_hash)
     local there = common.read_file(fs, path)
     local hash = stamp(there)
     if there == content or hash == if_hash then return nil end
-    local why = "is there already, and what it holds was not taken into account"
-    if if_hash ~= "none" then why = "has changed since it was looked at" end
+    local why = if_hash == "none" and "is there already" or "has changed since it was read"
     local shown = text.head(there, SHOWN_BYTES)
     return {
         success = false, kept = true, path = path, bytes = #there, hash = hash,
         content = shown, truncated = #shown < #there,
-        error = ("%s: %s, so nothing was written. content shows what it holds%s. If this is the file that has to change, "
-            .. 'change a part of it with fs_patch and edits [{"search": "old text", "replace": "new text"}], or write it with '
-            .. "all that is still needed. If nothing of it is, delete it first."):format(path, why,
-            #shown < #there and " at its beginning" or ""),
+        error = ("%s: %s, and nothing was written: content shows what it holds%s. To change a part of it: fs_patch "
+            .. '{"path": "%s", %s}. To write it whole, keep in it what is still needed; to do without that, delete it '
+            .. "first."):format(path, why, #shown < #there and " at its beginning" or "", path, patch.EDITS_FORM),
     }
 end
 

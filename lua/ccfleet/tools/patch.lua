@@ -19,10 +19,13 @@ local function require_hash(path, content, wanted)
 end
 
 local function apply(args, content)
-    if (args.diff == nil) == (args.edits == nil) then error("give either diff or edits", 0) end
+    local edits = args.edits
+    -- Small models fill in what they do not use.
+    if args.diff and edits and not edits[1] then edits = nil end
+    if (args.diff == nil) == (edits == nil) then error("give either diff or edits: " .. patch.EDITS_FORM, 0) end
     if args.diff then return patch.apply_diff(content, args.diff) end
-    if not args.edits[1] then error("edits is empty", 0) end
-    return patch.apply_edits(content, args.edits)
+    if not edits[1] then error("edits is empty: give " .. patch.EDITS_FORM, 0) end
+    return patch.apply_edits(content, edits)
 end
 
 local function fs_patch(fs, args)
@@ -53,18 +56,23 @@ local TOOLS = {
     fs_patch = {
         handler = fs_patch,
         effect = "effect",
-        description = "Change parts of a text file by a unified diff or by a list of search/replace edits. All of it or "
-            .. "nothing. Lines of a hunk may have moved, but their content must be exactly what the file has.",
+        description = "Change parts of a text file by a list of edits, all of them or none. What an edit searches for must "
+            .. "be exactly what the file has.",
         result = "path, bytes, hash, hunks [line, moved_by or count], lines_added, lines_removed",
         properties = {
             path = common.PATH,
+            -- Models are told of one way alone: of two they mix them, and small ones write no diff that fits.
             diff = {
-                type = "string", maxLength = common.MAX_CONTENT_CHARACTERS,
-                description = "Unified diff of this one file: hunks of lines that begin with ' ', '-' or '+' after @@ -LINE "
-                    .. "+LINE @@.",
+                type = "string", maxLength = common.MAX_CONTENT_CHARACTERS, ["x-internal"] = true,
+                description = "In place of edits a unified diff of this one file: hunks of lines that begin with ' ', '-' "
+                    .. "or '+' after @@ -LINE +LINE @@. Lines of a hunk may have moved, but their content must be exactly "
+                    .. "what the file has.",
             },
             edits = { type = "array", maxItems = MAX_EDITS, items = EDIT, description = "Edits, made one after the other." },
-            if_hash = { type = "string", description = "Change the file only if this is its hash (from fs_read)." },
+            if_hash = {
+                type = "string", ["x-internal"] = true,
+                description = "Change the file only if this is its hash (from fs_read).",
+            },
         },
         required = { "path" },
     },

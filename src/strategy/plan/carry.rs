@@ -5,12 +5,12 @@ use super::Course;
 use super::history::Past;
 use super::prompt::Ask;
 use super::rules::{explanation, request_of};
-use crate::domain::call::{Address, Target};
+use crate::domain::call::{Address, Outcome, Target};
 use crate::domain::chat::{OutputFormat, Role};
 use crate::domain::decision::{Contract, Decision};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::profile::ExecutorMode;
-use crate::domain::step::Step;
+use crate::domain::step::{CallRecord, Step};
 use crate::domain::track::Track;
 use crate::domain::work::plan::{
     PlanAction, PlanAdvance, PlanStep, Settled, StepCall, StepRead, StepState, StepWork,
@@ -74,9 +74,9 @@ impl Course<'_> {
         }
         let calls = past.calls_since_answer();
         if let Some(call) = calls.iter().find(|call| !call.succeeded()) {
-            let looks_again = past.read().is_some() && calls.len() == 1 && past.kept() == 1;
-            if looks_again && call.kept_a_file() {
-                // Now the executor knows what there is.
+            let is_first = past.read().is_some() && calls.len() == 1 && past.calls().len() == 1;
+            if is_first && changed_nothing(call) {
+                // Now the executor knows what there is, or what was wrong with its call.
                 let shown = render::call(call, None, self.text_limit());
                 return Some(self.consult(work, Ask::Repair(&[shown])));
             }
@@ -321,6 +321,12 @@ impl Course<'_> {
             skips,
         })
     }
+}
+
+/// Whether a call that failed left everything as it was: the file tools do all or nothing.
+fn changed_nothing(call: &CallRecord) -> bool {
+    let refused = call.outcome() == Some(Outcome::Failed) && call.tool.starts_with("fs_");
+    call.kept_a_file() || refused
 }
 
 /// The problem that no call of a step that writes a file writes that file.

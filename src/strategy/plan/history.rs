@@ -24,14 +24,6 @@ impl<'a> Past<'a> {
         self.calls().into_iter().filter(made).collect()
     }
 
-    /// How many calls wrote nothing because of a file that the task did not know of.
-    pub fn kept(&self) -> usize {
-        self.calls()
-            .iter()
-            .filter(|call| call.kept_a_file())
-            .count()
-    }
-
     fn tries(&self) -> impl DoubleEndedIterator<Item = &'a ExecutorTry> {
         self.steps.iter().flat_map(|step| &step.executor)
     }

@@ -149,6 +149,29 @@ fn the_executor_of_a_step_is_shown_the_file_that_its_write_left_alone_and_answer
 }
 
 #[test]
+fn the_executor_is_shown_once_why_a_file_tool_refused_its_only_call() {
+    let patch = json!({"tool": "fs_patch", "args": {"path": "/a.lua", "diff": "30"}}).to_string();
+    let mut rig = rig_with(|profile| profile.plan.replans = 0);
+    rig.plan(json!([step(1, "edit_file", "/a.lua", &[])]));
+    rig.say(&patch);
+    let told = "the diff has no hunk";
+    assert_eq!(
+        asks(&rig.fails("fs_patch", told)),
+        Some(Contract::StepCalls)
+    );
+    assert!(rig.prompt(Role::Executor).contains(told));
+    rig.say(&patch);
+    assert!(failed(&rig.fails("fs_patch", told)).1.contains(told));
+    assert_eq!(rig.state.usage.calls, 2);
+    // What a program did before it failed nobody knows.
+    let mut rig = rig_with(|profile| profile.plan.replans = 0);
+    rig.plan(json!([step(1, "edit_file", "/a.lua", &[])]));
+    let run = json!({"tool": "write_and_run", "args": {"path": "/a.lua", "content": "x"}});
+    rig.say(&run.to_string());
+    assert!(failed(&rig.fails("write_and_run", "no")).1.contains("no"));
+}
+
+#[test]
 fn a_write_that_leaves_the_file_alone_twice_fails_its_step() {
     let mut rig = rig_with(|profile| profile.plan.replans = 0);
     rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
