@@ -22,9 +22,15 @@ pub struct Facts {
     pub files: Vec<FileFact>,
     /// `run /a.lua x -> ok`, the newest last.
     pub commands: Vec<String>,
-    /// The newest last.
+    /// What failed and has not succeeded since, the newest last.
     pub errors: Vec<String>,
+    /// What each error is about.
+    #[serde(skip)]
+    about: Vec<About>,
 }
+
+/// What a call is about: its computer, its tool (those that write files are one) and its file or command.
+type About = (Option<ClientId>, &'static str, String);
 
 /// A file that the task wrote, or looked for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,7 +62,6 @@ pub fn gather(state: &TaskState, wanted: &[(Option<ClientId>, String)]) -> Facts
             facts.take(call, step.number, wanted);
         }
     }
-    facts.errors.dedup();
     let (commands, errors) = (facts.commands.len(), facts.errors.len());
     facts
         .commands
@@ -80,15 +85,16 @@ impl Facts {
 
     fn take(&mut self, call: &CallRecord, step: u32, wanted: &[(Option<ClientId>, String)]) {
         let CallEnd::Finished(report) = &call.end else {
-            self.errors.push(failure_text(call));
+            self.failed(call, None);
             return;
         };
         let on = call
             .intended
             .as_ref()
             .map(|intended| intended.client_id.clone());
-        if !call.succeeded() {
-            self.errors.push(failure_text(call));
+        match call.succeeded() {
+            true => self.mended(&about(call, on.clone())),
+            false => self.failed(call, on.clone()),
         }
         if let Some(end) = run_end(call, report) {
             self.commands.push(format!("{} -> {end}", run_label(call)));
@@ -104,6 +110,22 @@ impl Facts {
             self.files.retain(|file| stays(file) || file.on != on);
         }
         self.looked(call, report, &on, wanted);
+    }
+
+    fn failed(&mut self, call: &CallRecord, on: Option<ClientId>) {
+        let error = failure_text(call);
+        if self.errors.last() != Some(&error) {
+            self.errors.push(error);
+            self.about.push(about(call, on));
+        }
+    }
+
+    /// What was done after all is no error any more: small models mend it again and again.
+    fn mended(&mut self, done: &About) {
+        let still = |at: usize| self.about[at] != *done;
+        let kept: Vec<usize> = (0..self.errors.len()).filter(|at| still(*at)).collect();
+        self.errors = kept.iter().map(|at| self.errors[*at].clone()).collect();
+        self.about = kept.iter().map(|at| self.about[*at].clone()).collect();
     }
 
     /// What a look at a file or folder says of the files that are known or wanted.
@@ -200,6 +222,20 @@ pub fn parent(path: &str) -> String {
 
 fn text<'a>(call: &'a CallRecord, key: &str) -> Option<&'a str> {
     call.args.get(key).and_then(Value::as_str)
+}
+
+fn about(call: &CallRecord, on: Option<ClientId>) -> About {
+    let tool = match call.tool.as_str() {
+        "fs_write" | "fs_write_many" | "fs_patch" => "write",
+        "run_program" | "write_and_run" => "run",
+        _ => "",
+    };
+    let what = match tool {
+        "write" => text(call, "path").map(rooted).unwrap_or_default(),
+        "run" => run_label(call),
+        _ => format!("{} {}", call.tool, run_label(call)),
+    };
+    (on, tool, what)
 }
 
 /// Files that a call wrote, or may have written.

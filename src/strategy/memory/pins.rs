@@ -42,6 +42,8 @@ pub struct FilePin {
     pub path: String,
     pub bytes: usize,
     pub hash: String,
+    /// The hash as prompts show it.
+    pub version: String,
     pub step: u32,
 }
 
@@ -76,9 +78,12 @@ const MOST_FILES: usize = 30;
 /// Bytes of a failure's text and of its trace.
 const FAILURE_BYTES: usize = 600;
 const TRACE_BYTES: usize = 800;
-/// Files that are shown as the task found them, and bytes of each.
+/// Files that are shown as the task found them. Longer ones are not: a piece of one helps nobody, and the tail is read anew each
+/// turn.
 const MOST_REPLACED: usize = 2;
-const REPLACED_BYTES: usize = 800;
+const REPLACED_BYTES: usize = 400;
+/// Characters of a hash that tell versions of a file apart.
+const SHOWN_HASH: usize = 6;
 
 impl Pins {
     /// All that is pinned now.
@@ -89,6 +94,7 @@ impl Pins {
             .map(|(path, file)| FilePin {
                 path: path.clone(),
                 bytes: file.bytes,
+                version: version(&file.hash),
                 hash: file.hash.clone(),
                 step: file.step,
             })
@@ -113,6 +119,12 @@ impl Pins {
             answers: answers(state),
         }
     }
+}
+
+/// A hash as far as it is shown: a model has no use for the rest, and digits cost a token each.
+fn version(hash: &str) -> String {
+    let (_, digits) = hash.rsplit_once(':').unwrap_or(("", hash));
+    digits.chars().take(SHOWN_HASH).collect()
 }
 
 fn answers(state: &TaskState) -> Vec<AnswerPin> {
@@ -257,10 +269,10 @@ fn replaced(state: &TaskState) -> Vec<ReplacedPin> {
     let changed = found.into_iter().filter(|(.., changed)| *changed);
     let known = changed.filter_map(|(path, content, _)| Some((path, content?)));
     let mut pins: Vec<ReplacedPin> = known
-        .filter(|(_, content)| !content.trim().is_empty())
+        .filter(|(_, content)| !content.trim().is_empty() && content.len() <= REPLACED_BYTES)
         .map(|(path, content)| ReplacedPin {
             path,
-            content: fenced(&head_and_tail(content, REPLACED_BYTES), ""),
+            content: fenced(content, ""),
         })
         .collect();
     pins.drain(..pins.len().saturating_sub(MOST_REPLACED));
