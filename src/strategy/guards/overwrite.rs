@@ -11,6 +11,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::task::TaskState;
 use crate::strategy::fleet::{Found, ToolLookup};
 use crate::strategy::paths::normal;
+use crate::strategy::text::fenced;
 use serde_json::Value;
 
 /// The argument by which a write names the content that it replaces.
@@ -18,6 +19,9 @@ pub const IF_HASH: &str = "if_hash";
 
 /// Its value where the task knows of no file there.
 const NO_FILE: &str = "none";
+
+/// Bytes of a file that is shown once more to who did not take it into account.
+const SHOWN_AGAIN: usize = 400;
 
 /// What is done to a file by those who care for what it holds.
 const CARES: [&str; 4] = ["fs_read", "fs_patch", "fs_delete", "fs_move"];
@@ -89,11 +93,15 @@ impl Sights<'_> {
         // A hash that the server made itself means nothing to the computer.
         let known = known.filter(|hash| hash.contains(':'));
         let content = fields.get("content").and_then(Value::as_str);
-        if known.is_some() && self.insists(&key, content) {
+        if let Some(there) = known.and_then(|_| self.insists(&key, content)) {
+            let shown = match there.len() {
+                0..=SHOWN_AGAIN => format!(". It holds\n{}", fenced(there.trim_end(), "")),
+                _ => String::new(),
+            };
             return Err(format!(
                 "{path} was kept from exactly this content, and you were shown what it holds. If it is right as it is, leave \
                  it alone and do what the task still lacks; if a part of it has to change, use fs_patch, or write it with \
-                 all that is still needed. To put this content in its place all the same, read or delete it first"
+                 all that is still needed. To put this content in its place all the same, read or delete it first{shown}"
             ));
         }
         fields.insert(IF_HASH.to_owned(), known.unwrap_or(NO_FILE).into());
@@ -104,9 +112,9 @@ impl Sights<'_> {
         files::key(self.state.home(), on, &files::from_root(&normal(path)))
     }
 
-    /// Whether the same content was kept from this file before, and nobody has looked at the file or done away with it since: a
+    /// What the file holds, if the same content was kept from it before and nobody has looked at it or done away with it since: a
     /// small model that is shown a file often says the same again.
-    fn insists(&self, key: &str, content: Option<&str>) -> bool {
+    fn insists(&self, key: &str, content: Option<&str>) -> Option<&str> {
         for call in self.state.calls().rev() {
             let on = call.intended.as_ref().map(|intended| &intended.client_id);
             let is_meant = |args: &Value, name: &str| {
@@ -121,18 +129,19 @@ impl Sights<'_> {
                 .report()
                 .map(CallReport::kept_files)
                 .unwrap_or_default();
-            if kept.iter().any(|file| is_meant(file, "path")) {
-                return said == content;
+            if let Some(file) = kept.into_iter().find(|file| is_meant(file, "path")) {
+                let there = file.get("content").and_then(Value::as_str);
+                return there.filter(|_| said == content);
             }
             let cares = CARES.contains(&call.tool.as_str())
                 && ["path", "from", "to"]
                     .iter()
                     .any(|name| is_meant(&call.args, name));
             if call.succeeded() && (cares || said.is_some()) {
-                return false;
+                return None;
             }
         }
-        false
+        None
     }
 }
 

@@ -224,14 +224,13 @@ fn of_several_files_only_the_one_that_was_kept_may_not_be_written_so_again() {
         let mut call = open_call("fs_write_many", files.clone());
         let kept = json!({"success": false, "kept": true, "files": [{"path": kept, "kept": true, "content": "was"}]});
         call.end = CallEnd::Finished(done(kept));
-        let sent = sent_after(
+        sent_after(
             Some(call),
             "fs_write_many",
             many.clone(),
             Target::Any,
             files.clone(),
-        );
-        sent
+        )
     };
     let evidence = of("/seen");
     assert!(
