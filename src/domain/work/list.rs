@@ -68,6 +68,9 @@ pub struct ListWork {
     /// The last step whose `Plan:` block was taken.
     pub rewritten_in: u32,
     cursor: usize,
+    /// The item before the current one was left by rule, and the model has not been heard since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    left_by_rule: bool,
 }
 
 /// One item of the plan.
@@ -121,6 +124,7 @@ impl ListWork {
             rewrites: 0,
             rewritten_in: 0,
             cursor: 0,
+            left_by_rule: false,
         }
     }
 
@@ -138,7 +142,12 @@ impl ListWork {
 
     /// Takes in what a turn says of the plan's progress.
     pub fn heard(&mut self, turn: &ReactRead) {
-        if let Some(said) = turn.item_done {
+        let is_late = std::mem::take(&mut self.left_by_rule);
+        // It says so of the item that was left for it.
+        let said = turn
+            .item_done
+            .filter(|said| !is_late || *said != SaidDone::Current);
+        if let Some(said) = said {
             self.called_done(said, matches!(turn.next, Some(ReactMove::Act { .. })));
         }
         if let Some(number) = turn.item {
@@ -176,16 +185,18 @@ impl ListWork {
         }
     }
 
-    /// Takes in how many calls of a turn succeeded, and how many did not.
-    pub fn calls_ended(&mut self, succeeded: u32, failed: u32) {
+    /// Takes in how many calls of a turn succeeded, and how many did not. `does` tells whether they did what an item's text names.
+    pub fn calls_ended(&mut self, succeeded: u32, failed: u32, does: impl Fn(&str) -> bool) {
         let Some(item) = self.items.get_mut(self.cursor) else {
             return;
         };
         item.succeeded = item.succeeded.saturating_add(succeeded);
         item.failed = item.failed.saturating_add(failed);
-        if item.said_done && succeeded > 0 && failed == 0 {
+        let by_rule = !item.said_done && does(&item.text);
+        if (item.said_done || by_rule) && succeeded > 0 && failed == 0 {
             item.leave();
             self.cursor += 1;
+            self.left_by_rule = by_rule;
         } else {
             item.said_done = false;
         }
@@ -270,7 +281,7 @@ mod tests {
     #[test]
     fn an_item_is_done_when_an_action_succeeded_in_it_and_the_model_says_so() {
         let mut work = plan(&["read", "fix"]);
-        work.calls_ended(1, 0);
+        work.calls_ended(1, 0, |_| false);
         assert_eq!(work.current().unwrap().0, 1);
         work.heard(&turn(None, Some(SaidDone::Current)));
         assert_eq!(work.current().unwrap().0, 2);
@@ -281,9 +292,9 @@ mod tests {
     fn item_done_beside_the_action_that_does_it_waits_for_its_success() {
         let mut work = plan(&["read", "fix"]);
         work.heard(&turn(None, Some(SaidDone::Number(1))));
-        work.calls_ended(0, 1);
+        work.calls_ended(0, 1, |_| false);
         assert_eq!(work.current().unwrap().0, 1, "a failed action does nothing");
-        work.calls_ended(1, 0);
+        work.calls_ended(1, 0, |_| false);
         assert_eq!(
             work.current().unwrap().0,
             1,
@@ -294,9 +305,23 @@ mod tests {
     }
 
     #[test]
+    fn an_item_whose_call_was_made_is_left_by_rule_and_called_done_afterwards_means_that_one() {
+        let mut work = plan(&["fs_read /a", "b", "c"]);
+        work.calls_ended(1, 1, |_| true);
+        assert_eq!(work.current().unwrap().0, 1, "another call failed");
+        work.calls_ended(1, 0, |item| item == "fs_read /a");
+        assert_eq!(states(&work)[0], ItemState::Done);
+        work.heard(&turn(None, Some(SaidDone::Current)));
+        work.calls_ended(1, 0, |_| false);
+        assert_eq!(work.current().unwrap().0, 2);
+        work.heard(&turn(None, Some(SaidDone::Current)));
+        assert_eq!(work.current().unwrap().0, 3);
+    }
+
+    #[test]
     fn naming_a_later_item_moves_on_and_an_earlier_one_does_nothing() {
         let mut work = plan(&["a", "b", "c"]);
-        work.calls_ended(1, 0);
+        work.calls_ended(1, 0, |_| false);
         work.heard(&turn(Some(3), None));
         assert_eq!(
             states(&work),
@@ -310,9 +335,9 @@ mod tests {
     #[test]
     fn a_rewritten_plan_keeps_what_is_settled_and_may_repeat_it() {
         let mut work = plan(&["Read /a.lua", "fix it", "test"]);
-        work.calls_ended(1, 0);
+        work.calls_ended(1, 0, |_| false);
         work.heard(&turn(Some(2), None));
-        work.calls_ended(1, 0);
+        work.calls_ended(1, 0, |_| false);
         let anew = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
         assert!(work.says_already(&anew(&["read `/a.lua`", "Fix it.", "test"])));
         work.rewritten(anew(&["read /a.lua.", "Fix it", "write b", "test"]), 4);
@@ -332,7 +357,7 @@ mod tests {
                 let settled: Vec<ItemState> = states(&work).into_iter().take(work.cursor).collect();
                 match kind {
                     0 => work.heard(&turn(Some(item), (done > 4).then(|| SaidDone::Number(done - 4)))),
-                    1 => work.calls_ended(item % 2, done % 2),
+                    1 => work.calls_ended(item % 2, done % 2, |_| done % 3 == 0),
                     _ => work.rewritten(anew, item),
                 }
                 prop_assert!(work.cursor <= work.items.len());

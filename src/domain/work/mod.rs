@@ -26,6 +26,7 @@ use super::task::{CallEnd, CallRecord, Recalled, Step};
 use super::tool::EffectClass;
 use plan::{PlanAdvance, PlanWork};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Who made a plan, a list or a decomposition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -197,11 +198,36 @@ impl Work {
             Work::None | Work::Plan(_) => {}
             Work::List(list) => {
                 let ends = ends_of(&step.calls);
-                list.calls_ended(ends.succeeded, ends.failed);
+                let done = || step.calls.iter().filter(|call| call.succeeded());
+                list.calls_ended(ends.succeeded, ends.failed, |item| {
+                    done().any(|call| is_what(item, call))
+                });
             }
             Work::Goals(goals) => goals.calls_ended(ends_of(&step.calls)),
         }
     }
+}
+
+/// Whether the text of an item names this call: its tool and no other one, and its file. Small models write such items and never
+/// say that they are done.
+fn is_what(item: &str, call: &CallRecord) -> bool {
+    let is_mark = |c: char| !(c.is_alphanumeric() || c == '_');
+    let mut tools = item
+        .split(is_mark)
+        .filter(|word| word.contains('_'))
+        .peekable();
+    let named = tools.peek().is_some() && tools.all(|word| word == call.tool);
+    let path = call.args.get("path").and_then(Value::as_str);
+    let path = path.map(|path| path.trim_start_matches('/'));
+    let is_there = |path: &str| {
+        let mut words = item.split_whitespace();
+        words.any(|word| {
+            word.trim_matches(|c: char| is_mark(c) && c != '.')
+                .trim_end_matches('.')
+                == path
+        })
+    };
+    named && path.is_some_and(is_there)
 }
 
 /// How calls ended, counted.
@@ -239,7 +265,7 @@ mod tests {
     use crate::domain::directive::StrictRequest;
     use crate::domain::event::CallIntended;
     use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn ended(effect: EffectClass, result: Value) -> CallEnds {
         let task_id = TaskId::from_unique("01").unwrap();
@@ -264,16 +290,43 @@ mod tests {
         };
         ends_of(&[CallRecord {
             call_id,
+            intended: Some(intended),
+            end: CallEnd::Finished(report),
+            ..call("tool", json!({}))
+        }])
+    }
+
+    fn call(tool: &str, args: Value) -> CallRecord {
+        let task_id = TaskId::from_unique("01").unwrap();
+        CallRecord {
+            call_id: CallId::derive(&task_id, Generation(1), 1, 0),
             target: Target::Any,
-            tool: "tool".into(),
-            args: json!({}),
+            tool: tool.into(),
+            args,
             timeout_ms: None,
             request: StrictRequest::Unclear { missing: vec![] },
             child: None,
             until_ms: None,
-            intended: Some(intended),
-            end: CallEnd::Finished(report),
-        }])
+            intended: None,
+            end: CallEnd::Open,
+        }
+    }
+
+    #[test]
+    fn an_item_names_a_call_by_its_tool_and_its_file() {
+        let read = call("fs_read", json!({"path": "/lib/a.lua"}));
+        for (item, names) in [
+            ("fs_read /lib/a.lua", true),
+            ("read `lib/a.lua` with fs_read.", true),
+            ("fs_read: \"/lib/a.lua\", then look", true),
+            ("read /lib/a.lua", false),
+            ("fs_read /a.lua", false),
+            ("fs_read /lib/a.lua and fs_write /b.lua", false),
+            ("fs_write /lib/a.lua", false),
+        ] {
+            assert_eq!(is_what(item, &read), names, "{item}");
+        }
+        assert!(!is_what("fs_read", &call("fs_read", json!({}))));
     }
 
     #[test]
