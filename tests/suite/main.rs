@@ -10,6 +10,7 @@ mod fleet_commands;
 mod ingame;
 mod observed;
 mod outage;
+mod overwritten;
 mod people;
 mod planned;
 mod plans;
