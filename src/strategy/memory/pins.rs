@@ -24,12 +24,16 @@ pub struct Pins {
     pub files: Vec<FilePin>,
     /// How many more there are.
     pub more_files: usize,
-    /// Programs that ran since the last change of a file.
-    pub tests: Vec<TestRun>,
+    /// Programs that ran since the last change of a file, those that ran last at the end.
+    pub tests: Vec<TestPin>,
+    /// How many more there are.
+    pub more_tests: usize,
     /// The newest run that was well before that change: the last known good state.
     pub last_good: Option<TestRun>,
     /// Tests that were announced or failed and have not run well since.
     pub planned_tests: Vec<String>,
+    /// How many more there are.
+    pub more_planned: usize,
     pub failure: Option<FailurePin>,
     /// What files held before this task changed them, while the last run failed.
     pub replaced: Vec<ReplacedPin>,
@@ -45,6 +49,16 @@ pub struct FilePin {
     /// The hash as prompts show it.
     pub version: String,
     pub step: u32,
+}
+
+/// A program that ran, as it ended last.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestPin {
+    pub what: String,
+    pub success: bool,
+    pub step: u32,
+    /// How often it ran.
+    pub times: usize,
 }
 
 /// The newest failure that nothing has shown to be mended.
@@ -75,6 +89,10 @@ pub struct AnswerPin {
 
 /// Files that are named; of more the number is told.
 const MOST_FILES: usize = 30;
+/// Programs that are named, of those that ran and of those to be run; a task that only watches runs one every minute for days.
+const MOST_TESTS: usize = 8;
+/// Runs since the last change that are looked at.
+const RECENT_RUNS: usize = 200;
 /// Bytes of a failure's text and of its trace.
 const FAILURE_BYTES: usize = 600;
 const TRACE_BYTES: usize = 800;
@@ -104,13 +122,18 @@ impl Pins {
             .tests
             .split_at(state.tests_before_change.min(state.tests.len()));
         let more_files = files.len().saturating_sub(MOST_FILES);
+        let (mut tests, mut planned) = (by_program(since), planned_tests(state));
+        let more_tests = tests.len().saturating_sub(MOST_TESTS);
+        let more_planned = planned.len().saturating_sub(MOST_TESTS);
         Pins {
             plan: plan::newest(state, &profile.templates),
             files: files.split_off(more_files),
             more_files,
-            tests: since.to_vec(),
+            tests: tests.split_off(more_tests),
+            more_tests,
             last_good: before.iter().rev().find(|test| test.success).cloned(),
-            planned_tests: planned_tests(state),
+            planned_tests: planned.split_off(more_planned),
+            more_planned,
             failure: failure(state),
             replaced: match since.last() {
                 Some(run) if !run.success => replaced(state),
@@ -148,6 +171,21 @@ pub fn shown_by(by: &str, authenticated: bool) -> String {
     } else {
         format!("somebody at {by} (not authenticated)")
     }
+}
+
+fn by_program(runs: &[TestRun]) -> Vec<TestPin> {
+    let mut pins: Vec<TestPin> = Vec::new();
+    for run in &runs[runs.len().saturating_sub(RECENT_RUNS)..] {
+        let former = pins.iter().position(|pin| pin.what == run.what);
+        let times = former.map_or(0, |at| pins.remove(at).times);
+        pins.push(TestPin {
+            what: run.what.clone(),
+            success: run.success,
+            step: run.step,
+            times: times + 1,
+        });
+    }
+    pins
 }
 
 /// Tests whose last run failed, and THEN items that were left out, as far as they have not run well since.
@@ -459,6 +497,31 @@ mod tests {
         assert!(!shown.contains("/b.lua as it was"), "{shown}");
         drive.say(&[&write("print(2)"), &call("run_program", a)]);
         assert!(!drive.shown().contains("before you changed it"));
+    }
+
+    #[test]
+    fn a_program_that_runs_again_and_again_is_named_once_and_of_many_the_last_ones() {
+        let run = |what: String, success: bool| TestRun {
+            what,
+            success,
+            step: 1,
+        };
+        let mut runs = vec![run("/a.lua".into(), true), run("/b.lua".into(), true)];
+        runs.extend((0..40).map(|_| run("/a.lua".into(), false)));
+        let pins = by_program(&runs);
+        let told: Vec<_> = pins
+            .iter()
+            .map(|pin| (pin.what.as_str(), pin.success, pin.times))
+            .collect();
+        assert_eq!(told, [("/b.lua", true, 1), ("/a.lua", false, 41)]);
+        let mut drive = Drive::new(profile_of("direct"), "Watch");
+        drive.bench.state.tests = (0..50).map(|n| run(format!("/{n}.lua"), true)).collect();
+        let pins = Pins::of(&drive.bench.state, &drive.bench.profile);
+        assert_eq!(
+            (pins.tests.len(), pins.more_tests),
+            (MOST_TESTS, 50 - MOST_TESTS)
+        );
+        assert_eq!(pins.tests.last().unwrap().what, "/49.lua");
     }
 
     proptest! {
