@@ -285,6 +285,26 @@ fn used_up_rounds_end_with_what_is_done_and_what_is_open() {
 }
 
 #[test]
+fn an_error_is_told_until_the_same_was_done_after_all() {
+    let mut drive = drive();
+    drive.files.insert("/hello.lua".into(), "old".into());
+    let read = |path: &str| call("fs_read", json!({ "path": path }));
+    assert!(say(
+        &mut drive,
+        &[HELLO.into(), write("/hello.lua", "x"), read("/none.lua")]
+    ));
+    let errors = |drive: &Drive| drive.shown().matches("- recent error: ").count();
+    assert_eq!(errors(&drive), 2, "{}", drive.shown());
+    assert!(say(&mut drive, &[write("/hello.lua", "y")]));
+    let shown = drive.shown();
+    assert_eq!(errors(&drive), 1, "{shown}");
+    assert!(
+        shown.contains("- recent error: fs_read: /none.lua"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn only_the_last_exchanges_are_shown_but_facts_stay() {
     let mut drive = drive();
     drive.say(&[TWO]);
