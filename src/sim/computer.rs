@@ -52,6 +52,8 @@ pub(crate) enum Wish {
 #[derive(Default)]
 struct Inner {
     on: bool,
+    /// A wish for it was taken, and it is about to be on.
+    boots: bool,
     wish: Option<Wish>,
     queue: VecDeque<Event>,
     dropped: u64,
@@ -140,7 +142,7 @@ impl Computer {
     /// True from the moment it is switched on until it is off.
     pub fn is_on(&self) -> bool {
         let inner = self.lock();
-        inner.on || matches!(inner.wish, Some(Wish::On | Wish::Reboot))
+        inner.on || inner.boots || matches!(inner.wish, Some(Wish::On | Wish::Reboot))
     }
 
     /// The screen's lines, without trailing spaces.

@@ -36,6 +36,8 @@ impl Computer {
         let mut inner = self.lock();
         if let Some(wish) = inner.wish.take() {
             let on = inner.on;
+            // Whoever looks in between finds it neither off nor waiting for the switch.
+            inner.boots = wish == Wish::Reboot || (wish == Wish::On && !on);
             drop(inner);
             self.obey(wish, on, vm);
             return true;
@@ -74,6 +76,7 @@ impl Computer {
             let mut inner = self.lock();
             inner.session += 1;
             inner.on = true;
+            inner.boots = false;
             inner.boot_tick = self.core.clock.now();
             inner.frozen_ticks = self.faults.pause_left(inner.boot_tick);
             inner.last_error = None;

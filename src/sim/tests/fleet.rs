@@ -70,6 +70,26 @@ pub(super) async fn computers_are_switched_off_and_on_again_from_outside() {
     fleet.shutdown().await;
 }
 
+#[tokio::test]
+pub(super) async fn a_computer_that_boots_is_not_off_for_a_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let startup = "local f = fs.open('boots', 'a') f.write('x') f.close()";
+    let fleet = SimFleet::start(vec![plain(1, dir.path(), startup)]).unwrap();
+    let computer = fleet.computer(1).unwrap();
+    let boots = dir.path().join("1/boots");
+    let count = || std::fs::read_to_string(&boots).unwrap_or_default().len();
+    for boot in 1..=20 {
+        let begun = Instant::now();
+        while count() < boot {
+            assert!(computer.is_on(), "boot {boot}");
+            assert!(begun.elapsed() < LIMIT, "boot {boot}");
+            std::hint::spin_loop();
+        }
+        computer.reboot();
+    }
+    fleet.shutdown().await;
+}
+
 #[test]
 pub(super) fn a_number_used_twice_and_an_unknown_one_are_errors() {
     let dir = tempfile::tempdir().unwrap();
