@@ -117,40 +117,18 @@ pub fn was_activated_by(state: &TaskState, computer: &ClientId, tool: &ToolSpec)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::call::{Target, args_hash};
-    use crate::domain::directive::StrictRequest;
     use crate::domain::event::CallIntended;
-    use crate::domain::ids::{CallId, Generation, TaskId};
-    use crate::domain::tool::EffectClass;
+    use crate::domain::fixtures::{intended, open_call};
+    use crate::domain::ids::TaskId;
     use serde_json::json;
 
     fn call(tool: &str) -> CallRecord {
-        let task_id = TaskId::from_unique("01").unwrap();
-        let call_id = CallId::derive(&task_id, Generation(1), 1, 0);
-        let intended = CallIntended {
-            call_id: call_id.clone(),
-            client_id: ClientId::parse("miner").unwrap(),
+        let mut call = open_call(tool, json!({}));
+        call.intended = Some(CallIntended {
             seq: Some(7),
-            tool: tool.into(),
-            tool_rev: "rev".into(),
-            effect: EffectClass::Effect,
-            args: json!({}),
-            args_hash: args_hash(&json!({})),
-            timeout_ms: 1,
-            boot_id: None,
-        };
-        CallRecord {
-            call_id,
-            target: Target::Any,
-            tool: tool.into(),
-            args: json!({}),
-            timeout_ms: None,
-            request: StrictRequest::Unclear { missing: vec![] },
-            child: None,
-            until_ms: None,
-            intended: Some(intended),
-            end: CallEnd::Open,
-        }
+            ..intended(&call, "miner")
+        });
+        call
     }
 
     fn report(outcome: Outcome, result: Value) -> CallReport {

@@ -15,6 +15,8 @@ pub mod event;
 pub mod expectation;
 pub mod family;
 pub mod files;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod fold;
 pub mod fork;
 pub mod guard_rules;

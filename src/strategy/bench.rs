@@ -7,12 +7,13 @@ use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role, StopReason, Usage};
 use crate::domain::decision::{Decision, Guard, Inputs, InputsRef, Move, PlannedCall, RoleLimits};
 use crate::domain::directive::{Action, Directive, StrictRequest, TranslatedBy};
-use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
+use crate::domain::event::{StoredEvent, TaskCreated, TaskEvent};
+use crate::domain::fixtures::intended;
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::profile::{
     Budgets, DriftRule, ExecutorMode, Guards, MemoryRules, Profile, Summarizer, ToolRules,
 };
-use crate::domain::task::{CallRecord, Open, TaskState};
+use crate::domain::task::{Open, TaskState};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
@@ -361,22 +362,6 @@ impl Bench {
             .rev()
             .find_map(|s| s.blocked.as_ref())
             .map(|b| b.guard)
-    }
-}
-
-/// The intent of a call that was decided, on this computer.
-pub(crate) fn intended(call: &CallRecord, on: &str) -> CallIntended {
-    CallIntended {
-        call_id: call.call_id.clone(),
-        client_id: ClientId::parse(on).unwrap(),
-        seq: None,
-        tool: call.tool.clone(),
-        tool_rev: "rev_1".into(),
-        effect: EffectClass::Effect,
-        args: call.args.clone(),
-        args_hash: String::new(),
-        timeout_ms: 1000,
-        boot_id: None,
     }
 }
 

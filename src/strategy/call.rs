@@ -159,8 +159,9 @@ mod tests {
     use super::*;
     use crate::domain::call::Outcome;
     use crate::domain::event::{DirectCallEnded, TaskCreated, TaskEvent};
+    use crate::domain::fixtures;
     use crate::domain::ids::{Generation, TaskId};
-    use crate::strategy::bench::{self, Bench, profile, report};
+    use crate::strategy::bench::{Bench, profile, report};
 
     /// A task of one call that is decided and open.
     fn decided() -> (Bench, DirectCall) {
@@ -218,7 +219,7 @@ mod tests {
             let whole = DirectCallEnded {
                 created: six.state.created.clone().unwrap(),
                 began_ms: six.state.created_at_ms,
-                intended: bench::intended(&call, "base"),
+                intended: fixtures::intended(&call, "base"),
                 report,
             };
             let whole = TaskEvent::DirectCallEnded(Box::new(whole));
@@ -240,7 +241,7 @@ mod tests {
             let whole = DirectCallEnded {
                 created,
                 began_ms: 0,
-                intended: bench::intended(&call, "base"),
+                intended: fixtures::intended(&call, "base"),
                 report: report(Outcome::Done, true),
             };
             vec![TaskEvent::DirectCallEnded(Box::new(whole))]

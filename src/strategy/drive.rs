@@ -1,6 +1,6 @@
 //! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
 
-use super::bench::{Bench, answer, inputs, intended, profile};
+use super::bench::{Bench, answer, inputs, profile};
 use super::episodes::close;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome};
@@ -8,6 +8,7 @@ use crate::domain::chat::{ChatAnswer, Role, ToolCall};
 use crate::domain::decision::{Decision, Inputs, Move};
 use crate::domain::event::{CallIntended, TaskEvent};
 use crate::domain::files::own_hash;
+use crate::domain::fixtures::intended;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Open, TaskState};

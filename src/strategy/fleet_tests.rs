@@ -4,9 +4,10 @@ use super::*;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::event::{CallIntended, TaskEvent};
+use crate::domain::fixtures::{intended, open_call};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::CallEnd;
-use crate::domain::tool::{EffectClass, ToolState};
+use crate::domain::tool::ToolState;
 use crate::strategy::bench::{Bench, fleet, inputs, profile};
 use crate::strategy::decide;
 use crate::strategy::validate::{Refusal, check_call};
@@ -142,15 +143,7 @@ fn activated(bench: &mut Bench, version: &str) {
     let call_id = calls[0].call_id.clone();
     bench.push(TaskEvent::CallIntended(CallIntended {
         call_id: call_id.clone(),
-        client_id: ClientId::parse("m2").unwrap(),
-        seq: None,
-        tool: "tool_activate".into(),
-        tool_rev: "rev".into(),
-        effect: EffectClass::Idempotent,
-        args: json!({"name": "fill"}),
-        args_hash: "arg".into(),
-        timeout_ms: 1000,
-        boot_id: None,
+        ..intended(&open_call("tool_activate", json!({"name": "fill"})), "m2")
     }));
     let result = json!({"tools": [{"name": "fill", "tool_version": version, "state": "active"}]});
     let report = CallReport {

@@ -7,6 +7,7 @@ use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, Inputs, Move, WaitReason};
 use crate::domain::directive::{Action, TaskResult, ThenItem};
 use crate::domain::event::{DirectCall, DirectCallEnded, StoredEvent, TaskEvent};
+use crate::domain::fixtures::intended;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::TaskState;

@@ -156,7 +156,8 @@ impl<'a> Turn<'a> {
         ToolLookup::new(self.state, &self.inputs.fleet, on)
     }
 
-    /// What models are told that the tool of this name, or of an address such as `computer/tool`, takes; none if the task may use no such tool.
+    /// What models are told that the tool of this name, or of an address such as `computer/tool`, takes; none if the task may
+    /// use no such tool.
     pub fn schema_of(&self, called: &str) -> Option<Schema> {
         let address = Address::parse(called).ok()?;
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &address.target);

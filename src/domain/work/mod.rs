@@ -261,60 +261,33 @@ fn changed(call: &CallRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::call::{CallReport, Outcome, Target, args_hash};
-    use crate::domain::directive::StrictRequest;
+    use crate::domain::call::{CallReport, Outcome};
     use crate::domain::event::CallIntended;
-    use crate::domain::ids::{CallId, ClientId, Generation, TaskId};
+    use crate::domain::fixtures::{intended, open_call};
     use serde_json::json;
 
     fn ended(effect: EffectClass, result: Value) -> CallEnds {
-        let task_id = TaskId::from_unique("01").unwrap();
-        let call_id = CallId::derive(&task_id, Generation(1), 1, 0);
         let report = CallReport {
             result: Some(result),
             error: None,
             code: None,
             ..CallReport::without_answer(Outcome::Done, "", "")
         };
+        let call = open_call("tool", json!({}));
         let intended = CallIntended {
-            call_id: call_id.clone(),
-            client_id: ClientId::parse("home").unwrap(),
-            seq: None,
-            tool: "tool".into(),
-            tool_rev: "rev".into(),
             effect,
-            args: json!({}),
-            args_hash: args_hash(&json!({})),
-            timeout_ms: 1000,
-            boot_id: None,
+            ..intended(&call, "home")
         };
         ends_of(&[CallRecord {
-            call_id,
             intended: Some(intended),
             end: CallEnd::Finished(report),
-            ..call("tool", json!({}))
+            ..call
         }])
-    }
-
-    fn call(tool: &str, args: Value) -> CallRecord {
-        let task_id = TaskId::from_unique("01").unwrap();
-        CallRecord {
-            call_id: CallId::derive(&task_id, Generation(1), 1, 0),
-            target: Target::Any,
-            tool: tool.into(),
-            args,
-            timeout_ms: None,
-            request: StrictRequest::Unclear { missing: vec![] },
-            child: None,
-            until_ms: None,
-            intended: None,
-            end: CallEnd::Open,
-        }
     }
 
     #[test]
     fn an_item_names_a_call_by_its_tool_and_its_file() {
-        let read = call("fs_read", json!({"path": "/lib/a.lua"}));
+        let read = open_call("fs_read", json!({"path": "/lib/a.lua"}));
         for (item, names) in [
             ("fs_read /lib/a.lua", true),
             ("read `lib/a.lua` with fs_read.", true),
@@ -326,7 +299,7 @@ mod tests {
         ] {
             assert_eq!(is_what(item, &read), names, "{item}");
         }
-        assert!(!is_what("fs_read", &call("fs_read", json!({}))));
+        assert!(!is_what("fs_read", &open_call("fs_read", json!({}))));
     }
 
     #[test]

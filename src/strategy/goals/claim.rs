@@ -226,10 +226,10 @@ fn unused_tool<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::fixtures::open_call;
     use crate::domain::task::CallEnd;
     use crate::domain::work::{GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
     use crate::strategy::drive::done;
-    use crate::strategy::guards::tests::open_call;
 
     fn work(tool: &str, writes: &[&str]) -> GoalWork {
         let subtask = SubtaskPlan {

@@ -1,11 +1,10 @@
 //! The calls that repeats and cycles are looked for in.
 
-use super::super::tests::open_call;
 use super::*;
 use crate::domain::call::{CallReport, Target};
 use crate::domain::decision::WaitReason;
 use crate::domain::event::{CallIntended, TaskEvent};
-use crate::domain::ids::ClientId;
+use crate::domain::fixtures::{intended, open_call};
 use crate::domain::task::{Blocked, Step};
 use crate::strategy::bench::{Bench, profile};
 use serde_json::json;
@@ -93,18 +92,10 @@ fn did(effect: EffectClass, tool: &str, args: Value, result: Value) -> Bearing {
 }
 
 fn ended(effect: EffectClass, tool: &str, args: Value, result: Value) -> CallRecord {
-    let mut call = open_call(tool, args.clone());
+    let mut call = open_call(tool, args);
     call.intended = Some(CallIntended {
-        call_id: call.call_id.clone(),
-        client_id: ClientId::parse("base").unwrap(),
-        seq: None,
-        tool: tool.into(),
-        tool_rev: String::new(),
         effect,
-        args,
-        args_hash: String::new(),
-        timeout_ms: 1_000,
-        boot_id: None,
+        ..intended(&call, "base")
     });
     let mut report = CallReport::without_answer(Outcome::Done, "", "");
     report.result = Some(result);

@@ -3,13 +3,13 @@
 use super::{Sights, with_known_content};
 use crate::domain::call::Target;
 use crate::domain::files::{Sight, see};
+use crate::domain::fixtures::open_call;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, Step};
 use crate::domain::tool::{ComputerView, FleetView, ToolSpec};
 use crate::domain::track::Track;
 use crate::strategy::drive::{Drive, done, fleet, profile_of};
 use crate::strategy::fleet::ToolLookup;
-use crate::strategy::guards::tests::open_call;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -218,8 +218,8 @@ fn is_length_of_time(word: &str, before: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::call::CallReport;
-    use crate::domain::call::Outcome;
+    use crate::domain::call::{CallReport, Outcome};
+    use crate::domain::fixtures::open_call;
     use proptest::prelude::*;
 
     fn signature(args: Value) -> Signature {
@@ -335,7 +335,7 @@ mod tests {
             };
             let call = |report: &CallReport| CallRecord {
                 end: CallEnd::Finished(report.clone()),
-                ..super::super::tests::open_call("t", json!({}))
+                ..open_call("t", json!({}))
             };
             prop_assert_eq!(outcome_of(&call(&report), &[]), outcome_of(&call(&report), &[]));
         }

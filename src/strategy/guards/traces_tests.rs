@@ -3,9 +3,9 @@
 use super::history::{self, Entry};
 use super::loops::{self, LoopVerdict, Wanted};
 use super::signature::Signature;
-use super::tests::open_call;
-use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome, Target, args_hash};
+use crate::domain::call::{CallReport, NoRoute, NoRouteReason, Outcome, Target};
 use crate::domain::event::CallIntended;
+use crate::domain::fixtures::{intended, open_call};
 use crate::domain::guard_rules::LoopRules;
 use crate::domain::ids::{ClientId, TaskId};
 use crate::domain::profile::Guards;
@@ -179,16 +179,8 @@ impl Named {
         record.end = end_of(&fill(result, n));
         if !matches!(record.end, CallEnd::NotPlaced(_)) {
             record.intended = Some(CallIntended {
-                call_id: record.call_id.clone(),
-                client_id: ClientId::parse(place.unwrap_or("home")).unwrap(),
-                seq: None,
-                tool: tool.to_owned(),
-                tool_rev: "rev".to_owned(),
                 effect,
-                args: args.clone(),
-                args_hash: args_hash(args),
-                timeout_ms: 1000,
-                boot_id: None,
+                ..intended(&record, place.unwrap_or("home"))
             });
         }
         Named { effect, record }

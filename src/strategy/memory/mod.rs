@@ -3,9 +3,11 @@
 //! the same from turn to turn, so that a model server can reuse what it has read of it. When the window is full,
 //! a journalled compaction makes older steps into facts; what is pinned stands in the tail and cannot be lost.
 
+pub mod contents;
 pub mod diff;
 pub mod episode;
 pub mod facts;
+pub mod failure;
 pub mod pins;
 pub mod plan;
 pub mod recall;

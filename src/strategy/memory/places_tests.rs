@@ -3,6 +3,7 @@
 use super::pins::Pins;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::event::{CallIntended, TaskEvent};
+use crate::domain::fixtures::intended;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::tool::EffectClass;
@@ -11,19 +12,12 @@ use serde_json::{Value, json};
 
 /// A call on a computer, and how it ended.
 fn ran(bench: &mut Bench, on: &str, tool: &str, args: Value, success: bool, result: Value) {
-    let on = ClientId::parse(on).unwrap();
-    let call_id = bench.decide_by_hand(Target::Computer(on.clone()), tool, args.clone());
+    let at = Target::Computer(ClientId::parse(on).unwrap());
+    let call_id = bench.decide_by_hand(at, tool, args);
+    let call = bench.state.calls().find(|call| call.call_id == call_id);
     bench.push(TaskEvent::CallIntended(CallIntended {
-        call_id: call_id.clone(),
-        client_id: on,
-        seq: None,
-        tool: tool.into(),
-        tool_rev: "rev_1".into(),
         effect: EffectClass::Idempotent,
-        args,
-        args_hash: String::new(),
-        timeout_ms: 1000,
-        boot_id: None,
+        ..intended(call.unwrap(), on)
     }));
     let error = (!success).then(|| "out of paper".to_owned());
     bench.push(TaskEvent::CallFinished {

@@ -3,7 +3,7 @@
 
 use super::episode::with_episode;
 use super::recall::{self, Handle};
-use super::{View, diff, pins};
+use super::{View, contents, diff, pins};
 use crate::domain::directive::Action;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState};
@@ -82,7 +82,7 @@ fn known_content(
         .calls
         .get(index)
         .filter(|call| call.tool == "fs_read")?;
-    let (path, content) = pins::content_in(call)?;
+    let (path, content) = contents::content_in(call)?;
     let limit = profile.memory.diff_bytes;
     if limit == 0 || content.len() <= limit {
         return None;
@@ -122,10 +122,9 @@ fn shown_before<'a>(
     own.chain(earlier)
         .filter(|(_, known)| on(known) == place)
         .find_map(|(number, known)| {
-            let (known_path, content) = pins::content_in(known)?;
+            let (known_path, content) = contents::content_in(known)?;
             // What was cut when it was shown is no ground to build on.
-            let is_own = known.tool != "fs_read" && !known.kept_a_file();
-            let whole = is_own || content.len() <= view.max_bytes;
+            let whole = contents::is_own(known) || content.len() <= view.max_bytes;
             (known_path == path && whole).then_some((number, content))
         })
 }
@@ -164,7 +163,7 @@ fn with_changes(
         return None;
     }
     let call = step.calls.first().filter(|call| !call.kept_a_file())?;
-    let (path, written) = pins::content_in(call)?;
+    let (path, written) = contents::content_in(call)?;
     let (known_in, known) = shown_before(state, step, None, call, &path, view)?;
     let changes = diff::shorter(known, written)?;
     let at = said.find(content.as_str())?;

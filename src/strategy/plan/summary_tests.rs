@@ -1,9 +1,7 @@
 //! What results are summed up to, and what is left of them where there is little room.
 
 use super::*;
-use crate::domain::call::Target;
-use crate::domain::directive::StrictRequest;
-use crate::domain::ids::CallId;
+use crate::domain::fixtures::open_call;
 use crate::strategy::plan::place::bench::plan_of;
 use proptest::prelude::*;
 use serde_json::json;
@@ -16,15 +14,6 @@ pub fn call(
     error: Option<&str>,
 ) -> CallRecord {
     CallRecord {
-        call_id: CallId::parse("cal_x").unwrap(),
-        target: Target::Any,
-        tool: tool.into(),
-        args,
-        timeout_ms: None,
-        request: StrictRequest::Unclear { missing: vec![] },
-        child: None,
-        until_ms: None,
-        intended: None,
         end: CallEnd::Finished(CallReport {
             outcome,
             result: Some(result).filter(|r| !r.is_null()),
@@ -33,6 +22,7 @@ pub fn call(
             duration_ms: Some(3),
             truncated: false,
         }),
+        ..open_call(tool, args)
     }
 }
 

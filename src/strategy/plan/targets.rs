@@ -272,29 +272,19 @@ fn look(path: &str, call: &CallRecord) -> Found {
 mod tests {
     use super::*;
     use crate::domain::call::{CallReport, Outcome};
-    use crate::domain::directive::StrictRequest;
-    use crate::domain::ids::CallId;
+    use crate::domain::fixtures::open_call;
     use crate::strategy::plan::place::bench::{Setting, plan_of};
 
     fn answered(lookup: &Lookup, result: Value) -> CallRecord {
         CallRecord {
-            call_id: CallId::parse("cal_x").unwrap(),
             target: lookup.on.clone().map_or(Target::Any, Target::Computer),
-            tool: lookup.tool.into(),
-            args: lookup.args.clone(),
-            timeout_ms: None,
-            request: StrictRequest::Unclear { missing: vec![] },
-            child: None,
-            until_ms: None,
-            intended: None,
             end: CallEnd::Finished(CallReport {
-                outcome: Outcome::Done,
                 result: Some(result),
                 error: None,
                 code: None,
-                duration_ms: None,
-                truncated: false,
+                ..CallReport::without_answer(Outcome::Done, "", "")
             }),
+            ..open_call(lookup.tool, lookup.args.clone())
         }
     }
 
