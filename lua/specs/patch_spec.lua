@@ -85,6 +85,8 @@ specs["patch: the second edit sees the first, and one that does not fit undoes a
     check.contains(select(2, patch.apply_edits(TEN, { { search = "five\nSix", replace = "" } })), "5: five")
     check.contains(select(2, patch.apply_edits("a\na\n", { { search = "a", replace = "b" } })), "2 times (lines 1, 2")
     check.contains(select(2, patch.apply_edits("a", { { search = "", replace = "b" } })), "empty")
+    local same = { { search = "one", replace = "1" }, { search = "two", replace = "two" } }
+    check.contains(select(2, patch.apply_edits(TEN, same)), "edit 2: replace is the same text as search")
 end
 
 return specs

@@ -172,6 +172,8 @@ impl ToolsDelta {
 pub enum Contract {
     /// One directive block.
     Directive,
+    /// The same; of several the first one counts.
+    FirstDirective,
     /// One strict request as JSON.
     StrictRequest,
     /// The same, after the first try was invalid.

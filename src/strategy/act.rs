@@ -5,10 +5,13 @@ use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
+use super::guards::{computer_as_folder, misplaced_program};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::turn::Turn;
+use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
+use super::{calling, directive, numbered, plan};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
@@ -43,8 +46,9 @@ impl Turn<'_> {
             }
             StrictRequest::Final { result, .. } => {
                 let result = result.clone();
-                let given_up = self.given_up(&result);
-                Ok(given_up.unwrap_or_else(|| self.finish(request, by, result)))
+                let objection = self.given_up(&result);
+                let objection = objection.or_else(|| self.unchanged());
+                Ok(objection.unwrap_or_else(|| self.finish(request, by, result)))
             }
             StrictRequest::Tool {
                 tool, parameters, ..
@@ -193,6 +197,9 @@ impl Turn<'_> {
             parameters = Cow::Owned(family::with_computer(&parameters, on));
             target = Target::Any;
         }
+        if let Some(mended) = unfenced(&tool, &parameters) {
+            parameters = Cow::Owned(mended);
+        }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {
             Ok(mended) => mended.unwrap_or_else(|| parameters.into_owned()),
@@ -211,6 +218,12 @@ impl Turn<'_> {
             Ok(args) => args,
             Err(evidence) => return instead(self.block(Guard::Duplicate, evidence)),
         };
+        let elsewhere =
+            || computer_as_folder::objection(self.state, &self.inputs.fleet, &target, &tool, &args);
+        let objection = misplaced_program::objection(self.state, &tool, &args).or_else(elsewhere);
+        if let Some(evidence) = objection {
+            return instead(self.block(Guard::Arguments, evidence));
+        }
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, batch.before.len());
         let child = match family::starts_task(self.state, &tool) {
@@ -248,7 +261,26 @@ impl Turn<'_> {
             state: self.state,
             before,
         };
-        overwrite::with_known_content(args, tool, target, tools, &sights)
+        let path = args.get("path").cloned();
+        overwrite::with_known_content(args, tool, target, tools, &sights).map_err(|evidence| {
+            // Small models say the same to the end if they are told what to do and not how.
+            let look = path.and_then(|path| self.written("fs_read", &json!({"path": path})));
+            match look {
+                Some(look) => format!("{evidence}\nTo look at it:\n{look}"),
+                None => evidence,
+            }
+        })
+    }
+
+    /// How this task's model writes a call; none where it writes none itself, or on the server's own channel.
+    fn written(&self, tool: &str, args: &Value) -> Option<String> {
+        match self.profile.strategy.as_str() {
+            directive::NAME => Some(format!("DIRECTIVE: TOOL\nNAME: {tool}\nARGS: {args}")),
+            numbered::NAME => Some(format!("Action: {tool}\nAction Input: {args}")),
+            plan::NAME => None,
+            _ if calling::writes_natively(self) => None,
+            _ => Some(json!({"tool": tool, "args": args}).to_string()),
+        }
     }
 
     fn tests_since_change(&self) -> &[TestRun] {
@@ -270,6 +302,9 @@ impl Turn<'_> {
     ) -> Decision {
         if !self.may_end() {
             return self.block(Guard::Proof, no_proof(self.tests_since_change()));
+        }
+        if let Some(unlike) = self.unlike_stated() {
+            return self.block(Guard::Proof, unlike);
         }
         if !result.details.is_object() {
             result.details = json!({});

@@ -355,6 +355,14 @@ impl Bench {
         self.settle(report(Outcome::Done, true));
     }
 
+    /// The task is another one.
+    pub fn asked_for(mut self, prompt: &str) -> Self {
+        if let Some(created) = &mut self.state.created {
+            created.prompt = prompt.to_owned();
+        }
+        self
+    }
+
     pub fn guard(&self) -> Option<Guard> {
         self.state
             .steps

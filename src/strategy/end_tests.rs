@@ -49,7 +49,7 @@ fn cut_off(bench: &mut Bench, text: &str) {
 
 #[test]
 fn a_test_that_failed_is_no_proof() {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
     bench.advance();
     for (success, ends) in [(false, false), (true, true)] {
         bench.answer("DIRECTIVE: RUN\nPATH: /a.lua\n");
@@ -67,7 +67,7 @@ fn a_test_that_failed_is_no_proof() {
 
 #[test]
 fn a_run_that_did_not_print_what_was_expected_is_no_proof_until_it_counts_without_that() {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
     bench.advance();
     for (expect, output, ends) in [
         ("EXPECT: 9\n", "023", false),

@@ -138,7 +138,7 @@ fn only_a_step_that_ended_with_nothing_open_can_be_forked() {
             .into_keys()
             .collect()
     };
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
     assert!(places(&bench).is_empty(), "nothing has happened");
     bench.advance();
     assert!(places(&bench).is_empty(), "a model thinks");

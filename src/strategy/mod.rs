@@ -17,6 +17,7 @@ mod given_up;
 pub mod goals;
 pub mod grammar;
 pub mod guards;
+mod lua_lists;
 pub mod memory;
 mod nap;
 pub mod numbered;
@@ -27,11 +28,14 @@ pub mod render;
 pub mod replay;
 pub mod shown_tools;
 mod single_quotes;
+pub mod stated;
 pub mod step_log;
 pub mod templates;
 pub mod text;
 pub mod turn;
 pub mod turn_reader;
+mod unchanged;
+mod unfenced;
 pub mod validate;
 
 use crate::domain::call::{Address, Target};
@@ -124,6 +128,10 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::Directive => TaskEvent::DirectiveRead {
             consult,
             reading: directive::parser::read(&answer.content),
+        },
+        Contract::FirstDirective => TaskEvent::DirectiveRead {
+            consult,
+            reading: directive::parser::read_first(&answer.content),
         },
         Contract::Turn => TaskEvent::AnswerRead {
             consult,

@@ -3,7 +3,7 @@
 use super::call_form;
 use super::content_calls::{begins_a_call, calls_in_content};
 use super::directive::block::without_thinking;
-use super::single_quotes;
+use super::{lua_lists, single_quotes};
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{ChatAnswer, StopReason, ToolCall};
 use crate::domain::ids::ClientId;
@@ -22,10 +22,12 @@ pub fn read(answer: &ChatAnswer) -> TurnRead {
         };
     }
     let mut calls = calls_in_content(text);
-    if calls.is_empty()
-        && let Some(readable) = single_quotes::as_double(text)
-    {
-        calls = calls_in_content(&readable);
+    for readable in [single_quotes::as_double, lua_lists::in_brackets] {
+        if calls.is_empty()
+            && let Some(readable) = readable(text)
+        {
+            calls = calls_in_content(&readable);
+        }
     }
     if !calls.is_empty() {
         return TurnRead {

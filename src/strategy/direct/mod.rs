@@ -19,7 +19,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "direct";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// How an answer says that it is the last one.
 pub const FINAL_MARK: &str = "FINAL ANSWER:";
@@ -74,8 +74,25 @@ fn carry_out(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
             false => turn.block(Guard::Unreadable, turn.restate(&read.problems)),
         };
     }
+    if let [call] = read.calls.as_slice()
+        && let Some(message) = ends(call)
+    {
+        return end(turn, step, message);
+    }
     let calls: Vec<&ToolCall> = read.calls.iter().collect();
     calling::carry_out(turn, step, &read.text, &calls)
+}
+
+/// The words of an end that is written as a call, `{"tool": "FINAL ANSWER", "args": {"answer": "…"}}`.
+fn ends(call: &ToolCall) -> Option<&str> {
+    let letters = call.name.chars().filter(char::is_ascii_alphabetic);
+    let name = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
+    let is_end = name == "finalanswer";
+    let mut said = call.arguments.as_object()?.values();
+    match (said.next().and_then(Value::as_str), said.next()) {
+        (Some(message), None) if is_end && !message.trim().is_empty() => Some(message.trim()),
+        _ => None,
+    }
 }
 
 /// An answer without a call: the end, if it says so or if the model stays with plain words.
@@ -100,6 +117,10 @@ fn words(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
             return turn.block(Guard::Unclear, evidence);
         }
     };
+    end(turn, step, message)
+}
+
+fn end(turn: &Turn<'_>, step: &Step, message: &str) -> Decision {
     let result = TaskResult {
         success: true,
         message: message.to_owned(),

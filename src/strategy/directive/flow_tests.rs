@@ -5,7 +5,7 @@ mod models;
 
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::{ChatFailure, Role, Speaker};
-use crate::domain::decision::{Decision, Guard, WaitReason};
+use crate::domain::decision::{Contract, Decision, Guard, WaitReason};
 use crate::domain::directive::{Action, ThenItem};
 use crate::domain::event::TaskEvent;
 use crate::domain::ids::{ClientId, Generation};
@@ -79,8 +79,27 @@ fn then_items_stop_at_the_first_failure() {
 }
 
 #[test]
+fn who_gives_several_directives_again_has_the_first_one_carried_out() {
+    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
+    let both = "DIRECTIVE: RUN\nPATH: /a.lua\n\nDIRECTIVE: DONE\nSUMMARY: it ran";
+    bench.advance();
+    bench.answer(both);
+    assert!(matches!(bench.advance(), Decision::Consult(_)));
+    assert_eq!(bench.guard(), Some(Guard::Unreadable));
+    bench.answer(both);
+    assert!(matches!(bench.advance(), Decision::Call { .. }));
+    bench.settle(report(Outcome::Done, true));
+    let Decision::Consult(consult) = bench.advance() else {
+        panic!("the second directive was never given");
+    };
+    assert_eq!(consult.contract, Contract::Directive);
+    let told = shown(&consult.prompt.append);
+    assert!(told.contains("all but the first directive"), "{told}");
+}
+
+#[test]
 fn done_is_sent_back_until_a_test_ran_after_the_last_change() {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
     let done = directive(Action::Done {
         summary: "all well".into(),
         notes: None,

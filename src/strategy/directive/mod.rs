@@ -28,7 +28,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -108,13 +108,15 @@ impl Course<'_> {
             Err(error) => Err(error),
         };
         let format = OutputFormat::Text;
-        self.turn.consult(
-            Role::Planner,
-            Contract::Directive,
-            prompt,
-            format,
-            Vec::new(),
-        )
+        // Told of it once; a small model does it again, and is stuck with six good directives in its hands.
+        let former = self.turn.state.steps.last();
+        let former = former.and_then(|step| step.reading.as_ref());
+        let contract = match former.is_some_and(parser::had_several) {
+            true => Contract::FirstDirective,
+            false => Contract::Directive,
+        };
+        self.turn
+            .consult(Role::Planner, contract, prompt, format, Vec::new())
     }
 
     /// The planner has answered and nothing has been done about it yet.

@@ -10,8 +10,29 @@ use serde_json::Value;
 /// The six directives that a planner may give.
 pub const KEYWORDS: [&str; 6] = ["ASK_USER", "WRITE_FILE", "RUN", "SHELL", "TOOL", "DONE"];
 
+/// How the problem of an answer with several directives begins.
+const SEVERAL: &str = "more than one directive in one answer";
+
 /// Reads the one directive in `answer` (source document 000, layer A).
 pub fn read(answer: &str) -> Reading {
+    read_among(answer, false)
+}
+
+/// Reads the first directive in `answer`, whatever stands behind it: for planners that go on giving several although they were told
+/// of it. A planner that waits for each result would have given this one.
+pub fn read_first(answer: &str) -> Reading {
+    read_among(answer, true)
+}
+
+/// Whether nothing was read because there was more than one directive.
+pub fn had_several(reading: &Reading) -> bool {
+    match reading {
+        Reading::Nothing { problems } => problems.iter().any(|p| p.starts_with(SEVERAL)),
+        Reading::Clear { .. } | Reading::Unclear { .. } => false,
+    }
+}
+
+fn read_among(answer: &str, first_counts: bool) -> Reading {
     let text = answer.replace("\r\n", "\n").replace('\r', "\n");
     let lines: Vec<&str> = block::without_thinking(&text).lines().collect();
     let Some(start) = lines.iter().position(|line| block::is_directive_line(line)) else {
@@ -38,9 +59,15 @@ pub fn read(answer: &str) -> Reading {
     for other in blocks {
         if same_directive(first, other) {
             notes.push("the same directive stood there twice".to_owned());
+        } else if first_counts {
+            notes.push(
+                "all but the first directive: none of them was carried out, give the next one alone"
+                    .to_owned(),
+            );
+            break;
         } else {
             return nothing(format!(
-                "more than one directive in one answer ({} and {}): give the first one alone, and you are asked for the next when its \
+                "{SEVERAL} ({} and {}): give the first one alone, and you are asked for the next when its \
                  result is there",
                 first[0].value, other[0].value
             ));

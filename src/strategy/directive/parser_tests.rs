@@ -82,6 +82,20 @@ fn two_different_directives_are_refused_but_a_repeated_one_is_taken_once() {
         problems("DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x")
             .contains("the first one alone")
     );
+    let two = "DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x";
+    assert!(had_several(&read(two)) && !had_several(&read("DIRECTIVE: RUN")));
+    let Reading::Clear { directive, notes } = read_first(two) else {
+        panic!("the first one is clear");
+    };
+    assert_eq!(print(&directive), "DIRECTIVE: RUN\nPATH: /a\nARGS: []\n");
+    assert!(
+        notes[0].contains("none of them was carried out"),
+        "{notes:?}"
+    );
+    assert_eq!(
+        read_first("DIRECTIVE: RUN\nPATH: /a"),
+        read("DIRECTIVE: RUN\nPATH: /a")
+    );
     let twice = "DIRECTIVE: RUN\nPATH: /a\n\nDIRECTIVE: RUN\nPATH: /a\n\nThat was it.";
     assert!(matches!(clear(twice).action, Action::Run { .. }));
 }

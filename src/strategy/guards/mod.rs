@@ -2,8 +2,10 @@
 //! [`super::policy`], validation is in [`super::validate`].
 
 mod budgets;
+pub mod computer_as_folder;
 pub mod history;
 pub mod loops;
+pub mod misplaced_program;
 pub mod overwrite;
 pub mod signature;
 mod stand;

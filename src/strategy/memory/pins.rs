@@ -11,6 +11,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState, TestRun};
 use crate::strategy::directive::printer::then_line;
+use crate::strategy::stated;
 use crate::strategy::text::fenced;
 use serde::Serialize;
 
@@ -110,6 +111,15 @@ impl Pins {
         let (mut tests, mut planned) = (by_program(since), planned_tests(state));
         let more_tests = tests.len().saturating_sub(MOST_TESTS);
         let more_planned = planned.len().saturating_sub(MOST_TESTS);
+        let mut failure = failure::newest(state);
+        for (run, words) in stated::unlike(state) {
+            // It ran, and has shown that it is wrong.
+            for test in tests.iter_mut().filter(|test| test.what == run) {
+                test.success = false;
+                let (text, line, trace) = (words.clone(), None, None);
+                failure.get_or_insert(FailurePin { text, line, trace });
+            }
+        }
         Pins {
             plan: plan::newest(state, &profile.templates),
             files: files.split_off(more_files),
@@ -119,7 +129,7 @@ impl Pins {
             last_good: before.iter().rev().find(|test| test.success).cloned(),
             planned_tests: planned.split_off(more_planned),
             more_planned,
-            failure: failure::newest(state),
+            failure,
             replaced: match since.last() {
                 Some(run) if !run.success => replaced(state),
                 _ => Vec::new(),

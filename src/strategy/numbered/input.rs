@@ -2,6 +2,7 @@
 //! plain; everything else is told, never guessed.
 
 use super::labels::label_of;
+use crate::strategy::lua_lists;
 use serde_json::{Map, Value};
 
 /// What was read, and how far it went.
@@ -71,7 +72,8 @@ fn object(body: &str) -> Input {
             note: None,
         };
     };
-    match serde_json::from_str::<Value>(&loose.strict) {
+    let strict = lua_lists::in_brackets(&loose.strict).unwrap_or(loose.strict);
+    match serde_json::from_str::<Value>(&strict) {
         Ok(value) => Input {
             args: Ok(value),
             taken: loose.taken,
@@ -380,6 +382,11 @@ mod tests {
         ] {
             assert_eq!(args(text), json!({"path": "/a", "n": 1}), "{text}");
         }
+        let lists = r#"{"path": "/a", "args": {"x", "y"}, "env": {}}"#;
+        assert_eq!(
+            args(lists),
+            json!({"path": "/a", "args": ["x", "y"], "env": {}})
+        );
         assert_eq!(
             args("{\"content\": \"print('a')\nprint(\\\"b\\\")\n\", \"go\": True}"),
             json!({"content": "print('a')\nprint(\"b\")\n", "go": true})

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -190,23 +190,30 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// How a call is written of the tool that an unreadable answer names: small models write `fs_write("/a.lua", "…")`. What it shall
-    /// be called with, the model says.
+    /// How a call is written of the tool that an unreadable answer names: small models write `fs_write("/a.lua", "…")`, or say
+    /// their item again (`fs_read /a.lua`). What it shall be called with, the model says.
     fn form_of_call(&self, step: &Step) -> String {
         let said = step.planner.as_ref();
         let said = said.map_or("", |said| said.answer.content.as_str());
         let lookup = self.turn.tools(None);
         let usable = lookup.usable(self.turn.profile);
         let calls = usable.iter().filter_map(|tool| {
-            let at = said.find(&format!("{}(", tool.name))?;
+            let at = said.find(&tool.name)?;
             let begins = !said[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            begins.then_some((at, tool))
+            let more = said[at + tool.name.len()..].trim_start_matches(['`', '"']);
+            (begins && more.starts_with(['(', ' '])).then_some((at, tool))
         });
-        let Some((_, tool)) = calls.min_by_key(|(at, _)| *at) else {
+        let Some((at, tool)) = calls.min_by_key(|(at, _)| *at) else {
             return String::new();
         };
         let input = tool.told_args().map(|schema| &**schema).map(skeleton);
-        let input = input.unwrap_or_else(|| json!({}));
+        let mut input = input.unwrap_or_else(|| json!({}));
+        let line = said[at..].lines().next().unwrap_or_default();
+        let mut words = line.split(|c: char| c.is_whitespace() || "()\"',`{}".contains(c));
+        let path = words.find(|word| word.len() > 1 && word.starts_with('/'));
+        if let (Some(path), Some(slot)) = (path, input.get_mut("path")) {
+            *slot = path.trim_end_matches(['.', ':', ';']).into();
+        }
         format!(
             " To call {0}, write two lines, with your own values:\nAction: {0}\nAction Input: {input}",
             tool.name

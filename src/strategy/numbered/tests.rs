@@ -248,7 +248,12 @@ fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
         (
             "Turn 2: fs_write(\"/hello.lua\", \"x\")",
             Guard::Unreadable,
-            "\nAction: fs_write\nAction Input: {\"content\":\"…\",\"path\":\"…\"}",
+            "\nAction: fs_write\nAction Input: {\"content\":\"…\",\"path\":\"/hello.lua\"}",
+        ),
+        (
+            "fs_read `/a.lua` with fs_read",
+            Guard::Unreadable,
+            "\nAction: fs_read\nAction Input: {\"path\":\"/a.lua\"}",
         ),
         (
             "Action: fs_raed\nAction Input: {}",
@@ -279,7 +284,7 @@ fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
             drive.shown()
         );
     }
-    assert!(!drive.say(&["hm", "hm"]));
+    assert!(!drive.say(&["hm"]));
     assert_eq!(drive.state().error.as_ref().unwrap().code, "no_progress");
 }
 

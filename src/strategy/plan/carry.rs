@@ -17,6 +17,7 @@ use crate::domain::work::plan::{
 };
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
+use crate::strategy::guards::misplaced_program;
 use crate::strategy::paths::normal;
 use crate::strategy::render;
 use crate::strategy::validate::{Refusal, check_call};
@@ -253,7 +254,10 @@ impl Course<'_> {
                 vec![format!("{tool} {why}. There are: {}", names())]
             }
             // The lane waits for a computer that nobody has seen yet.
-            Ok(_) | Err(Refusal::CannotTell) => Vec::new(),
+            Ok(_) | Err(Refusal::CannotTell) => {
+                let told = misplaced_program::objection(self.state, tool, &call.args);
+                told.into_iter().collect()
+            }
             Err(Refusal::Arguments(problems)) => problems
                 .iter()
                 .map(|problem| format!("{tool}: {problem}"))

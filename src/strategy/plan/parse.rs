@@ -158,7 +158,9 @@ impl StepReader<'_> {
     }
 
     fn target(&mut self, fields: &Map<String, Value>) -> Option<String> {
-        let value = first(fields, TARGET)?;
+        // Small models put it among the details.
+        let details = first(fields, PARAMS).and_then(Value::as_object);
+        let value = first(fields, TARGET).or_else(|| first(details?, &["target", "path"]))?;
         match value {
             Value::String(target) => Some(target.trim().to_owned()).filter(|t| !t.is_empty()),
             Value::Array(one) if one.len() == 1 => text(one.first()),
@@ -206,6 +208,10 @@ impl StepReader<'_> {
                 return Value::Null;
             }
         };
+        if first(fields, TARGET).is_none() {
+            // It was read as the target.
+            params.retain(|name, _| name != "target" && name != "path");
+        }
         let known = [ID, ACTION, TARGET, ON, REASON, EXPECTED, DEPENDS_ON, PARAMS];
         for (name, value) in fields {
             let is_field = known.iter().any(|names| {
@@ -333,6 +339,10 @@ mod tests {
         assert_eq!(plan.steps[1].depends_on, [1]);
         assert_eq!(plan.steps[1].params, json!({"args": ["x"]}));
         assert_eq!(plan.steps[1].target.as_deref(), Some("/a.lua"));
+        let details = r#"{"steps": [{"id": 1, "action": "edit_file", "params": {"target": "/a", "search": "b"}}]}"#;
+        let step = super::plan(&answer(details)).plan.unwrap().steps.remove(0);
+        assert_eq!(step.target.as_deref(), Some("/a"));
+        assert_eq!(step.params, json!({"search": "b"}));
         let inside = r#"{"plan": {"goal": "It works", "steps": [{"id": 1, "action": "read"}]}}"#;
         let inside = super::plan(&answer(inside)).plan.unwrap();
         assert_eq!((inside.goal.as_str(), inside.steps.len()), ("It works", 1));

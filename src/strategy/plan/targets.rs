@@ -188,7 +188,12 @@ pub fn resolve<'a>(
 
 fn missing(step: &PlanStep, path: &str, others: &[String]) -> String {
     let hint = if others.is_empty() {
-        String::new()
+        match step.action {
+            PlanAction::EditFile | PlanAction::ReadFile => {
+                "; a step that makes a new file is a write_file".to_owned()
+            }
+            _ => String::new(),
+        }
     } else {
         format!("; there is {}", others.join(", "))
     };
@@ -358,7 +363,7 @@ mod tests {
         assert_eq!(told, "step 1: /src/a.lua does not exist; there is /a.lua");
         assert_eq!(
             target(read("a.lua"), &[]).unwrap_err(),
-            "step 1: a.lua does not exist"
+            "step 1: a.lua does not exist; a step that makes a new file is a write_file"
         );
     }
 

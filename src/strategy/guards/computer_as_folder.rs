@@ -1,0 +1,102 @@
+//! A computer's name where a folder stands: small models that shall run `/check.lua` on `depot` run it in the folder `/depot`.
+
+use crate::domain::call::Target;
+use crate::domain::task::TaskState;
+use crate::domain::tool::FleetView;
+use serde_json::Value;
+
+/// Arguments that name a place on a computer.
+const PLACES: [&str; 4] = ["path", "cwd", "from", "to"];
+
+/// What is told once of a call whose path begins with the name of another computer, while no such folder is known.
+pub fn objection(
+    state: &TaskState,
+    fleet: &FleetView,
+    target: &Target,
+    tool: &str,
+    args: &Value,
+) -> Option<String> {
+    let on = match target {
+        Target::Any => state.home(),
+        Target::Computer(on) => Some(on),
+        Target::Group(_) => return None,
+    };
+    let mut first = PLACES.iter().filter_map(|place| {
+        let path = args.get(place)?.as_str()?.strip_prefix('/')?;
+        path.split('/').next().filter(|name| !name.is_empty())
+    });
+    let computer = first.find_map(|name| {
+        let mut others = fleet.computers.iter().filter(|c| Some(&c.client_id) != on);
+        others.find(|computer| computer.client_id.as_str() == name)
+    })?;
+    let name = &computer.client_id;
+    let folder = format!("/{name}/");
+    let prompt = state
+        .created
+        .as_ref()
+        .map_or("", |created| created.prompt.as_str());
+    // A folder may have a computer's name.
+    let known = state.files.keys().any(|path| path.contains(&folder)) || prompt.contains(&folder);
+    let words = format!("{name} is a computer, and no folder of that name is known");
+    let mut blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
+    let told = blocked.any(|blocked| blocked.evidence.contains(&words));
+    (!known && !told).then(|| {
+        format!(
+            "{words}. To have this done there, call it as {name}/{tool} (in a directive the line is \"ON: {name}\"), with the path that it \
+             has there. If you do mean a folder here, say it once more"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::decision::Guard;
+    use crate::domain::ids::ClientId;
+    use crate::domain::profile::ExecutorMode;
+    use crate::domain::task::{Blocked, Step};
+    use crate::domain::track::Track;
+    use crate::strategy::bench::{Bench, fleet, profile};
+    use serde_json::json;
+
+    fn told(bench: &Bench, path: &str) -> Option<String> {
+        let mut fleet = fleet();
+        let mut depot = fleet.computers[0].clone();
+        depot.client_id = ClientId::parse("depot").unwrap();
+        fleet.computers.push(depot);
+        let args = json!({"path": path});
+        objection(&bench.state, &fleet, &Target::Any, "run_program", &args)
+    }
+
+    #[test]
+    fn a_path_that_begins_with_another_computer_is_told_of_once() {
+        let bench = || Bench::new(profile(ExecutorMode::Auto));
+        let mut first = bench();
+        for path in ["/depot", "/depot/check.lua"] {
+            let evidence = told(&first, path).unwrap();
+            assert!(
+                evidence.contains("call it as depot/run_program"),
+                "{evidence}"
+            );
+        }
+        // The task's own computer is no other one.
+        for path in [
+            "/check.lua",
+            "/base/check.lua",
+            "depot",
+            "/depots/a.lua",
+            "/",
+        ] {
+            assert_eq!(told(&first, path), None, "{path}");
+        }
+        let mut step = Step::new(1, Track::MAIN);
+        step.blocked = told(&first, "/depot").map(|evidence| Blocked {
+            guard: Guard::Arguments,
+            evidence,
+        });
+        first.state.steps.push(step);
+        assert_eq!(told(&first, "/depot/check.lua"), None);
+        let named = bench().asked_for("Read /depot/a.lua of this computer");
+        assert_eq!(told(&named, "/depot/b.lua"), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! A program in the place of the result that it would compute: small models write `local sum = fs.read("/a.txt") + 1` into
+//! `/sum.txt` and take it for run. They are told so; who means it says it again.
+
+use crate::domain::task::TaskState;
+use serde_json::Value;
+
+/// Endings of files that hold data and are never run. Whatever else a program may lie in: ComputerCraft runs files of any name.
+const DATA: [&str; 12] = [
+    ".txt", ".cfg", ".conf", ".ini", ".json", ".csv", ".log", ".dat", ".yaml", ".yml", ".toml",
+    ".xml",
+];
+
+/// How a program's lines begin, and what else stands in such a line.
+const BEGINNINGS: [(&str, &str); 6] = [
+    ("local ", "="),
+    ("local function ", "("),
+    ("function ", "("),
+    ("for ", " do"),
+    ("while ", " do"),
+    ("if ", " then"),
+];
+
+/// Calls of the game's and Lua's libraries, and of the tools as models write them.
+const CALLS: [&str; 14] = [
+    "fs.",
+    "fs_",
+    "io.",
+    "os.",
+    "shell.",
+    "http.",
+    "string.",
+    "table.",
+    "tonumber(",
+    "tostring(",
+    "print(",
+    "write(",
+    "turtle.",
+    "peripheral.",
+];
+
+/// How often one file's content is objected to.
+const MOST_OBJECTIONS: usize = 2;
+
+/// What is told of a write of a program into a file that holds data, and of the run of such a file, as long as it was not told often
+/// enough.
+pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> {
+    if tool == "run_program" {
+        let path = args.get("path")?.as_str().filter(|path| holds_data(path))?;
+        let words = format!("{path} is a file of data and no program");
+        let more =
+            "running it shows nothing. To see what it holds, read it; what is run is a program";
+        return (told(state, &words) < MOST_OBJECTIONS).then(|| format!("{words}: {more}"));
+    }
+    let path = misplaced(tool, args)?;
+    let words = format!("{path} would hold the text of a program");
+    (told(state, &words) < MOST_OBJECTIONS).then(|| {
+        format!(
+            "{words}, and nothing would run it: a file holds exactly what is written. Call the tools that tell what you need, look at their \
+             results, and then write into {path} the result itself"
+        )
+    })
+}
+
+fn told(state: &TaskState, words: &str) -> usize {
+    let blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
+    blocked
+        .filter(|blocked| blocked.evidence.contains(words))
+        .count()
+}
+
+/// The first file of a write that would hold a program though it is for data.
+pub fn misplaced<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
+    let files: Vec<&Value> = match tool {
+        "fs_write" => vec![args],
+        "fs_write_many" => args.get("files")?.as_array()?.iter().collect(),
+        _ => return None,
+    };
+    files.into_iter().find_map(|file| {
+        let path = file.get("path")?.as_str()?;
+        let content = file.get("content")?.as_str()?;
+        (holds_data(path) && is_program(content)).then_some(path)
+    })
+}
+
+fn holds_data(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    DATA.iter().any(|ending| path.ends_with(ending))
+}
+
+/// Whether every line could stand in a program, and one of them computes something: notes about a program are none.
+fn is_program(content: &str) -> bool {
+    let lines = || {
+        content
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let begins = |line: &str| {
+        let mut beginnings = BEGINNINGS.iter();
+        beginnings.any(|(word, more)| line.starts_with(word) && line.contains(more))
+    };
+    let calls = |line: &str| line.contains('(') && CALLS.iter().any(|call| line.contains(call));
+    let is_code = |line: &str| {
+        let ends = ["end", "end)", "else", "})", "}", ")"].contains(&line);
+        begins(line) || calls(line) || ends || line.starts_with("--") || line.contains(" = ")
+    };
+    lines().all(is_code) && lines().any(|line| begins(line) || is_call(line)) && lines().any(calls)
+}
+
+/// A line that is a call of a function and nothing else.
+fn is_call(line: &str) -> bool {
+    let name = line.split_once('(').map_or("", |(name, _)| name);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':');
+    !name.is_empty() && name.chars().all(is_name) && line.ends_with(')')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::drive::{Drive, profile_of};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_program_in_a_file_of_data_is_told_from_data_about_programs() {
+        let programs = [
+            "local sum = io.read('/height.txt') or 0\nio.write('/sum.txt', sum)",
+            "local base = fs.read(\"/height.txt\")\nlocal sum = base + 1\nfs.write(\"/sum.txt\", sum)\n",
+            "local height1 = fs_read(\"/height.txt\")",
+            "for _, name in ipairs(fs.list(\"/\")) do\n  print(name)\nend",
+            "print(2 + 3)",
+        ];
+        for content in programs {
+            assert!(is_program(content), "{content}");
+        }
+        let data = [
+            "",
+            "9",
+            "paid Turing 25",
+            "speed = 4\ncolour = red",
+            "owner=Ada\nside=north\ndepth=12\n",
+            "{\"limit\": 30, \"name\": \"fs.list(x)\"}",
+            "The program calls fs.list(\"/\") and then print(x).",
+            "for the record: print(1) was run",
+            "return the torches to mine",
+            "12:00 fs.open(/a.lua) failed\n12:01 ok",
+        ];
+        for content in data {
+            assert!(!is_program(content), "{content}");
+        }
+    }
+
+    #[test]
+    fn only_files_of_data_are_looked_at() {
+        let write = |path: &str| json!({"path": path, "content": "local a = fs.list(\"/\")"});
+        assert_eq!(misplaced("fs_write", &write("/a.txt")), Some("/a.txt"));
+        for path in ["/a.lua", "/startup", "/notes.md", "/a.tbl"] {
+            assert_eq!(misplaced("fs_write", &write(path)), None);
+        }
+        let many = json!({"files": [write("/a.lua"), write("/b.CFG")]});
+        assert_eq!(misplaced("fs_write_many", &many), Some("/b.CFG"));
+        assert_eq!(misplaced("write_and_run", &write("/a.txt")), None);
+    }
+
+    #[test]
+    fn who_means_the_program_says_it_three_times_and_each_file_is_told_of() {
+        let mut drive = Drive::new(profile_of("direct"), "Write /sum.txt");
+        let write = |path: &str| {
+            let args = json!({"path": path, "content": "local a = fs.list(\"/\")"});
+            json!({"tool": "fs_write", "args": args}).to_string()
+        };
+        let (sum, other) = (write("/sum.txt"), write("/other.txt"));
+        drive.say(&[&sum, &sum, &other]);
+        let told = drive.shown();
+        assert_eq!(
+            told.matches("would hold the text of a program").count(),
+            3,
+            "{told}"
+        );
+        assert!(!drive.files.contains_key("/sum.txt"));
+        drive.say(&[&sum]);
+        assert!(drive.files.contains_key("/sum.txt"));
+        assert!(!drive.files.contains_key("/other.txt"));
+    }
+
+    #[test]
+    fn a_file_of_data_is_no_program_to_run_unless_that_is_said_three_times() {
+        let mut drive = Drive::new(profile_of("direct"), "Run what is there");
+        drive.files.insert("/a.cfg".into(), "depth=12".into());
+        let run = |path: &str| json!({"tool": "run_program", "args": {"path": path}}).to_string();
+        let (data, program) = (run("/a.cfg"), run("/b.lua"));
+        drive.say(&[&data, &data, &program]);
+        let told = drive.shown();
+        assert_eq!(
+            told.matches("is a file of data and no program").count(),
+            2,
+            "{told}"
+        );
+        assert_eq!(drive.bench.state.calls().count(), 1);
+        drive.say(&[&data]);
+        assert_eq!(drive.bench.state.calls().count(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn words_without_a_call_are_no_program(text in "[a-z ,.:;=\n]{0,80}") {
+            prop_assert!(!is_program(&text));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! JSON with lists in braces, as Lua writes them: `{"args": {"2", "3"}}`.
+
+/// The text with every such list in brackets; none if there is none. Only braces whose first text or number has no colon behind it
+/// are those of a list. Total: noise stays noise.
+pub fn in_brackets(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    // Of each open brace, whether it is a list's.
+    let mut open: Vec<bool> = Vec::new();
+    let mut found = false;
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let taken = match next {
+            '"' => quoted(rest),
+            _ => next.len_utf8(),
+        };
+        let (done, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
+        match next {
+            '{' => {
+                let list = begins_a_list(after);
+                open.push(list);
+                found |= list;
+                out.push(if list { '[' } else { '{' });
+            }
+            '}' => out.push(if open.pop().unwrap_or(false) {
+                ']'
+            } else {
+                '}'
+            }),
+            _ => out.push_str(done),
+        }
+        rest = after;
+    }
+    found.then_some(out)
+}
+
+fn begins_a_list(text: &str) -> bool {
+    let text = text.trim_start();
+    let taken = match text.chars().next() {
+        Some('"') => quoted(text),
+        _ => text
+            .find(|c: char| !c.is_ascii_digit() && !".-".contains(c))
+            .unwrap_or(0),
+    };
+    let behind = text.get(taken..).unwrap_or_default().trim_start();
+    taken > 1 - usize::from(!text.starts_with('"')) && behind.starts_with([',', '}'])
+}
+
+/// How many bytes a text in quotes takes, its quotes included; one that never ends takes its quote alone.
+fn quoted(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn lists_in_braces_are_read_and_objects_stay() {
+        for (text, meant) in [
+            (
+                r#"{"path": "/a", "args": {"2", "3"}}"#,
+                json!({"path": "/a", "args": ["2", "3"]}),
+            ),
+            (r#"{"args": {2, -3.5}}"#, json!({"args": [2, -3.5]})),
+            (r#"{"args": { "a}b" }}"#, json!({"args": ["a}b"]})),
+            (
+                r#"{"args": {"a", {"b": 1}}}"#,
+                json!({"args": ["a", {"b": 1}]}),
+            ),
+        ] {
+            let read: Value = serde_json::from_str(&in_brackets(text).unwrap()).unwrap();
+            assert_eq!(read, meant);
+        }
+        for text in [
+            r#"{"a": {"b": "{\"c\", 1}"}, "d": {}}"#,
+            "{",
+            "\"",
+            "{never",
+            "{}}",
+            "",
+        ] {
+            assert_eq!(in_brackets(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn noise_never_panics(text in "(\"|\\\\|[{}\\[\\],:0-9\n-]|\\PC){0,60}") {
+            let _ = in_brackets(&text);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Ends of tasks that changed nothing: a weak model that has run the program which it was to mend takes that for the work.
+
+use super::turn::Turn;
+use crate::domain::call::Outcome;
+use crate::domain::decision::{Decision, Guard};
+use crate::domain::task::CallRecord;
+use crate::domain::tool::EffectClass;
+
+const UNCHANGED: &str = "this task has changed nothing so far: it has looked, and it ran programs. If something was to be made or mended, \
+                         do that, and run what shows it. If nothing was, end the task once more, in the same words";
+
+/// Words of tasks that ask for a change; a task in another language is taken at its word.
+const CHANGES: [&str; 16] = [
+    "mend", "fix", "repair", "write", "make", "create", "change", "replace", "edit", "rename",
+    "move", "delete", "remove", "add", "patch", "build",
+];
+
+impl Turn<'_> {
+    /// What an end is told once whose task changed nothing, where the kind demands proof of what was done.
+    pub(super) fn unchanged(&self) -> Option<Decision> {
+        let told = |evidence: &str| evidence == UNCHANGED;
+        let blocked = self
+            .state
+            .steps
+            .iter()
+            .filter_map(|step| step.blocked.as_ref());
+        let objects = self.profile.demand_proof
+            && self.may_end()
+            && self
+                .state
+                .created
+                .as_ref()
+                .is_some_and(|created| asks_for_a_change(&created.prompt))
+            && !self.state.calls().any(changes)
+            && !blocked.into_iter().any(|blocked| told(&blocked.evidence));
+        objects.then(|| self.block(Guard::Unfinished, UNCHANGED.to_owned()))
+    }
+}
+
+fn asks_for_a_change(prompt: &str) -> bool {
+    let prompt = prompt.to_lowercase();
+    let mut words = prompt.split(|c: char| !c.is_alphabetic());
+    words.any(|word| CHANGES.contains(&word))
+}
+
+/// Whether a call is known to change something, or nobody knows. What a program does nobody knows either, but a program that is run is
+/// mostly looked at.
+fn changes(call: &CallRecord) -> bool {
+    let runs = call.tool == "run_program";
+    let looks = |effect: EffectClass| effect == EffectClass::Read;
+    let intended = call.intended.as_ref();
+    let may = call.child.is_some() || intended.is_some_and(|call| !looks(call.effect));
+    let happened = call.succeeded() || call.outcome() == Some(Outcome::Unknown);
+    may && happened && !runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::event::CallIntended;
+    use crate::domain::fixtures::{intended, open_call};
+    use crate::domain::task::CallEnd;
+    use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::{Value, json};
+
+    const END: &str = "FINAL ANSWER: all is well";
+
+    /// Whether the first and the second end were taken.
+    fn ends(prompt: &str, calls: &[(&str, Value)]) -> (bool, bool) {
+        let mut drive = Drive::new(profile_of("direct"), prompt);
+        drive.bench.profile.demand_proof = true;
+        drive.files.insert("/a.lua".into(), "print(1)".into());
+        for (tool, args) in calls {
+            drive.say(&[&json!({"tool": tool, "args": args}).to_string()]);
+        }
+        drive.say(&[END]);
+        let first = drive.bench.state.result.is_some();
+        if !first {
+            assert!(
+                drive
+                    .shown()
+                    .contains("this task has changed nothing so far")
+            );
+            drive.say(&[END]);
+        }
+        (first, drive.bench.state.result.is_some())
+    }
+
+    #[test]
+    fn an_end_that_changed_nothing_is_asked_for_again_where_a_change_was_wanted() {
+        let run = ("run_program", json!({"path": "/a.lua"}));
+        let write = ("fs_write", json!({"path": "/b.lua", "content": "print(1)"}));
+        assert_eq!(ends("Mend /a.lua", &[write, run.clone()]), (true, true));
+        assert_eq!(
+            ends("Mend /a.lua", std::slice::from_ref(&run)),
+            (false, true)
+        );
+        assert_eq!(ends("What does /a.lua print?", &[run]), (true, true));
+    }
+
+    #[test]
+    fn what_a_program_does_nobody_knows_and_a_command_may_change_something() {
+        let ended = |tool: &str, effect, outcome| {
+            let mut call = open_call(tool, json!({}));
+            call.intended = Some(CallIntended {
+                effect,
+                ..intended(&call, "base")
+            });
+            call.end = CallEnd::Finished(CallReport::without_answer(outcome, "", ""));
+            call
+        };
+        use EffectClass::{Effect, Read};
+        for (tool, effect, outcome, counts) in [
+            ("shell_exec", Effect, Outcome::Done, true),
+            ("shell_exec", Effect, Outcome::Unknown, true),
+            ("shell_exec", Effect, Outcome::Failed, false),
+            ("run_program", Effect, Outcome::Done, false),
+            ("fs_read", Read, Outcome::Done, false),
+        ] {
+            assert_eq!(
+                changes(&ended(tool, effect, outcome)),
+                counts,
+                "{tool} {outcome:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_words_for_a_change_ask_for_one() {
+        for prompt in ["Mend it.", "please FIX /a.lua", "Write a poem"] {
+            assert!(asks_for_a_change(prompt), "{prompt}");
+        }
+        for prompt in [
+            "Run /fixed.lua",
+            "What is in the address book?",
+            "Schreibe /a.lua",
+            "",
+        ] {
+            assert!(!asks_for_a_change(prompt), "{prompt}");
+        }
+    }
+}
