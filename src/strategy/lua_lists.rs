@@ -1,5 +1,7 @@
 //! JSON with lists in braces, as Lua writes them: `{"args": {"2", "3"}}`.
 
+use super::single_quotes::double_quoted;
+
 /// The text with every such list in brackets; none if there is none. Only braces whose first text or number has no colon behind it
 /// are those of a list. Total: noise stays noise.
 pub fn in_brackets(text: &str) -> Option<String> {
@@ -10,7 +12,7 @@ pub fn in_brackets(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
         let taken = match next {
-            '"' => quoted(rest),
+            '"' => double_quoted(rest),
             _ => next.len_utf8(),
         };
         let (done, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
@@ -36,27 +38,13 @@ pub fn in_brackets(text: &str) -> Option<String> {
 fn begins_a_list(text: &str) -> bool {
     let text = text.trim_start();
     let taken = match text.chars().next() {
-        Some('"') => quoted(text),
+        Some('"') => double_quoted(text),
         _ => text
             .find(|c: char| !c.is_ascii_digit() && !".-".contains(c))
             .unwrap_or(0),
     };
     let behind = text.get(taken..).unwrap_or_default().trim_start();
     taken > 1 - usize::from(!text.starts_with('"')) && behind.starts_with([',', '}'])
-}
-
-/// How many bytes a text in quotes takes, its quotes included; one that never ends takes its quote alone.
-fn quoted(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    1
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub fn as_double(text: &str) -> Option<String> {
 }
 
 /// How many bytes a text in double quotes takes, its quotes included; one that never ends takes its quote alone.
-fn double_quoted(text: &str) -> usize {
+pub(super) fn double_quoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {

@@ -1,7 +1,9 @@
 //! What a task's own words say that a program prints, "`/sum.lua 2 3 4` prints 9": an end after a run that printed something else
-//! is told so. Words can be meant otherwise, so whoever says the same again is believed.
+//! is told so. "prints" may tell of today ("`/sum.lua 2 3` prints 23. Mend it."), so who says the same again is believed then; what a
+//! program shall print, or did not print before the task changed anything, is certain.
 
 use super::turn::Turn;
+use super::unchanged::changes;
 use crate::domain::call::CallReport;
 use crate::domain::expectation::printed;
 use crate::domain::fold::run_label;
@@ -14,16 +16,26 @@ use serde_json::Value;
 struct Stated<'a> {
     run: &'a str,
     text: &'a str,
+    /// It is said of what shall be.
+    wanted: bool,
 }
 
-/// How an output is announced behind the command.
-const PRINTS: [&str; 6] = [
-    "prints",
-    "shall print",
-    "should print",
-    "must print",
-    "has to print",
-    "then prints",
+/// A run whose last output is not what the task's words say of it.
+pub struct Unlike<'a> {
+    pub run: &'a str,
+    pub words: String,
+    /// The words cannot be meant otherwise.
+    pub certain: bool,
+}
+
+/// How an output is announced behind the command, and whether as what shall be.
+const PRINTS: [(&str, bool); 6] = [
+    ("prints", false),
+    ("then prints", false),
+    ("shall print", true),
+    ("should print", true),
+    ("must print", true),
+    ("has to print", true),
 ];
 
 /// Words of a sentence that tells what is wrong today.
@@ -42,7 +54,8 @@ const TODAY: [&str; 8] = [
 const SHOWN: usize = 200;
 
 impl Turn<'_> {
-    /// The last run of a program that did not print what the task's words say of it, unless that was told of this very output.
+    /// The last run of a program that did not print what the task's words say of it. Where they may be meant otherwise it is told
+    /// once of each output.
     pub(super) fn unlike_stated(&self) -> Option<String> {
         let told = |words: &str| {
             let mut steps = self.state.steps.iter();
@@ -50,28 +63,51 @@ impl Turn<'_> {
             steps.any(|step| said(step) == Some(true))
         };
         let mut unlike = unlike(self.state).into_iter();
-        let (_, words) = unlike.find(|(_, words)| !told(words))?;
+        let unlike = unlike.find(|unlike| unlike.certain || !told(&unlike.words))?;
+        let otherwise = match unlike.certain {
+            true => "",
+            false => "; if the task does not mean that, end it once more",
+        };
+        let words = unlike.words;
         Some(format!(
-            "{words}. Mend what is wrong and run it again; if the task does not mean that, end it once more"
+            "{words}. Mend what is wrong and run it again{otherwise}"
         ))
     }
 }
 
-/// The runs whose last output is not what the task's words say of it, with words for each.
-pub fn unlike(state: &TaskState) -> Vec<(&str, String)> {
+/// All such runs.
+pub fn unlike(state: &TaskState) -> Vec<Unlike<'_>> {
     let created = state.created.as_ref();
     let prompt = created.map_or("", |created| created.prompt.as_str());
     let all = stated(prompt).into_iter();
-    all.filter_map(|stated| Some((stated.run, difference(state, &stated)?)))
-        .collect()
+    all.filter_map(|stated| {
+        Some(Unlike {
+            run: stated.run,
+            words: difference(state, &stated)?,
+            certain: stated.wanted || is_not_of_today(state, &stated),
+        })
+    })
+    .collect()
+}
+
+/// Whether the program printed something else before the task changed anything: then the words cannot tell of that.
+fn is_not_of_today(state: &TaskState, stated: &Stated<'_>) -> bool {
+    let mut before = state.calls().take_while(|call| !changes(call));
+    before.any(|call| is_run_of(call, stated) && call.succeeded() && lacks(call, stated))
+}
+
+fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
+    !call.is_open() && run_label(call).trim() == stated.run
+}
+
+fn lacks(call: &CallRecord, stated: &Stated<'_>) -> bool {
+    printed(call, stated.text) == Some(false)
 }
 
 fn difference(state: &TaskState, stated: &Stated<'_>) -> Option<String> {
-    let call = state
-        .calls()
-        .rev()
-        .find(|call| !call.is_open() && run_label(call).trim() == stated.run)?;
-    let differs = call.succeeded() && printed(call, stated.text) == Some(false);
+    let mut newest = state.calls().rev();
+    let call = newest.find(|call| is_run_of(call, stated))?;
+    let differs = call.succeeded() && lacks(call, stated);
     let printed = match output(call).trim() {
         "" => "nothing".to_owned(),
         output => format!("\"{}\"", head_and_tail(output, SHOWN)),
@@ -102,26 +138,24 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
     while let (Some(run), Some(after)) = (pieces.next(), pieces.next()) {
         // What stands behind the words may be in the next quotes.
         let quoted = pieces.clone().next();
-        if let Some(text) = announced(after, quoted)
+        if let Some((text, wanted)) = announced(after, quoted)
             && is_run(run)
             && !of_today(before, after)
         {
-            found.push(Stated { run, text });
+            found.push(Stated { run, text, wanted });
         }
         before = after;
     }
     found
 }
 
-/// The text that is said to be printed: in quotes of any kind, or a number.
-fn announced<'a>(after: &'a str, quoted: Option<&'a str>) -> Option<&'a str> {
-    let mut words = PRINTS
-        .iter()
-        .filter_map(|words| after.trim_start().strip_prefix(words));
-    let rest = words
-        .next()?
-        .strip_prefix(char::is_whitespace)?
-        .trim_start();
+/// The text that is said to be printed, in quotes of any kind or a number, and whether as what shall be.
+fn announced<'a>(after: &'a str, quoted: Option<&'a str>) -> Option<(&'a str, bool)> {
+    let after = after.trim_start();
+    let mut all = PRINTS.iter();
+    let (rest, wanted) =
+        all.find_map(|(words, wanted)| Some((after.strip_prefix(words)?, *wanted)))?;
+    let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
     let text = match rest.strip_prefix('"') {
         Some(inside) => inside.split_once('"')?.0,
         None if rest.is_empty() => quoted?,
@@ -131,7 +165,8 @@ fn announced<'a>(after: &'a str, quoted: Option<&'a str>) -> Option<&'a str> {
             number.parse::<f64>().ok().map(|_| number)?
         }
     };
-    (!text.trim().is_empty() && !text.split_whitespace().any(is_placeholder)).then_some(text)
+    let is_one = !text.trim().is_empty() && !text.split_whitespace().any(is_placeholder);
+    is_one.then_some((text, wanted))
 }
 
 /// A program with its path, and arguments that are meant as they stand.
@@ -244,6 +279,22 @@ mod tests {
         assert!(told.contains("/sum.lua 2 3 FAILED"), "{told}");
         drive.say(&["FINAL ANSWER: mended"]);
         assert!(drive.bench.state.result.is_some());
+    }
+
+    #[test]
+    fn an_end_after_an_output_that_is_certainly_wrong_is_never_taken() {
+        let run = json!({"tool": "run_program", "args": {"path": "/sum.lua", "args": ["2", "3"]}});
+        let (run, end) = (run.to_string(), "FINAL ANSWER: mended");
+        for prompt in [
+            "Mend /sum.lua: `/sum.lua 2 3` prints 5.",
+            "Mend /sum.lua: `/sum.lua 2 3` shall print 5.",
+        ] {
+            let mut drive = Drive::new(profile_of("direct"), prompt);
+            drive.files.insert("/sum.lua".into(), "print(23)".into());
+            drive.say(&[&run, end, end, end]);
+            assert!(drive.bench.state.result.is_none(), "{prompt}");
+            assert!(drive.shown().contains("/sum.lua 2 3 FAILED"), "{prompt}");
+        }
     }
 
     proptest! {

@@ -3,11 +3,12 @@
 use super::turn::Turn;
 use crate::domain::call::Outcome;
 use crate::domain::decision::{Decision, Guard};
+use crate::domain::directive::TaskResult;
 use crate::domain::task::CallRecord;
 use crate::domain::tool::EffectClass;
 
 const UNCHANGED: &str = "this task has changed nothing so far: it has looked, and it ran programs. If something was to be made or mended, \
-                         do that, and run what shows it. If nothing was, end the task once more, in the same words";
+                         do that, and run what shows it. If nothing was, end the task once more and say what you found";
 
 /// Words of tasks that ask for a change; a task in another language is taken at its word.
 const CHANGES: [&str; 16] = [
@@ -15,9 +16,14 @@ const CHANGES: [&str; 16] = [
     "move", "delete", "remove", "add", "patch", "build",
 ];
 
+/// What stands in it and in no report of work.
+const ITS_CORE: &str = "changed nothing so far: it has looked";
+
 impl Turn<'_> {
     /// What an end is told once whose task changed nothing, where the kind demands proof of what was done.
-    pub(super) fn unchanged(&self) -> Option<Decision> {
+    pub(super) fn unchanged(&self, result: &TaskResult) -> Option<Decision> {
+        // Who gives the objection back has not said that it is wrong.
+        let echoes = result.message.contains(ITS_CORE);
         let told = |evidence: &str| evidence == UNCHANGED;
         let blocked = self
             .state
@@ -32,7 +38,7 @@ impl Turn<'_> {
                 .as_ref()
                 .is_some_and(|created| asks_for_a_change(&created.prompt))
             && !self.state.calls().any(changes)
-            && !blocked.into_iter().any(|blocked| told(&blocked.evidence));
+            && (echoes || !blocked.into_iter().any(|blocked| told(&blocked.evidence)));
         objects.then(|| self.block(Guard::Unfinished, UNCHANGED.to_owned()))
     }
 }
@@ -45,7 +51,7 @@ fn asks_for_a_change(prompt: &str) -> bool {
 
 /// Whether a call is known to change something, or nobody knows. What a program does nobody knows either, but a program that is run is
 /// mostly looked at.
-fn changes(call: &CallRecord) -> bool {
+pub(super) fn changes(call: &CallRecord) -> bool {
     let runs = call.tool == "run_program";
     let looks = |effect: EffectClass| effect == EffectClass::Read;
     let intended = call.intended.as_ref();
@@ -96,6 +102,16 @@ mod tests {
             ends("Mend /a.lua", std::slice::from_ref(&run)),
             (false, true)
         );
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        drive.bench.profile.demand_proof = true;
+        drive.files.insert("/a.lua".into(), "print(1)".into());
+        let echo = format!("FINAL ANSWER: {UNCHANGED}");
+        drive.say(&[
+            &json!({"tool": run.0, "args": run.1}).to_string(),
+            END,
+            &echo,
+        ]);
+        assert!(drive.bench.state.result.is_none(), "an echo is no answer");
         assert_eq!(ends("What does /a.lua print?", &[run]), (true, true));
     }
 

@@ -4,6 +4,7 @@
 
 pub mod block;
 pub mod executor;
+mod fields;
 pub mod inline;
 pub mod memory;
 pub mod parser;

@@ -2,6 +2,8 @@
 
 use super::super::printer::print;
 use super::*;
+use crate::domain::directive::{Action, Directive, ThenItem};
+use crate::domain::ids::ClientId;
 use proptest::prelude::*;
 
 fn clear(answer: &str) -> Directive {

@@ -112,11 +112,11 @@ impl Pins {
         let more_tests = tests.len().saturating_sub(MOST_TESTS);
         let more_planned = planned.len().saturating_sub(MOST_TESTS);
         let mut failure = failure::newest(state);
-        for (run, words) in stated::unlike(state) {
+        for unlike in stated::unlike(state) {
             // It ran, and has shown that it is wrong.
-            for test in tests.iter_mut().filter(|test| test.what == run) {
+            for test in tests.iter_mut().filter(|test| test.what == unlike.run) {
                 test.success = false;
-                let (text, line, trace) = (words.clone(), None, None);
+                let (text, line, trace) = (unlike.words.clone(), None, None);
                 failure.get_or_insert(FailurePin { text, line, trace });
             }
         }
