@@ -256,8 +256,8 @@ function patch.apply_edits(content, edits)
     for number, edit in ipairs(edits) do
         if edit.search == "" then return nil, ("edit %d: search is empty; nothing was changed"):format(number) end
         if edit.search == edit.replace then
-            return nil, ("edit %d: replace is the same text as search, so it would change nothing; nothing was changed. Give in "
-                .. "replace what shall stand there."):format(number)
+            return nil, ("edit %d: replace is the same text as search, so it would change nothing; nothing was changed. "
+                .. "Give in replace what shall stand there."):format(number)
         end
         local places = find_all(content, edit.search)
         if not places[1] then return nil, not_found(content, edit, number) end
