@@ -47,9 +47,7 @@ impl Turn<'_> {
             StrictRequest::Final { result, .. } => {
                 let result = result.clone();
                 let objection = self.given_up(&result);
-                // What its run printed tells more than that nothing was changed.
-                let differs = self.unlike_stated().is_some();
-                let objection = objection.or_else(|| self.unchanged(&result).filter(|_| !differs));
+                let objection = objection.or_else(|| self.unchanged(&result));
                 Ok(objection.unwrap_or_else(|| self.finish(request, by, result)))
             }
             StrictRequest::Tool {

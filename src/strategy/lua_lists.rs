@@ -37,14 +37,12 @@ pub fn in_brackets(text: &str) -> Option<String> {
 
 fn begins_a_list(text: &str) -> bool {
     let text = text.trim_start();
-    let taken = match text.chars().next() {
-        Some('"') => double_quoted(text),
-        _ => text
-            .find(|c: char| !c.is_ascii_digit() && !".-".contains(c))
-            .unwrap_or(0),
+    let behind = match text.strip_prefix('"') {
+        Some(_) => text.get(double_quoted(text)..).unwrap_or_default(),
+        None => text.trim_start_matches(|c: char| c.is_ascii_digit() || ".-".contains(c)),
     };
-    let behind = text.get(taken..).unwrap_or_default().trim_start();
-    taken > 1 - usize::from(!text.starts_with('"')) && behind.starts_with([',', '}'])
+    let is_item = behind.len() < text.len();
+    is_item && behind.trim_start().starts_with([',', '}'])
 }
 
 #[cfg(test)]

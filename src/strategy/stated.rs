@@ -1,23 +1,27 @@
 //! What a task's own words say that a program prints, "`/sum.lua 2 3 4` prints 9": an end after a run that printed something else
-//! is told so. "prints" may tell of today ("`/sum.lua 2 3` prints 23. Mend it."), so who says the same again is believed then; what a
-//! program shall print, or did not print before the task changed anything, is certain.
+//! is told so. "prints" may tell of today ("`/sum.lua 2 3` prints 23. Mend it."), so who says the same again is believed then. What a
+//! program shall print, or did not print before the task changed anything, is certain, if nothing is said of when it does.
 
+use super::guards::times_told;
 use super::turn::Turn;
 use super::unchanged::changes;
 use crate::domain::call::CallReport;
 use crate::domain::expectation::printed;
 use crate::domain::fold::run_label;
-use crate::domain::task::{CallRecord, Step, TaskState};
+use crate::domain::task::{CallRecord, TaskState};
+use crate::domain::work::Work;
 use crate::strategy::text::head_and_tail;
 use serde_json::Value;
 
 /// A run and what it prints.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Stated<'a> {
     run: &'a str,
     text: &'a str,
     /// It is said of what shall be.
     wanted: bool,
+    /// It is said without a condition, and nothing of the output follows.
+    plain: bool,
 }
 
 /// A run whose last output is not what the task's words say of it.
@@ -50,18 +54,39 @@ const TODAY: [&str; 8] = [
     "right now",
 ];
 
+/// Words of a sentence that holds at some time only.
+const CONDITIONS: [&str; 15] = [
+    "if",
+    "when",
+    "whenever",
+    "unless",
+    "until",
+    "while",
+    "after",
+    "before",
+    "once",
+    "then",
+    "otherwise",
+    "else",
+    "except",
+    "initially",
+    "finally",
+];
+
+/// Words of a task whose program prints one thing now and another one later.
+const TURNS: [&str; 10] = [
+    "again", "first", "second", "third", "twice", "each", "every", "next", "last", "counts",
+];
+
 /// Bytes of an output that are shown.
 const SHOWN: usize = 200;
 
 impl Turn<'_> {
     /// The last run of a program that did not print what the task's words say of it. Where they may be meant otherwise it is told
-    /// once of each output.
+    /// once of each output; of a plan, at the end of the first one.
     pub(super) fn unlike_stated(&self) -> Option<String> {
-        let told = |words: &str| {
-            let mut steps = self.state.steps.iter();
-            let said = |step: &Step| step.blocked.as_ref().map(|b| b.evidence.contains(words));
-            steps.any(|step| said(step) == Some(true))
-        };
+        let replanned = matches!(&self.state.work, Work::Plan(work) if work.plans.len() > 1);
+        let told = |words: &str| replanned || times_told(self.state, words) > 0;
         let mut unlike = unlike(self.state).into_iter();
         let unlike = unlike.find(|unlike| unlike.certain || !told(&unlike.words))?;
         let otherwise = match unlike.certain {
@@ -84,7 +109,7 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike<'_>> {
         Some(Unlike {
             run: stated.run,
             words: difference(state, &stated)?,
-            certain: stated.wanted || is_not_of_today(state, &stated),
+            certain: stated.plain && (stated.wanted || is_not_of_today(state, &stated)),
         })
     })
     .collect()
@@ -104,10 +129,11 @@ fn lacks(call: &CallRecord, stated: &Stated<'_>) -> bool {
     printed(call, stated.text) == Some(false)
 }
 
+/// How the newest run differs, if none since the last change has printed the text.
 fn difference(state: &TaskState, stated: &Stated<'_>) -> Option<String> {
     let mut newest = state.calls().rev();
     let call = newest.find(|call| is_run_of(call, stated))?;
-    let differs = call.succeeded() && lacks(call, stated);
+    let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
     let printed = match output(call).trim() {
         "" => "nothing".to_owned(),
         output => format!("\"{}\"", head_and_tail(output, SHOWN)),
@@ -120,6 +146,19 @@ fn difference(state: &TaskState, stated: &Stated<'_>) -> Option<String> {
     })
 }
 
+/// Whether a run since the last change, or that change itself, printed the text.
+fn was_shown(state: &TaskState, stated: &Stated<'_>) -> bool {
+    for call in state.calls().rev() {
+        if is_run_of(call, stated) && printed(call, stated.text) == Some(true) {
+            return true;
+        }
+        if changes(call) {
+            break;
+        }
+    }
+    false
+}
+
 fn output(call: &CallRecord) -> &str {
     let result = call
         .report()
@@ -130,43 +169,62 @@ fn output(call: &CallRecord) -> &str {
         .unwrap_or_default()
 }
 
-/// All such statements of a text, where the command and the output are given as they are.
+/// All such statements of a text, where the command and the output are given as they are. A run of which two outputs are said has
+/// none that can be looked for.
 fn stated(prompt: &str) -> Vec<Stated<'_>> {
-    let mut found = Vec::new();
-    let mut pieces = prompt.split('`');
-    let mut before = pieces.next().unwrap_or_default();
-    while let (Some(run), Some(after)) = (pieces.next(), pieces.next()) {
-        // What stands behind the words may be in the next quotes.
-        let quoted = pieces.clone().next();
-        if let Some((text, wanted)) = announced(after, quoted)
+    let mut found: Vec<Stated<'_>> = Vec::new();
+    let turns = has_word(prompt, &TURNS);
+    let mut rest = prompt;
+    while let Some((head, (run, after))) = quoted(rest) {
+        if let Some((text, wanted, behind)) = announced(after)
             && is_run(run)
-            && !of_today(before, after)
         {
-            found.push(Stated { run, text, wanted });
+            let head = &prompt[..prompt.len() - rest.len() + head.len()];
+            let when = has_word(&sentence(head, after), &CONDITIONS);
+            if !is_of_today(head, after) {
+                found.push(Stated {
+                    run,
+                    text,
+                    wanted,
+                    plain: !turns && !when && ends_a_sentence(behind),
+                });
+            }
         }
-        before = after;
+        rest = after;
     }
-    found
+    let is_alone = |one: &&Stated<'_>| {
+        let others = |other: &&Stated<'_>| other.run == one.run && other.text != one.text;
+        // What shall be printed counts beside what is printed.
+        let mut others = found.iter().filter(others);
+        others.all(|other| one.wanted && !other.wanted)
+    };
+    found.iter().filter(is_alone).copied().collect()
 }
 
-/// The text that is said to be printed, in quotes of any kind or a number, and whether as what shall be.
-fn announced<'a>(after: &'a str, quoted: Option<&'a str>) -> Option<(&'a str, bool)> {
+/// What stands before the first quoted command of a text, the command, and what stands behind it.
+fn quoted(text: &str) -> Option<(&str, (&str, &str))> {
+    let (head, rest) = text.split_once('`')?;
+    Some((head, rest.split_once('`')?))
+}
+
+/// The text that is said to be printed, in quotes of any kind or a number, whether as what shall be, and what stands behind it.
+fn announced(after: &str) -> Option<(&str, bool, &str)> {
     let after = after.trim_start();
     let mut all = PRINTS.iter();
     let (rest, wanted) =
         all.find_map(|(words, wanted)| Some((after.strip_prefix(words)?, *wanted)))?;
     let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
-    let text = match rest.strip_prefix('"') {
-        Some(inside) => inside.split_once('"')?.0,
-        None if rest.is_empty() => quoted?,
-        None => {
+    let (text, behind) = match rest.chars().next()? {
+        quote @ ('"' | '`') => rest.strip_prefix(quote)?.split_once(quote)?,
+        _ => {
             let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
             let number = word.trim_end_matches(['.', ';', ':', ')', '!']);
-            number.parse::<f64>().ok().map(|_| number)?
+            number.parse::<f64>().ok()?;
+            rest.split_at(number.len())
         }
     };
     let is_one = !text.trim().is_empty() && !text.split_whitespace().any(is_placeholder);
-    is_one.then_some((text, wanted))
+    is_one.then_some((text, wanted, behind))
 }
 
 /// A program with its path, and arguments that are meant as they stand.
@@ -184,17 +242,40 @@ fn is_placeholder(word: &str) -> bool {
     letters.peek().is_some() && letters.all(char::is_uppercase)
 }
 
-/// Whether the sentence around a statement may be about what is wrong.
-fn of_today(before: &str, after: &str) -> bool {
-    let ends = ['.', '!', '?', ':', ';', '\n'];
-    let before = before.rsplit(ends).next().unwrap_or_default();
-    // A number's own point is no end.
-    let mut after = after.split(". ").next().unwrap_or_default();
-    after = after
-        .split(['!', '?', ';', '\n'])
-        .next()
-        .unwrap_or_default();
-    let sentence = format!("{before} {after}").to_lowercase();
+fn has_word(text: &str, words: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    let mut said = text.split(|c: char| !c.is_alphanumeric());
+    said.any(|word| words.contains(&word))
+}
+
+/// Whether nothing more of a sentence follows.
+fn ends_a_sentence(behind: &str) -> bool {
+    let behind = behind.trim_start_matches(')');
+    let end = behind.strip_prefix(['.', '!', '?', ';']);
+    let next = end.unwrap_or(behind).chars().next();
+    match end {
+        Some(_) => next.is_none_or(char::is_whitespace),
+        None => next.is_none_or(|next| next == '\n'),
+    }
+}
+
+/// The sentence around a statement; a point inside a word or a number does not end it.
+fn sentence(before: &str, after: &str) -> String {
+    let is_end = |text: &str, (at, c): &(usize, char)| {
+        let next = text[at + c.len_utf8()..].chars().next();
+        *c == '\n' || ".!?;".contains(*c) && next.is_none_or(char::is_whitespace)
+    };
+    let begin = before.char_indices().rev().find(|end| is_end(before, end));
+    let begin = begin.map_or(0, |(at, c)| at + c.len_utf8());
+    let end = after.char_indices().find(|end| is_end(after, end));
+    let end = end.map_or(after.len(), |(at, _)| at);
+    format!("{} {}", &before[begin..], &after[..end])
+}
+
+/// Whether the sentence around a statement may be about what is wrong. What a colon announces stands for itself.
+fn is_of_today(before: &str, after: &str) -> bool {
+    let before = before.rsplit_once(':').map_or(before, |(_, clause)| clause);
+    let sentence = sentence(before, after).to_lowercase();
     TODAY.iter().any(|word| sentence.contains(word))
 }
 
@@ -256,6 +337,49 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_under_a_condition_is_not_plain() {
+        let plain = |text| stated(text).iter().map(|s| s.plain).collect::<Vec<_>>();
+        for text in [
+            "Mend it: `/sum.lua 2 3` prints 5.",
+            "`/sum.lua 2 3` shall print 5",
+            "Write it (`/sum.lua 2 3` shall print 5). It may fail if there is no file.",
+            "`/a.lua` must print `Hello, World!`.\nUse print.",
+        ] {
+            assert_eq!(plain(text), [true], "{text}");
+        }
+        for text in [
+            "`/visits.lua` shall print 1 on the first run.",
+            "`/visits.lua` shall print 1. The next run prints more.",
+            "If there is no file `/a.txt`, `/a.lua` shall print 0.",
+            "`/a.lua` shall print 0 when nothing is there.",
+            "`/a.lua` shall print 3, 4 and 5.",
+            "`/a.lua` shall print 3 blocks.",
+            "`/a.lua` then prints 3.",
+        ] {
+            assert_eq!(plain(text), [false], "{text}");
+        }
+        let two = "`/a.lua` shall print 1. Behind the wall `/a.lua` shall print 2. `/b.lua` prints 3. `/b.lua` shall print 4.";
+        assert_eq!(
+            stated(two).iter().map(|s| s.run).collect::<Vec<_>>(),
+            ["/b.lua"]
+        );
+    }
+
+    #[test]
+    fn a_run_since_the_last_change_that_printed_it_is_enough() {
+        let prompt = "Write /n.lua: `/n.lua` shall print 1.";
+        let mut drive = Drive::new(profile_of("direct"), prompt);
+        let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
+        let write = |content: &str| call("fs_write", json!({"path": "/n.lua", "content": content}));
+        let run = call("run_program", json!({"path": "/n.lua"}));
+        drive.say(&[&write("print(1)"), &run]);
+        // It prints something else now, and nothing that this task did is why.
+        drive.files.insert("/n.lua".into(), "print(2)".into());
+        drive.say(&[&run, "FINAL ANSWER: done"]);
+        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
     fn an_end_after_another_output_is_told_once_of_each() {
         let mut drive = Drive::new(
             profile_of("direct"),
@@ -279,6 +403,26 @@ mod tests {
         assert!(told.contains("/sum.lua 2 3 FAILED"), "{told}");
         drive.say(&["FINAL ANSWER: mended"]);
         assert!(drive.bench.state.result.is_some());
+    }
+
+    #[test]
+    fn a_plan_that_says_the_same_again_is_believed_where_the_words_may_be_meant_otherwise() {
+        let prompt = "Look at /sum.lua: `/sum.lua 2 3` prints 5.";
+        let mut drive = Drive::new(profile_of("plan"), prompt);
+        let write = json!({"id": 1, "action": "write_file", "target": "/sum.lua", "params": {"content": "print(23)"}});
+        let run = json!({"id": 2, "action": "run_program", "target": "/sum.lua", "params": {"args": ["2", "3"]}, "depends_on": [1]});
+        let plan = |steps: Value| json!({"goal": "it runs", "steps": steps}).to_string();
+        drive.say(&[&plan(json!([write, run]))]);
+        let told = drive.shown();
+        assert!(
+            told.contains("prints 5, and its last run printed"),
+            "{told}"
+        );
+        let mut again = run.clone();
+        again["id"] = json!(1);
+        again["depends_on"] = json!([]);
+        drive.say(&[&plan(json!([again]))]);
+        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
     }
 
     #[test]

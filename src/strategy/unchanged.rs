@@ -1,5 +1,6 @@
 //! Ends of tasks that changed nothing: a weak model that has run the program which it was to mend takes that for the work.
 
+use super::guards::times_told;
 use super::turn::Turn;
 use crate::domain::call::Outcome;
 use crate::domain::decision::{Decision, Guard};
@@ -20,25 +21,18 @@ const CHANGES: [&str; 16] = [
 const ITS_CORE: &str = "changed nothing so far: it has looked";
 
 impl Turn<'_> {
-    /// What an end is told once whose task changed nothing, where the kind demands proof of what was done.
+    /// What an end is told once whose task changed nothing, where the kind demands proof of what was done. What a run printed tells
+    /// more, and is told instead.
     pub(super) fn unchanged(&self, result: &TaskResult) -> Option<Decision> {
         // Who gives the objection back has not said that it is wrong.
         let echoes = result.message.contains(ITS_CORE);
-        let told = |evidence: &str| evidence == UNCHANGED;
-        let blocked = self
-            .state
-            .steps
-            .iter()
-            .filter_map(|step| step.blocked.as_ref());
+        let created = self.state.created.as_ref();
         let objects = self.profile.demand_proof
             && self.may_end()
-            && self
-                .state
-                .created
-                .as_ref()
-                .is_some_and(|created| asks_for_a_change(&created.prompt))
+            && created.is_some_and(|created| asks_for_a_change(&created.prompt))
             && !self.state.calls().any(changes)
-            && (echoes || !blocked.into_iter().any(|blocked| told(&blocked.evidence)));
+            && (echoes || times_told(self.state, UNCHANGED) == 0)
+            && self.unlike_stated().is_none();
         objects.then(|| self.block(Guard::Unfinished, UNCHANGED.to_owned()))
     }
 }
@@ -50,7 +44,8 @@ fn asks_for_a_change(prompt: &str) -> bool {
 }
 
 /// Whether a call is known to change something, or nobody knows. What a program does nobody knows either, but a program that is run is
-/// mostly looked at.
+/// mostly looked at. `guards::history::may_have_changed` asks another question: whether what was seen may be different now, as
+/// it may after a program that failed, and is not after a command that printed something.
 pub(super) fn changes(call: &CallRecord) -> bool {
     let runs = call.tool == "run_program";
     let looks = |effect: EffectClass| effect == EffectClass::Read;

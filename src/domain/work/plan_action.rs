@@ -200,6 +200,12 @@ impl PlanAction {
         )
     }
 
+    /// Whether the target of such a step is a file.
+    pub fn is_about_a_file(&self) -> bool {
+        use PlanAction::*;
+        matches!(self, ReadFile | WriteFile | EditFile | RunProgram | RunTest)
+    }
+
     /// Whether such a step is done by thinking: a model's words are its result, no tool is called.
     pub fn is_thought(&self) -> bool {
         *self == PlanAction::AnalyseError

@@ -19,7 +19,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "direct";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// How an answer says that it is the last one.
 pub const FINAL_MARK: &str = "FINAL ANSWER:";
@@ -75,6 +75,7 @@ fn carry_out(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
         };
     }
     if let [call] = read.calls.as_slice()
+        && turn.schema_of(&call.name).is_none()
         && let Some(message) = ends(call)
     {
         return end(turn, step, message);

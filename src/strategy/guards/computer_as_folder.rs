@@ -1,5 +1,6 @@
 //! A computer's name where a folder stands: small models that shall run `/check.lua` on `depot` run it in the folder `/depot`.
 
+use super::times_told;
 use crate::domain::call::Target;
 use crate::domain::task::TaskState;
 use crate::domain::tool::FleetView;
@@ -38,9 +39,7 @@ pub fn objection(
     // A folder may have a computer's name.
     let known = state.files.keys().any(|path| path.contains(&folder)) || prompt.contains(&folder);
     let words = format!("{name} is a computer, and no folder of that name is known");
-    let mut blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
-    let told = blocked.any(|blocked| blocked.evidence.contains(&words));
-    (!known && !told).then(|| {
+    (!known && times_told(state, &words) == 0).then(|| {
         format!(
             "{words}. To have this done there, call it as {name}/{tool} (in a directive the line is \"ON: {name}\"), with the path that it \
              has there. If you do mean a folder here, say it once more"

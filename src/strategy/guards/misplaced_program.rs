@@ -1,6 +1,7 @@
 //! A program in the place of the result that it would compute: small models write `local sum = fs.read("/a.txt") + 1` into
 //! `/sum.txt` and take it for run. They are told so; who means it says it again.
 
+use super::times_told;
 use crate::domain::task::TaskState;
 use serde_json::Value;
 
@@ -49,23 +50,16 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
         let words = format!("{path} is a file of data and no program");
         let more =
             "running it shows nothing. To see what it holds, read it; what is run is a program";
-        return (told(state, &words) < MOST_OBJECTIONS).then(|| format!("{words}: {more}"));
+        return (times_told(state, &words) < MOST_OBJECTIONS).then(|| format!("{words}: {more}"));
     }
     let path = misplaced(tool, args)?;
     let words = format!("{path} would hold the text of a program");
-    (told(state, &words) < MOST_OBJECTIONS).then(|| {
+    (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
         format!(
             "{words}, and nothing would run it: a file holds exactly what is written. Call the tools that tell what you need, look at their \
              results, and then write into {path} the result itself"
         )
     })
-}
-
-fn told(state: &TaskState, words: &str) -> usize {
-    let blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
-    blocked
-        .filter(|blocked| blocked.evidence.contains(words))
-        .count()
 }
 
 /// The first file of a write that would hold a program though it is for data.
@@ -181,6 +175,22 @@ mod tests {
         drive.say(&[&sum]);
         assert!(drive.files.contains_key("/sum.txt"));
         assert!(!drive.files.contains_key("/other.txt"));
+    }
+
+    #[test]
+    fn a_plan_that_means_the_program_says_it_three_times_too() {
+        let mut drive = Drive::new(profile_of("plan"), "Write /sum.txt");
+        let details = json!({"content": "local a = fs.list(\"/\")"});
+        let write =
+            json!({"id": 1, "action": "write_file", "target": "/sum.txt", "params": details});
+        let plan = json!({"goal": "it is written", "steps": [write]}).to_string();
+        for times in 1..=2 {
+            drive.say(&[&plan]);
+            assert!(!drive.files.contains_key("/sum.txt"), "{times}");
+            assert!(drive.shown().contains("would hold the text of a program"));
+        }
+        drive.say(&[&plan]);
+        assert!(drive.files.contains_key("/sum.txt"), "{}", drive.shown());
     }
 
     #[test]

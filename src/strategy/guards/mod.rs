@@ -14,6 +14,20 @@ pub use budgets::{Takes, UsedUp, exceeded, fail_over, failure_text, last_words, 
 pub use loops::{LoopVerdict, Wanted};
 pub use stand::{Verdict, check, consent_words, denied};
 
+use crate::domain::task::TaskState;
+use crate::domain::work::Work;
+
+/// How often a task's model was told something. A step of a plan that was refused before it began has no record of its own; its
+/// failure holds the words.
+pub(super) fn times_told(state: &TaskState, words: &str) -> usize {
+    if let Work::Plan(plan) = &state.work {
+        let errors = plan.steps.iter().filter_map(|work| work.error());
+        return errors.filter(|error| error.contains(words)).count();
+    }
+    let blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
+    blocked.filter(|b| b.evidence.contains(words)).count()
+}
+
 #[cfg(test)]
 mod flow_tests;
 #[cfg(test)]

@@ -116,6 +116,8 @@ struct StepReader<'a> {
 const ID: &[&str] = &["id", "step", "number", "task_id", "step_id"];
 const ACTION: &[&str] = &["action", "type", "action_type"];
 const TARGET: &[&str] = &["target", "path", "file", "command"];
+/// The same inside the params.
+const INNER_TARGET: &[&str] = &["target", "path"];
 const ON: &[&str] = &["on", "computer", "client_id"];
 const REASON: &[&str] = &["reason", "why", "description", "purpose"];
 const EXPECTED: &[&str] = &["expected_outcome", "expected", "expect", "outcome"];
@@ -143,11 +145,14 @@ impl StepReader<'_> {
         let reason = text(first(fields, REASON)).unwrap_or_default();
         let on = self.on(fields);
         let depends_on = self.depends_on(fields);
-        let target = self.target(fields);
-        let params = self.params(fields);
+        let action = action.map(|action| PlanAction::named(&action));
+        let is_inside = first(fields, TARGET).is_none()
+            && action.as_ref().is_some_and(PlanAction::is_about_a_file);
+        let target = self.target(fields, is_inside);
+        let params = self.params(fields, is_inside);
         Some(PlanStep {
             id: id?,
-            action: PlanAction::named(&action?),
+            action: action?,
             target,
             on,
             reason,
@@ -157,11 +162,13 @@ impl StepReader<'_> {
         })
     }
 
-    fn target(&mut self, fields: &Map<String, Value>) -> Option<String> {
-        // Small models put it among the details.
-        let details = first(fields, PARAMS).and_then(Value::as_object);
-        let value = first(fields, TARGET).or_else(|| first(details?, &["target", "path"]))?;
-        match value {
+    /// The target; `is_inside` the params it is looked for where small models put it there.
+    fn target(&mut self, fields: &Map<String, Value>, is_inside: bool) -> Option<String> {
+        let value = match is_inside {
+            true => first(first(fields, PARAMS)?.as_object()?, INNER_TARGET),
+            false => first(fields, TARGET),
+        };
+        match value? {
             Value::String(target) => Some(target.trim().to_owned()).filter(|t| !t.is_empty()),
             Value::Array(one) if one.len() == 1 => text(one.first()),
             _ => {
@@ -196,7 +203,7 @@ impl StepReader<'_> {
         ids
     }
 
-    fn params(&mut self, fields: &Map<String, Value>) -> Value {
+    fn params(&mut self, fields: &Map<String, Value>, has_target: bool) -> Value {
         let mut params = match first(fields, PARAMS) {
             None => Map::new(),
             Some(Value::Object(params)) => params.clone(),
@@ -208,9 +215,8 @@ impl StepReader<'_> {
                 return Value::Null;
             }
         };
-        if first(fields, TARGET).is_none() {
-            // It was read as the target.
-            params.retain(|name, _| name != "target" && name != "path");
+        if has_target {
+            params.retain(|name, _| !INNER_TARGET.contains(&name.as_str()));
         }
         let known = [ID, ACTION, TARGET, ON, REASON, EXPECTED, DEPENDS_ON, PARAMS];
         for (name, value) in fields {
@@ -343,6 +349,14 @@ mod tests {
         let step = super::plan(&answer(details)).plan.unwrap().steps.remove(0);
         assert_eq!(step.target.as_deref(), Some("/a"));
         assert_eq!(step.params, json!({"search": "b"}));
+        // A tool may take a path or a target of its own.
+        for action in ["stock_count", "call_tool", "search"] {
+            let params = json!({"path": "/a", "target": "b"});
+            let steps = json!({"steps": [{"id": 1, "action": action, "params": params}]});
+            let step = super::plan(&answer(&steps.to_string())).plan.unwrap();
+            let step = &step.steps[0];
+            assert_eq!((&step.target, &step.params), (&None, &params), "{action}");
+        }
         let inside = r#"{"plan": {"goal": "It works", "steps": [{"id": 1, "action": "read"}]}}"#;
         let inside = super::plan(&answer(inside)).plan.unwrap();
         assert_eq!((inside.goal.as_str(), inside.steps.len()), ("It works", 1));
