@@ -6,9 +6,10 @@ use crate::domain::event::TaskEvent;
 use crate::domain::fold::TOOLS_UNSUPPORTED;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{Open, TaskStatus};
+use crate::domain::tool::EffectClass;
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
-use crate::strategy::bench::{Bench, answer, profile as directive_profile};
+use crate::strategy::bench::{Bench, answer, inputs, profile as directive_profile, tool};
 use crate::strategy::read_answer;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -200,6 +201,22 @@ fn an_end_that_is_written_as_a_call_is_one() {
         panic!("no tool has this name");
     };
     assert_eq!(result.message, "It prints 1.");
+}
+
+#[test]
+fn a_tool_that_is_named_like_the_end_is_called() {
+    let mut bench = Bench::new(profile());
+    bench.advance();
+    bench.answer(r#"{"tool": "final_answer", "args": {"answer": "It prints 1."}}"#);
+    let mut inputs = inputs(bench.now_ms);
+    let text = json!({"type": "object", "properties": {"answer": {"type": "string"}}});
+    let own = tool("final_answer", EffectClass::Effect, text);
+    inputs.fleet.computers[0].tools = vec![own].into();
+    let decided = super::decide(&bench.state, &bench.profile, &inputs);
+    assert!(
+        matches!(decided, Some(Decision::Call { .. })),
+        "{decided:?}"
+    );
 }
 
 #[test]
