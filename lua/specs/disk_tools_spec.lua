@@ -65,6 +65,37 @@ specs["fs_read and fs_write: tell the hash of the content"] = function()
     check.same(files.hash(("x"):rep(256 * 1024 + 1)), nil)
 end
 
+specs["fs_copy: copies a file or a folder, and what is copied stays"] = function()
+    local world = tools({ ["/a"] = "one", ["/dir/x"] = "two", ["/dir/deep/y"] = "three" })
+    check.same(world.call("fs_copy", { from = "a", to = "/new/b" }), { from = "/a", to = "/new/b" })
+    check.same(world.call("fs_copy", { from = "/dir", to = "other" }), { from = "/dir", to = "/other" })
+    check.same(world.disk.files, {
+        ["/a"] = "one", ["/new/b"] = "one", ["/dir/x"] = "two", ["/dir/deep/y"] = "three",
+        ["/other/x"] = "two", ["/other/deep/y"] = "three",
+    })
+end
+
+specs["fs_copy: replaces nothing, and says what is wrong"] = function()
+    local world = tools({ ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" })
+    local before = { ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" }
+    for _, case in ipairs({
+        { "a", "b", "/b: is there already, and nothing was copied" }, { "a", "dir", "/dir: is there already" },
+        { "c", "d", "/c: no such file or folder" }, { "dir", "dir/in", "inside itself" },
+    }) do
+        check.contains(select(2, world.call("fs_copy", { from = case[1], to = case[2] })), case[3])
+        check.same(world.disk.files, before)
+    end
+end
+
+specs["fs_copy: a disk that fills up in the middle has nothing of the copy"] = function()
+    local world = tools({ ["/dir/x"] = "one", ["/dir/y"] = "two" })
+    world.disk.capacity = 1500
+    local _, err = world.call("fs_copy", { from = "dir", to = "other" })
+    check.contains(err, "Out of space")
+    check.contains(err, "nothing was changed")
+    check.same(names(world.disk), { "/dir/x", "/dir/y" })
+end
+
 specs["fs_write: folders and read-only disks are refused with their reason"] = function()
     local world = tools({ ["/dir/x"] = "" })
     check.contains(select(2, world.call("fs_write", { path = "dir", content = "" })), "/dir: is a folder")

@@ -81,6 +81,25 @@ local function move(disk, from, to)
     disk.dirs[from] = nil
 end
 
+-- File by file, as the game does it: a fault in the middle leaves what was copied before.
+local function copy(disk, from, to)
+    from, to = key(from), key(to)
+    pass(disk, "copy", from)
+    if not exists(disk, from) then error("No such file", 0) end
+    if exists(disk, to) then error("File exists", 0) end
+    if to:sub(1, #from + 1) == from .. "/" then error("Can't copy a directory inside itself", 0) end
+    local names = {}
+    for name in pairs(disk.files) do
+        if name == from or name:sub(1, #from + 1) == from .. "/" then names[#names + 1] = name end
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        local content = disk.files[name]
+        if used(disk) + math.max(MIN_BYTES, #content) > disk.capacity then error("Out of space", 0) end
+        disk.files[to .. name:sub(#from + 1)] = content
+    end
+end
+
 local function delete(disk, path)
     path = key(path)
     pass(disk, "delete", path)
@@ -113,7 +132,7 @@ end
 -- - `capacity`: bytes, each file counting at least 500;
 -- - `bytes_until_crash`: each write stops after so many bytes;
 -- - `is_read_only`;
--- - `fail(operation, path)`: returns the error that `read`, `write`, `move` or `delete` is to raise, or nil.
+-- - `fail(operation, path)`: returns the error that `read`, `write`, `move`, `copy` or `delete` is to raise, or nil.
 function fake_disk.new()
     local disk = { files = {}, dirs = {}, capacity = CAPACITY }
     local function of(action) return function(...) return action(disk, ...) end end
@@ -132,7 +151,7 @@ function fake_disk.new()
             return { size = content and #content or 0, isDir = content == nil, modified = content }
         end,
         makeDir = function(path) disk.dirs[key(path)] = true end,
-        open = of(open), move = of(move), delete = of(delete), list = of(list),
+        open = of(open), move = of(move), copy = of(copy), delete = of(delete), list = of(list),
     }
     return disk
 end

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 
 /// The tools of source document 001 §7 that nearly every task needs, the most needed first.
-const CORE: [&str; 9] = [
+const CORE: [&str; 10] = [
     "fs_read",
     "fs_write",
     "run_program",
@@ -19,6 +19,7 @@ const CORE: [&str; 9] = [
     "write_and_run",
     "fs_patch",
     "fs_move",
+    "fs_copy",
     "fs_delete",
 ];
 

@@ -1,4 +1,4 @@
---- The core tools for files: `fs_list`, `fs_read`, `fs_write`, `fs_write_many`, `fs_delete`, `fs_move`.
+--- The core tools for files: `fs_list`, `fs_read`, `fs_write`, `fs_write_many`, `fs_delete`, `fs_move`, `fs_copy`.
 --
 -- @module[kind=internal] ccfleet.tools.files
 
@@ -107,6 +107,22 @@ local function move(fs, args)
     return { from = from, to = to }
 end
 
+-- A copy that fails in its middle (a full disk) leaves nothing behind.
+local function copy(fs, args)
+    local from, to = absolute(fs, args.from), absolute(fs, args.to)
+    common.require_existing(fs, from)
+    files.recover(fs, to)
+    if fs.exists(to) then
+        error(to .. ": is there already, and nothing was copied; delete it first, or copy to another path", 0)
+    end
+    local ok, err = pcall(fs.copy, from, to)
+    if not ok then
+        pcall(fs.delete, to)
+        error(common.write_error(to, files.clean_error(err)), 0)
+    end
+    return { from = from, to = to }
+end
+
 local CONTENT = {
     type = "string", maxLength = common.MAX_CONTENT_CHARACTERS, description = "The whole new content.",
 }
@@ -178,6 +194,14 @@ local TOOLS = {
         handler = move,
         effect = "effect",
         description = "Move or rename a file or folder. Fails if the target exists.",
+        result = "from, to",
+        properties = { from = PATH, to = PATH },
+        required = { "from", "to" },
+    },
+    fs_copy = {
+        handler = copy,
+        effect = "effect",
+        description = "Copy a file or folder. Fails if the target exists.",
         result = "from, to",
         properties = { from = PATH, to = PATH },
         required = { "from", "to" },

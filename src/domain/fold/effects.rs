@@ -13,6 +13,7 @@ pub(super) struct Effects {
     files: Vec<Sight>,
     /// A folder that was listed: a known file in it that was not listed is gone.
     listed: Option<String>,
+    /// Files and folders of which nothing is known any more.
     gone: Vec<String>,
     /// The task itself may have changed any file there.
     anything: bool,
@@ -55,12 +56,13 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             effects.anything = may_have_run && !report.succeeded();
             changed_files(&mut effects, report);
         }
-        "fs_delete" | "fs_move" => {
+        "fs_delete" | "fs_move" | "fs_copy" => {
             effects.changed = may_have_run;
-            let moved = [text("path"), text("from"), text("to")];
+            let from = text("from").filter(|_| call.tool != "fs_copy");
+            let others = [text("path"), from, text("to")];
             effects
                 .gone
-                .extend(moved.into_iter().flatten().map(from_root));
+                .extend(others.into_iter().flatten().map(from_root));
         }
         "shell_exec" if text("command").is_some_and(|c| is_one_of(LOOKING, c)) => {}
         "shell_exec" if text("command").is_some_and(|c| is_one_of(MOVING, c)) => {
@@ -208,7 +210,10 @@ impl TaskState {
             drifts.extend(files::see(&mut self.files, &key(&sight.path), sight, step));
         }
         for path in &effects.gone {
-            self.files.remove(&key(path));
+            let gone = key(path);
+            let below = format!("{gone}/");
+            self.files
+                .retain(|path, _| *path != gone && !path.starts_with(&below));
         }
         if effects.anything {
             let prefix = key("");
@@ -293,4 +298,48 @@ pub fn run_label_of(tool: &str, args: &Value) -> String {
         .chain(words)
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::files::see;
+    use crate::domain::fixtures::open_call;
+    use crate::domain::ids::TaskId;
+    use serde_json::json;
+
+    /// The files that a task knows after one call, where it knew `/a`, `/b` and `/dir/x`.
+    fn known_after(tool: &str, args: Value) -> Vec<String> {
+        let task_id = TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M9").unwrap();
+        let mut state = TaskState::new(task_id);
+        for path in ["/a", "/b", "/dir/x"] {
+            let sight = Sight {
+                path: path.into(),
+                bytes: 1,
+                hash: Some("sha256:1".into()),
+                written: false,
+            };
+            see(&mut state.files, path, &sight, 1);
+        }
+        let call = open_call(tool, args);
+        let report = CallReport {
+            outcome: Outcome::Done,
+            ..CallReport::without_answer(Outcome::Done, "", "")
+        };
+        let effects = effects_of(&call, &report);
+        assert!(effects.changed);
+        state.record_effects(&call, effects);
+        state.files.keys().cloned().collect()
+    }
+
+    #[test]
+    fn what_is_moved_copied_over_or_deleted_is_not_known_any_more() {
+        let paths = |from: &str, to: &str| json!({"from": from, "to": to});
+        assert_eq!(known_after("fs_move", paths("a", "/b")), ["/dir/x"]);
+        assert_eq!(known_after("fs_copy", paths("a", "/b")), ["/a", "/dir/x"]);
+        assert_eq!(
+            known_after("fs_delete", json!({"path": "dir"})),
+            ["/a", "/b"]
+        );
+    }
 }

@@ -256,7 +256,7 @@ fn written(call: &CallRecord, report: &CallReport) -> Vec<String> {
     let one = |key: &str| text(call, key).map(str::to_owned).into_iter().collect();
     match call.tool.as_str() {
         "fs_write" | "write_and_run" | "fs_patch" => one("path"),
-        "fs_move" => one("to"),
+        "fs_move" | "fs_copy" => one("to"),
         "fs_write_many" => {
             let files = call.args.get("files").and_then(Value::as_array);
             let paths = files

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 const WRITERS: [&str; 4] = ["fs_write", "fs_write_many", "write_and_run", "fs_patch"];
 /// Arguments that name files, whatever the tool.
 const PATH_ARGS: [&str; 3] = ["path", "files", "file"];
-/// A tool that moves files; elsewhere `from` and `to` are people, chests or slots.
-const MOVER: &str = "fs_move";
+/// Tools that take files by `from` and `to`; elsewhere these are people, chests or slots.
+const MOVERS: [&str; 2] = ["fs_move", "fs_copy"];
 
 /// Looks names up in the fleet.
 pub struct FleetKnown<'a> {
@@ -111,7 +111,7 @@ impl Known for FleetKnown<'_> {
             let takes = |name: &&str| properties.is_some_and(|p| p.get(name).is_some());
             ToolFacts {
                 changes: tool.effect != EffectClass::Read,
-                takes_path: tool.name == MOVER || PATH_ARGS.iter().any(takes),
+                takes_path: MOVERS.contains(&tool.name.as_str()) || PATH_ARGS.iter().any(takes),
                 writes: WRITERS.contains(&tool.name.as_str()),
             }
         };

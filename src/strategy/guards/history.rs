@@ -217,6 +217,10 @@ impl Setter<'_> {
                 let to = (self.file(self.text("to")), key(&("moved", from)));
                 vec![(self.file(from), 0), to]
             }
+            "fs_copy" => {
+                let copied = key(&("copied", self.text("from")));
+                vec![(self.file(self.text("to")), copied)]
+            }
             "tool_write" | "tool_rollback" => {
                 let file = match self.text("file") {
                     "" => self.text("name"),

@@ -174,6 +174,8 @@ fn every_file_and_tool_that_a_call_gives_content_is_known() {
     assert_eq!(moved[0].1, 0, "nothing is there any more");
     assert_ne!(moved[1].1, 0);
     assert_eq!(set_by("fs_delete", json!({"path": "a.lua"})), moved[..1]);
+    let copied = set_by("fs_copy", json!({"from": "a.lua", "to": "b.lua"}));
+    assert_eq!(names(copied), names(moved[1..].to_vec()));
     assert_eq!(names(moved[..1].to_vec()), names(one("1")));
     let written = |args: Value| names(set_by("tool_write", args));
     assert_eq!(written(json!({"name": "dig"})), ["source/dig"]);

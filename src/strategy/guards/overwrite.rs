@@ -2,8 +2,9 @@
 //! computer keeps any other one and shows it (`if_hash` of the core tools).
 //!
 //! The computer compares at the moment of writing, so nothing is read beforehand and no change in between is lost. Whoever is shown
-//! a file that was kept has seen it, and may write something else into it; to write the same again it has to be read or deleted first.
+//! a file that was kept has seen it, and may write something else into it; who writes the same again is told once more, and then believed.
 
+use super::times_told;
 use crate::domain::call::{CallReport, Target};
 use crate::domain::decision::PlannedCall;
 use crate::domain::files;
@@ -24,7 +25,7 @@ const NO_FILE: &str = "none";
 const SHOWN_AGAIN: usize = 400;
 
 /// What is done to a file by those who care for what it holds.
-const CARES: [&str; 4] = ["fs_read", "fs_patch", "fs_delete", "fs_move"];
+const CARES: [&str; 5] = ["fs_read", "fs_patch", "fs_delete", "fs_move", "fs_copy"];
 
 /// What a write is judged by.
 pub struct Sights<'a> {
@@ -37,7 +38,7 @@ pub struct Sights<'a> {
 /// computer is not known yet, and those to older libraries stay as they are.
 ///
 /// # Errors
-/// Evidence for the planner: the same content was kept from the file before, and nobody has looked at it since.
+/// Evidence for the planner: the same content was kept from the file before, nobody has looked at it since, and nobody was told that.
 pub fn with_known_content(
     mut args: Value,
     tool: &str,
@@ -93,15 +94,18 @@ impl Sights<'_> {
         // A hash that the server made itself means nothing to the computer.
         let known = known.filter(|hash| hash.contains(':'));
         let content = fields.get("content").and_then(Value::as_str);
-        if let Some(there) = known.and_then(|_| self.insists(&key, content)) {
+        let words = format!("{key} was kept from exactly this content");
+        if let Some(there) = known.and_then(|_| self.insists(&key, content))
+            && times_told(self.state, &words) == 0
+        {
             let shown = match there.len() {
                 0..=SHOWN_AGAIN => format!(". It holds\n{}", fenced(there.trim_end(), "")),
                 _ => String::new(),
             };
             return Err(format!(
-                "{path} was kept from exactly this content, and you were shown what it holds. If it is right as it is, leave \
-                 it alone and do what the task still lacks; if a part of it has to change, use fs_patch, or write it with \
-                 all that is still needed. To put this content in its place all the same, read or delete it first{shown}"
+                "{words}, and you were shown what it holds. If it is right as it is, leave it alone and do what the task \
+                 still lacks; if a part of it has to change, use fs_patch, or write it with all that is still needed. To put \
+                 this content in its place all the same, read it, or say so once more{shown}"
             ));
         }
         fields.insert(IF_HASH.to_owned(), known.unwrap_or(NO_FILE).into());
@@ -113,7 +117,7 @@ impl Sights<'_> {
     }
 
     /// What the file holds, if the same content was kept from it before and nobody has looked at it or done away with it since: a
-    /// small model that is shown a file often says the same again.
+    /// small model that is shown a file often says the same again, without a thought for what it was shown.
     fn insists(&self, key: &str, content: Option<&str>) -> Option<&str> {
         for call in self.state.calls().rev() {
             let on = call.intended.as_ref().map(|intended| &intended.client_id);

@@ -46,19 +46,38 @@ fn a_file_that_was_not_seen_is_kept_and_shown_and_may_be_written_otherwise() {
 }
 
 #[test]
-fn who_writes_the_same_again_has_to_look_or_delete_first() {
+fn who_writes_the_same_again_is_told_once_and_then_believed() {
+    let mut drive = drive();
+    drive.say(&[&write("{}"), &write("{}")]);
+    assert_eq!(drive.state().calls().count(), 1);
+    assert!(drive.shown().contains("was kept from exactly this content"));
+    assert_eq!(settings(&drive), OLD);
+    drive.say(&[&write("{}")]);
+    assert_eq!(settings(&drive), "{}");
+}
+
+#[test]
+fn who_is_believed_replaces_what_was_shown_and_nothing_newer() {
+    let mut drive = drive();
+    drive.say(&[&write("{}"), &write("{}")]);
+    drive.files.insert("/settings.json".into(), "new".into());
+    drive.say(&[&write("{}")]);
+    assert_eq!(settings(&drive), "new");
+    assert!(drive.shown().contains("new"), "{}", drive.shown());
+}
+
+#[test]
+fn who_looks_or_deletes_before_writing_the_same_again_is_not_told() {
     for tool in ["fs_read", "fs_delete"] {
         let mut drive = drive();
-        drive.say(&[&write("{}"), &write("{}")]);
-        assert_eq!(drive.state().calls().count(), 1);
-        assert!(drive.shown().contains("was kept from exactly this content"));
-        let run = json!({"tool": "run_program", "args": {"path": "/settings.json"}}).to_string();
-        drive.say(&[&run, &write("{}")]);
-        assert_eq!(settings(&drive), OLD, "a run is no look");
         let first = json!({"tool": tool, "args": {"path": "/settings.json"}}).to_string();
-        drive.say(&[&first, &write("{}")]);
+        drive.say(&[&write("{}"), &first, &write("{}")]);
         assert_eq!(settings(&drive), "{}", "{tool}");
     }
+    let mut drive = drive();
+    let run = json!({"tool": "run_program", "args": {"path": "/settings.json"}}).to_string();
+    drive.say(&[&write("{}"), &run, &write("{}")]);
+    assert_eq!(settings(&drive), OLD, "a run is no look");
 }
 
 #[test]

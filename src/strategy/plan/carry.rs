@@ -342,14 +342,16 @@ fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
     // Words ("the notes of today") leave the path to the executor.
     let is_path = target.contains(['/', '.']) && !target.contains([' ', '*', '?']);
     let wanted = normal(target);
-    let is_meant = |of: &Value| {
-        let path = of.get("path").and_then(Value::as_str).map(normal);
+    let names_it = |of: &Value, arg: &str| {
+        let path = of.get(arg).and_then(Value::as_str).map(normal);
         path.is_some_and(|path| path == wanted || path.ends_with(&format!("/{wanted}")))
     };
+    let is_meant = |of: &Value| names_it(of, "path") || names_it(of, "to");
+    // A tool is written under its name, into a folder that only its computer knows. What lies at the root is no tool.
+    let may_be_tool = !target.starts_with('/') || wanted.contains('/');
     let writes = |call: &StepCall| {
         let many = call.args.get("files").and_then(Value::as_array);
-        // A tool is written under its name.
-        call.tool == "tool_write"
+        (call.tool == "tool_write" && may_be_tool)
             || is_meant(&call.args)
             || many.into_iter().flatten().any(is_meant)
     };

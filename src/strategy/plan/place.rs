@@ -96,7 +96,13 @@ fn meant(step: &PlanStep) -> Vec<&str> {
     use PlanAction::*;
     match step.action {
         ReadFile => vec!["fs_read", "fs_list", "fs_find"],
-        WriteFile => vec!["fs_write", "fs_write_many", "write_and_run", "tool_write"],
+        WriteFile => vec![
+            "fs_write",
+            "fs_write_many",
+            "write_and_run",
+            "fs_copy",
+            "tool_write",
+        ],
         EditFile => vec!["fs_patch", "fs_write", "fs_write_many", "write_and_run"],
         RunProgram | RunTest => vec!["run_program", "shell_exec", "tool_test"],
         Search => vec!["fs_grep", "fs_find"],

@@ -1,6 +1,7 @@
 //! One step: its calls, its executor, its words.
 
 use super::*;
+use crate::domain::toolbox::Tool;
 
 #[test]
 fn an_invalid_executor_answer_is_repaired_once_and_then_fails_its_step_alone() {
@@ -54,6 +55,32 @@ fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
         rig.say(&right.to_string());
         assert_eq!(rig.open_calls(), ["fs_write on base"]);
     }
+}
+
+/// What the executor is told of this only call of a step that writes a file.
+fn told_of_write(target: &str, call: Value) -> Option<String> {
+    let mut rig = rig();
+    let own = ["fs_copy", "tool_write"].map(|name| {
+        let spec = json!({"name": name, "effect": "idempotent", "args_schema": {"type": "object"}});
+        Tool::of(serde_json::from_value(spec).unwrap())
+    });
+    let base = &mut rig.fleet.computers[0];
+    base.tools = base.tools.iter().cloned().chain(own).collect();
+    rig.plan(json!([step(1, "write_file", target, &[])]));
+    let again = asks(&rig.say(&call.to_string())) == Some(Contract::StepCalls);
+    again.then(|| rig.prompt(Role::Executor))
+}
+
+#[test]
+fn a_file_may_be_copied_or_be_a_tool_to_be_written_but_no_tool_lies_at_the_root() {
+    let tool = json!({"tool": "tool_write", "args": {"name": "sum", "source": "x"}});
+    let told = told_of_write("/sum.lua", tool.clone()).unwrap();
+    assert!(told.contains("no call writes /sum.lua, which is what this step is for"));
+    assert_eq!(told_of_write("/tools/sum.lua", tool.clone()), None);
+    assert_eq!(told_of_write("sum.lua", tool), None);
+    let copy = json!({"tool": "fs_copy", "args": {"from": "/a.lua", "to": "/sum.lua"}});
+    assert_eq!(told_of_write("/sum.lua", copy.clone()), None);
+    assert!(told_of_write("/a.lua", copy).is_some());
 }
 
 #[test]
