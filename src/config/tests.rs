@@ -156,7 +156,7 @@ fn mistakes_are_named_with_their_place() {
         "[models.executor]\nnum_ctx = 1024",
         "[executor]\nmode = 'sometimes'",
         "[guards]\nduplicate_calls = 1",
-        "[memory]\ncut_to = 11",
+        "[memory]\ncut_to = 15",
         "[server]\nmax_frame_bytes = 200000",
         "[server\nbind = 1",
     ];

@@ -72,7 +72,7 @@ fn a_kind_with_an_unknown_strategy_or_key_is_refused_by_name() {
             "no toolset \"garden\"; there are: code, files",
         ),
         (
-            format!("{own}strategy = \"directive\"\n[memory]\ncut_to = 11"),
+            format!("{own}strategy = \"directive\"\n[memory]\ncut_to = 15"),
             "memory.cut_to must not be more",
         ),
         (
