@@ -9,7 +9,7 @@ use crate::domain::toolbox::Tool;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 
-/// The tools of source document 001 §7 that nearly every task needs, the most needed first.
+/// The core tools that nearly every task needs (those of source document 001 §7 and their kin), the most needed first.
 const CORE: [&str; 10] = [
     "fs_read",
     "fs_write",

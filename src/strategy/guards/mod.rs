@@ -22,10 +22,19 @@ use crate::domain::work::Work;
 pub(super) fn times_told(state: &TaskState, words: &str) -> usize {
     if let Work::Plan(plan) = &state.work {
         let errors = plan.steps.iter().filter_map(|work| work.error());
-        return errors.filter(|error| error.contains(words)).count();
+        return errors.filter(|error| says(error, words)).count();
     }
     let blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
-    blocked.filter(|b| b.evidence.contains(words)).count()
+    blocked.filter(|b| says(&b.evidence, words)).count()
+}
+
+/// Whether a text has these words. What is told of `/x/a` also ends like what is told of `/a`, and is something else.
+fn says(text: &str, words: &str) -> bool {
+    let mut places = text.match_indices(words);
+    places.any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && !"/:._-".contains(c))
+    })
 }
 
 #[cfg(test)]

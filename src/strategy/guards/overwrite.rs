@@ -38,7 +38,7 @@ pub struct Sights<'a> {
 /// computer is not known yet, and those to older libraries stay as they are.
 ///
 /// # Errors
-/// Evidence for the planner: the same content was kept from the file before, nobody has looked at it since, and nobody was told that.
+/// Evidence for the planner: the same content was kept from the file before, nobody has looked at it since, and that was not told yet.
 pub fn with_known_content(
     mut args: Value,
     tool: &str,

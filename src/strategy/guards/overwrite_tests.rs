@@ -57,6 +57,18 @@ fn who_writes_the_same_again_is_told_once_and_then_believed() {
 }
 
 #[test]
+fn what_was_told_of_one_file_is_not_told_of_another_whose_path_ends_alike() {
+    let mut drive = drive();
+    drive.files.insert("/x/settings.json".into(), OLD.into());
+    let other = write("{}").replace("settings", "/x/settings");
+    drive.say(&[&other, &other, &write("{}"), &write("{}")]);
+    assert_eq!(settings(&drive), OLD);
+    assert_eq!(drive.state().calls().count(), 2);
+    drive.say(&[&write("{}")]);
+    assert_eq!(settings(&drive), "{}");
+}
+
+#[test]
 fn who_is_believed_replaces_what_was_shown_and_nothing_newer() {
     let mut drive = drive();
     drive.say(&[&write("{}"), &write("{}")]);

@@ -211,6 +211,29 @@ fn a_write_that_leaves_the_file_alone_twice_fails_its_step() {
 }
 
 #[test]
+fn a_plan_that_insists_on_its_content_is_told_once_and_then_believed() {
+    let mut rig = rig();
+    let text = json!({"type": "string"});
+    let spec = json!({"name": "fs_write", "effect": "idempotent", "args_schema": {"type": "object",
+        "required": ["path", "content"], "properties": {"path": text, "content": text, "if_hash": text}}});
+    let own = Tool::of(serde_json::from_value(spec).unwrap());
+    let base = &mut rig.fleet.computers[0];
+    let others = base.tools.iter().filter(|tool| tool.name != "fs_write");
+    base.tools = others.cloned().chain([own]).collect();
+    let mut write = step(1, "write_file", "/a.lua", &[]);
+    write["params"] = json!({"content": "x"});
+    let plan = json!([write]);
+    rig.plan(plan.clone());
+    rig.ok("fs_write", kept("return 'old'"));
+    rig.plan(plan.clone());
+    let told = "/a.lua was kept from exactly this content";
+    assert!(rig.prompt(Role::Planner).contains(told));
+    assert_eq!(rig.state.usage.calls, 1);
+    rig.plan(plan);
+    assert_eq!(rig.open_calls(), ["fs_write on base"]);
+}
+
+#[test]
 fn what_rules_would_have_written_over_a_file_fails_its_step_and_the_planner_is_shown_the_file() {
     let mut rig = rig();
     let mut write = step(1, "write_file", "/a.lua", &[]);
