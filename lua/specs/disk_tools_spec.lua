@@ -75,6 +75,14 @@ specs["fs_copy: copies a file or a folder, and what is copied stays"] = function
     })
 end
 
+specs["fs_copy: a copy that is made again finds its own"] = function()
+    local world = tools({ ["/a"] = "one" })
+    world.call("fs_copy", { from = "a", to = "b" })
+    check.same(world.call("fs_copy", { from = "a", to = "b" }), { from = "/a", to = "/b", there_already = true })
+    world.call("fs_write", { path = "b", content = "two" })
+    check.contains(select(2, world.call("fs_copy", { from = "a", to = "b" })), "/b: is there already")
+end
+
 specs["fs_copy: replaces nothing, and says what is wrong"] = function()
     local world = tools({ ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" })
     local before = { ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" }

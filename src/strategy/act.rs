@@ -5,9 +5,10 @@ use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
-use super::guards::{computer_as_folder, misplaced_program};
+use super::guards::{computer_as_folder, misplaced_program, same_again};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
+use super::shell_words;
 use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
@@ -184,7 +185,7 @@ impl Turn<'_> {
             )));
         };
         let instead = |decision: Decision| Ok(Err(Box::new(decision)));
-        let (mut target, tool) = place_of(tool.clone(), on.clone());
+        let (mut target, mut tool) = place_of(tool.clone(), on.clone());
         let mut parameters = Cow::Borrowed(parameters);
         let sleeps = nap::sleeps(self.state, &tool);
         if sleeps {
@@ -201,6 +202,10 @@ impl Turn<'_> {
             parameters = Cow::Owned(mended);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
+        if let Some((meant, args)) = shell_words::meant(&tool, &parameters, &tools) {
+            tool = meant;
+            parameters = Cow::Owned(args);
+        }
         let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {
             Ok(mended) => mended.unwrap_or_else(|| parameters.into_owned()),
             Err(Refusal::Arguments(mut problems)) => {
@@ -218,11 +223,15 @@ impl Turn<'_> {
             Ok(args) => args,
             Err(evidence) => return instead(self.block(Guard::Duplicate, evidence)),
         };
-        let elsewhere =
-            || computer_as_folder::objection(self.state, &self.inputs.fleet, &target, &tool, &args);
+        if let Some(evidence) = same_again::objection(self.state, &target, &tool, &args) {
+            return instead(self.block(Guard::Duplicate, evidence));
+        }
+        let fleet = &self.inputs.fleet;
+        let elsewhere = || computer_as_folder::objection(self.state, fleet, &target, &tool, &args);
         let objection = misplaced_program::objection(self.state, &tool, &args).or_else(elsewhere);
         if let Some(evidence) = objection {
-            return instead(self.block(Guard::Arguments, evidence));
+            let needs = misplaced_program::needs(&tool, &args);
+            return instead(self.block(Guard::Arguments, self.with_look(evidence, needs)));
         }
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, batch.before.len());
@@ -262,18 +271,22 @@ impl Turn<'_> {
             before,
         };
         let path = args.get("path").cloned();
-        overwrite::with_known_content(args, tool, target, tools, &sights).map_err(|evidence| {
-            // Small models say the same to the end if they are told what to do and not how.
-            let look = path.and_then(|path| self.written("fs_read", &json!({"path": path})));
-            match look {
-                Some(look) => format!("{evidence}\nTo look at it:\n{look}"),
-                None => evidence,
-            }
-        })
+        overwrite::with_known_content(args, tool, target, tools, &sights)
+            .map_err(|evidence| self.with_look(evidence, path.as_ref().and_then(Value::as_str)))
+    }
+
+    /// An objection with the call that reads a file: small models say the same to the end if they are told what to do and not how.
+    fn with_look(&self, evidence: String, path: Option<&str>) -> String {
+        let look =
+            path.and_then(|path| Some((path, self.written("fs_read", &json!({"path": path}))?)));
+        match look {
+            Some((path, look)) => format!("{evidence}\nTo look at {path}:\n{look}"),
+            None => evidence,
+        }
     }
 
     /// How this task's model writes a call; none where it writes none itself, or on the server's own channel.
-    fn written(&self, tool: &str, args: &Value) -> Option<String> {
+    pub(super) fn written(&self, tool: &str, args: &Value) -> Option<String> {
         match self.profile.strategy.as_str() {
             directive::NAME => Some(format!("DIRECTIVE: TOOL\nNAME: {tool}\nARGS: {args}")),
             numbered::NAME => Some(format!("Action: {tool}\nAction Input: {args}")),

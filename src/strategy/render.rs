@@ -1,6 +1,7 @@
 //! How a call's end is told to a planner: what it said stands in fences, what it means in plain lines.
 
 use super::directive::printer;
+use super::guards::overwrite::likely_edit;
 use super::memory::recall::{self, Handle};
 use super::text::{cut_middle, fenced, head_and_tail};
 use crate::domain::call::{CallReport, Outcome, Target};
@@ -126,6 +127,18 @@ fn finished(out: &mut String, call: &CallRecord, report: &CallReport, shown: &Sh
                 "{}",
                 fenced(&head_and_tail(&other.to_string(), max_bytes), "json")
             );
+        }
+    }
+    let said = call.args.get("content").and_then(Value::as_str);
+    for file in report.kept_files() {
+        let there = file.get("content").and_then(Value::as_str);
+        let path = file.get("path").and_then(Value::as_str);
+        let edit = said
+            .zip(there)
+            .and_then(|(said, there)| likely_edit(said, there));
+        if let Some(((search, replace), path)) = edit.zip(path) {
+            let args = json!({"path": path, "edits": [{"search": search, "replace": replace}]});
+            let _ = writeln!(out, "If this line alone was meant: fs_patch {args}");
         }
     }
     if report.truncated {

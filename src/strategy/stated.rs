@@ -1,6 +1,7 @@
 //! What a task's own words say that a program prints, "`/sum.lua 2 3 4` prints 9": an end after a run that printed something else
 //! is told so. "prints" may tell of today ("`/sum.lua 2 3` prints 23. Mend it."), so who says the same again is believed then. What a
-//! program shall print, or did not print before the task changed anything, is certain, if nothing is said of when it does.
+//! program shall print ("It does not." behind it says so too), or did not print before the task changed anything, is certain, if
+//! nothing is said of when it does.
 
 use super::guards::times_told;
 use super::turn::Turn;
@@ -54,6 +55,17 @@ const TODAY: [&str; 8] = [
     "right now",
 ];
 
+/// Words of a sentence about what shall be, before the colon that announces what it means.
+const WANTED: [&str; 4] = ["shall", "should", "must", "has"];
+
+/// What follows a statement that does not hold yet.
+const NOT_YET: [&str; 4] = [
+    "it does not",
+    "it doesn't",
+    "but it does not",
+    "but it doesn't",
+];
+
 /// Words of a sentence that holds at some time only.
 const CONDITIONS: [&str; 15] = [
     "if",
@@ -80,6 +92,9 @@ const TURNS: [&str; 10] = [
 
 /// Bytes of an output that are shown.
 const SHOWN: usize = 200;
+
+/// An output without a word, and why that is so most often.
+const NOTHING: &str = "nothing: a program prints only what it gives to print(), and a function that nobody calls does nothing";
 
 impl Turn<'_> {
     /// The last run of a program that did not print what the task's words say of it. Where they may be meant otherwise it is told
@@ -121,6 +136,14 @@ fn is_not_of_today(state: &TaskState, stated: &Stated<'_>) -> bool {
     before.any(|call| is_run_of(call, stated) && call.succeeded() && lacks(call, stated))
 }
 
+/// Whether a run ended well and did not print what the task says of it.
+pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
+    let created = state.created.as_ref();
+    let all = stated(created.map_or("", |created| created.prompt.as_str()));
+    let mut all = all.iter();
+    run.succeeded() && all.any(|stated| is_run_of(run, stated) && lacks(run, stated))
+}
+
 fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
     !call.is_open() && run_label(call).trim() == stated.run
 }
@@ -135,7 +158,7 @@ fn difference(state: &TaskState, stated: &Stated<'_>) -> Option<String> {
     let call = newest.find(|call| is_run_of(call, stated))?;
     let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
     let printed = match output(call).trim() {
-        "" => "nothing".to_owned(),
+        "" => NOTHING.to_owned(),
         output => format!("\"{}\"", head_and_tail(output, SHOWN)),
     };
     differs.then(|| {
@@ -185,7 +208,7 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
                 found.push(Stated {
                     run,
                     text,
-                    wanted,
+                    wanted: wanted || is_wanted(head, behind),
                     plain: !turns && !when && ends_a_sentence(behind),
                 });
             }
@@ -272,6 +295,15 @@ fn sentence(before: &str, after: &str) -> String {
     format!("{} {}", &before[begin..], &after[..end])
 }
 
+/// Whether the words around a statement say that it is to hold: "it shall print the sum: `/sum.lua 2 3` prints 5. It does not."
+fn is_wanted(before: &str, behind: &str) -> bool {
+    let announced = before.trim_end().strip_suffix(':');
+    let shall = announced.is_some_and(|before| has_word(&sentence(before, ""), &WANTED));
+    let next = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let next = next.to_lowercase();
+    shall || NOT_YET.iter().any(|words| next.starts_with(words))
+}
+
 /// Whether the sentence around a statement may be about what is wrong. What a colon announces stands for itself.
 fn is_of_today(before: &str, after: &str) -> bool {
     let before = before.rsplit_once(':').map_or(before, |(_, clause)| clause);
@@ -285,6 +317,27 @@ mod tests {
     use crate::strategy::drive::{Drive, profile_of};
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn what_does_not_hold_yet_or_shall_be_is_wanted() {
+        for (text, wanted) in [
+            ("It shall print the sum: `/sum.lua 2 3` prints 5", true),
+            ("`/sum.lua 2 3` prints 5. It does not. Mend it", true),
+            ("`/sum.lua 2 3` prints 5. Mend it", false),
+            (
+                "It should be faster. `/sum.lua 2 3` prints 5. Mend it",
+                false,
+            ),
+            ("It is broken: `/sum.lua 2 3` prints 5", false),
+        ] {
+            let found = stated(text);
+            assert_eq!(
+                found.first().map(|one| (one.wanted, one.plain)),
+                Some((wanted, true)),
+                "{text}"
+            );
+        }
+    }
 
     #[test]
     fn a_statement_names_a_whole_command_and_the_very_output() {

@@ -175,8 +175,53 @@ fn too_large(args: &Value, limits: ArgLimits) -> Option<String> {
 
 /// The arguments as the schema must mean them; none if they do not match even so.
 pub fn mend(schema: &Schema, args: &Value) -> Option<Value> {
-    let (mended, changes) = coerce(schema, args);
-    (!changes.is_empty() && schema.accepts(&mended)).then_some(mended)
+    let renamed = renamed(schema, args);
+    let (mended, changes) = coerce(schema, renamed.as_ref().unwrap_or(args));
+    let changed = renamed.is_some() || !changes.is_empty();
+    (changed && schema.accepts(&mended)).then_some(mended)
+}
+
+/// Names that models give to the same argument.
+const SAME_NAMES: [&[&str]; 4] = [
+    &[
+        "path",
+        "from",
+        "source",
+        "src",
+        "file",
+        "filename",
+        "file_path",
+    ],
+    &["path", "to", "target", "dest", "destination", "new_path"],
+    &["content", "contents", "text", "data"],
+    &["command", "cmd"],
+];
+
+/// The arguments with the one that the schema does not know under the name of the one that it needs and was not given, if these
+/// two names mean the same.
+fn renamed(schema: &Schema, args: &Value) -> Option<Value> {
+    let (known, given) = (schema.get("properties")?.as_object()?, args.as_object()?);
+    let required = schema
+        .get("required")?
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str);
+    let mut missing = required.filter(|name| !given.contains_key(*name));
+    let mut unknown = given.keys().filter(|name| !known.contains_key(*name));
+    let (Some(missing), None, Some(unknown), None) = (
+        missing.next(),
+        missing.next(),
+        unknown.next(),
+        unknown.next(),
+    ) else {
+        return None;
+    };
+    let same = |names: &&[&str]| names.contains(&missing) && names.contains(&unknown.as_str());
+    SAME_NAMES.iter().find(|names| same(names))?;
+    let mut renamed = given.clone();
+    let value = renamed.remove(unknown)?;
+    renamed.insert(missing.to_owned(), value);
+    Some(Value::Object(renamed))
 }
 
 /// The arguments without those that the schema does not know, mended; none if they do not match even so.
@@ -305,6 +350,41 @@ mod tests {
         );
         assert_eq!(fits(json!({"args": [1], "path": 2})), json!({}));
         assert_eq!(fits(json!("path")), json!({}));
+    }
+
+    #[test]
+    fn an_argument_under_another_name_for_the_same_is_mended_and_any_other_is_not() {
+        let text = json!({"type": "string"});
+        let schema = |names: &[&str]| {
+            let properties: Map<String, Value> = names
+                .iter()
+                .map(|n| ((*n).to_owned(), text.clone()))
+                .collect();
+            Schema::of(
+                json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false}),
+            )
+        };
+        let copy = |args: Value| mend(&schema(&["from", "to"]), &args);
+        let meant = json!({"from": "/a", "to": "/b"});
+        assert_eq!(copy(json!({"path": "/a", "to": "/b"})), Some(meant.clone()));
+        assert_eq!(copy(json!({"from": "/a", "target": "/b"})), Some(meant));
+        assert_eq!(copy(json!({"path": "/a"})), None, "two are missing");
+        assert_eq!(
+            copy(json!({"name": "/a", "to": "/b"})),
+            None,
+            "may be anything"
+        );
+        let write = |args: Value| mend(&schema(&["path", "content"]), &args);
+        assert_eq!(write(json!({"path": "/a", "hash": "x"})), None);
+        assert_eq!(
+            write(json!({"path": "/a", "text": "x", "mode": "w"})),
+            None,
+            "one more is unknown"
+        );
+        assert_eq!(
+            write(json!({"file": "/a", "content": "x"})),
+            Some(json!({"path": "/a", "content": "x"}))
+        );
     }
 
     #[test]

@@ -107,12 +107,19 @@ local function move(fs, args)
     return { from = from, to = to }
 end
 
+-- Whether two files hold the same, so that a copy that is made again finds its own.
+local function is_same(fs, from, to)
+    if fs.isDir(from) or fs.isDir(to) or fs.getSize(from) ~= fs.getSize(to) then return false end
+    return common.read_file(fs, from) == common.read_file(fs, to)
+end
+
 -- A copy that fails in its middle (a full disk) leaves nothing behind.
 local function copy(fs, args)
     local from, to = absolute(fs, args.from), absolute(fs, args.to)
     common.require_existing(fs, from)
     files.recover(fs, to)
     if fs.exists(to) then
+        if from ~= to and is_same(fs, from, to) then return { from = from, to = to, there_already = true } end
         error(to .. ": is there already, and nothing was copied; delete it first, or copy to another path", 0)
     end
     local ok, err = pcall(fs.copy, from, to)
@@ -201,8 +208,8 @@ local TOOLS = {
     fs_copy = {
         handler = copy,
         effect = "effect",
-        description = "Copy a file or folder. Fails if the target exists.",
-        result = "from, to",
+        description = "Copy a file or folder. Fails if the target exists and is not the same file already.",
+        result = "from, to, there_already?",
         properties = { from = PATH, to = PATH },
         required = { "from", "to" },
     },

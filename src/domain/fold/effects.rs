@@ -56,6 +56,8 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             effects.anything = may_have_run && !report.succeeded();
             changed_files(&mut effects, report);
         }
+        // Of a copy that failed there is nothing.
+        "fs_copy" if report.outcome == Outcome::Failed => {}
         "fs_delete" | "fs_move" | "fs_copy" => {
             effects.changed = may_have_run;
             let from = text("from").filter(|_| call.tool != "fs_copy");

@@ -47,6 +47,7 @@ fn system_text(turn: &Turn<'_>, chosen: &ShownTools<'_>) -> Result<String, Promp
 
 fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let budgets = turn.budgets();
+    let pins = Pins::of(turn.state, turn.profile);
     render(
         &turn.profile.prompts,
         "direct/tail",
@@ -54,7 +55,8 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "step": turn.state.own_usage().steps.saturating_add(1),
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(turn.state.spent().calls),
-            "pins": Pins::of(turn.state, turn.profile),
+            "mend": turn.mend(&pins),
+            "pins": pins,
             "may_end": turn.may_end(),
         }),
     )

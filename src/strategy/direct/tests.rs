@@ -242,7 +242,7 @@ fn several_calls_leave_in_one_decision_and_all_or_none_are_made() {
     assert!(matches!(bench.advance(), Decision::Call { calls, .. } if calls.len() == 2));
     settle_all(&mut bench, &report(json!({"content": ""})));
     bench.advance();
-    let wrong = call("fs_read", json!({"file": 1}));
+    let wrong = call("fs_read", json!({"name": 1}));
     answer_with(&mut bench, native(vec![call("fs_read", a), wrong]));
     assert!(matches!(bench.advance(), Decision::Consult(_)));
     let told: Vec<&Message> = prompt(&bench).iter().rev().skip(1).take(2).collect();
@@ -291,7 +291,7 @@ fn what_the_model_sees() {
         bench.advance();
         let answers: [(&str, Value); 3] = [
             ("fs_read", json!({"path": "/TODO.lua"})),
-            ("fs_read", json!({"file": "/TODO.lua"})),
+            ("fs_read", json!({"name": "/TODO.lua"})),
             (
                 "run_program",
                 json!({"path": "/TODO.lua", "args": ["list"]}),

@@ -7,6 +7,7 @@ use crate::domain::fold::run_label;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
 use crate::strategy::guards::failure_text;
+use crate::strategy::stated;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -59,7 +60,7 @@ pub fn gather(state: &TaskState, wanted: &[(Option<ClientId>, String)]) -> Facts
     let mut facts = Facts::default();
     for step in &state.steps {
         for call in step.calls.iter().filter(|call| !call.is_open()) {
-            facts.take(call, step.number, wanted);
+            facts.take(state, call, step.number, wanted);
         }
     }
     let (commands, errors) = (facts.commands.len(), facts.errors.len());
@@ -83,7 +84,13 @@ impl Facts {
         files.find(|file| file.path == path && file.is_on(on))
     }
 
-    fn take(&mut self, call: &CallRecord, step: u32, wanted: &[(Option<ClientId>, String)]) {
+    fn take(
+        &mut self,
+        state: &TaskState,
+        call: &CallRecord,
+        step: u32,
+        wanted: &[(Option<ClientId>, String)],
+    ) {
         let CallEnd::Finished(report) = &call.end else {
             self.failed(call, None);
             return;
@@ -96,7 +103,10 @@ impl Facts {
             true => self.mended(&about(call, on.clone())),
             false => self.failed(call, on.clone()),
         }
-        if let Some(end) = run_end(call, report) {
+        if let Some(mut end) = run_end(call, report) {
+            if stated::is_unlike(state, call) {
+                end = "printed something else than the goal says".to_owned();
+            }
             self.commands.push(format!("{} -> {end}", run_label(call)));
         }
         for path in written(call, report) {

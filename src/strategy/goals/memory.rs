@@ -14,6 +14,7 @@ use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
 use crate::strategy::calling;
 use crate::strategy::memory::episode::with_episode;
+use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::told;
 use crate::strategy::render as show;
 use crate::strategy::text::head_and_tail;
@@ -267,6 +268,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
     let home = state.home();
     let facts = facts::gather(state, &[]);
     let current = work.current();
+    let mend = turn.mend(&Pins::of(state, turn.profile));
     let objective = current.and_then(|(place, _)| work.objectives.get(place.objective));
     let later = work
         .subtasks()
@@ -287,7 +289,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
                 "targets": subtask.plan.targets,
                 "on": subtask.plan.on,
                 "succeeded": subtask.succeeded,
-                "complete": subtask.lacks().is_none(),
+                "complete": subtask.lacks().is_none() && mend.is_none(),
             })),
             "later": later.saturating_sub(1),
             "done": work.subtasks().filter(|(_, s)| s.state == SubtaskState::Done).count(),
@@ -303,6 +305,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "questions_left": turn.questions_left(),
             "answers": told::answers(state.steps.iter()),
             "native": calling::writes_natively(turn),
+            "mend": mend,
         }),
     )
 }

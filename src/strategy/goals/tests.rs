@@ -90,6 +90,59 @@ fn hello_world_is_achieved_in_two_rounds() {
 }
 
 #[test]
+fn a_run_that_printed_something_else_than_the_goal_says_completes_nothing() {
+    let goal = "Write /hello.lua: `/hello.lua` shall print 9.";
+    let mut drive = Drive::new(profile_of(NAME), goal);
+    let said = [
+        TWO.into(),
+        write("/hello.lua", "5"),
+        mark(true),
+        run("/hello.lua"),
+    ];
+    assert!(say(&mut drive, &said));
+    let shown = drive.shown();
+    assert!(
+        shown.contains("/hello.lua -> printed something else than the goal says"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("not as it should be") && !shown.contains("Otherwise it is complete"),
+        "{shown}"
+    );
+    assert!(say(&mut drive, &[mark(true), mark(true)]));
+    assert_eq!(last_guard(&drive), Guard::Proof);
+    assert!(!say(
+        &mut drive,
+        &[write("/hello.lua", "9"), run("/hello.lua"), mark(true)]
+    ));
+    assert!(drive.state().result.as_ref().unwrap().success);
+}
+
+#[test]
+fn what_was_looked_at_in_one_subtask_may_be_looked_at_in_the_next() {
+    let look_and_read = r#"{"objectives": [{"description": "Look", "subtasks": [
+        {"description": "Write /b.lua", "tool": "fs_write", "targets": ["/b.lua"]},
+        {"description": "Read /a.lua", "tool": "fs_read", "targets": ["/a.lua"]}]}]}"#;
+    let mut drive = drive();
+    drive.bench.profile.guards.duplicate_calls = 3;
+    drive.files.insert("/a.lua".into(), "print(1)".into());
+    let read = call("fs_read", json!({"path": "/a.lua"}));
+    let wrote = write("/b.lua", "print(2)");
+    let said = [
+        look_and_read.into(),
+        wrote,
+        read.clone(),
+        read.clone(),
+        read.clone(),
+        read.clone(),
+    ];
+    assert!(say(&mut drive, &said));
+    assert_eq!(last_guard(&drive), Guard::Duplicate);
+    assert!(!say(&mut drive, &[mark(true), read, mark(true)]));
+    assert!(drive.state().result.as_ref().unwrap().success);
+}
+
+#[test]
 fn rock_paper_scissors_and_a_module_with_tests_stay_within_their_rounds() {
     let game = r#"[{"description": "Create the game", "subtasks": ["fs_write /rps.lua with the game", "run_program /rps.lua rock"]},
                    {"description": "Make it tell the score", "subtasks": ["fs_write /rps.lua with the score"]}]"#;

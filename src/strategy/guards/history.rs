@@ -8,6 +8,7 @@ use crate::domain::guard_rules::{LoopRules, any_matches};
 use crate::domain::shared::content_hash;
 use crate::domain::task::{CallEnd, CallRecord, Note, TaskState};
 use crate::domain::tool::EffectClass;
+use crate::domain::work::Work;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -62,6 +63,7 @@ const NEWS: &[&str] = &["late_outcome", FORKED];
 pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
     // Backwards, since a task of days has many thousands of calls and the last ones count.
     let mut entries: Vec<Entry> = Vec::new();
+    let begun_after = begun_after(state);
     let woken_after = state.woken.as_ref().map(|woken| woken.usage.steps);
     let mut newer = u32::MAX;
     for step in state.steps.iter().rev() {
@@ -75,14 +77,17 @@ pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
         if woken || state.notes.iter().any(noted) {
             entries.push(Entry::News);
         }
+        let is_former = step.number <= begun_after;
         if let Some(blocked) = &step.blocked
             && blocked.guard == Guard::Duplicate
+            && !is_former
         {
             entries.push(Entry::Refused(blocked.evidence.clone()));
         }
         let calls = step.calls.iter().rev();
         let ended = calls.filter_map(|call| past(state, step.track.0, call, rules));
-        entries.extend(ended.map(Entry::Call));
+        let counts = ended.filter(|past| !is_former || past.bearing != Bearing::Looks);
+        entries.extend(counts.map(Entry::Call));
         // A question comes before the calls that it is about; one of its own has none.
         if step.question.as_ref().is_some_and(|q| q.answer.is_some()) {
             entries.push(Entry::News);
@@ -91,6 +96,18 @@ pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
     }
     entries.reverse();
     entries
+}
+
+/// The last step before the current subtask of a goal. What was looked at before may be looked at for it again: a subtask whose own
+/// look is refused can never be done.
+fn begun_after(state: &TaskState) -> u32 {
+    let Work::Goals(work) = &state.work else {
+        return 0;
+    };
+    let current = work.current();
+    current
+        .and_then(|(_, subtask)| subtask.begun_after)
+        .unwrap_or_default()
 }
 
 pub(super) fn past(

@@ -1,5 +1,5 @@
 //! A program in the place of the result that it would compute: small models write `local sum = fs.read("/a.txt") + 1` into
-//! `/sum.txt` and take it for run. They are told so; who means it says it again.
+//! `/sum.txt` and take it for run; or the path of a file in the place of what it holds. They are told so; who means it says it again.
 
 use super::times_told;
 use crate::domain::task::TaskState;
@@ -52,6 +52,15 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
             "running it shows nothing. To see what it holds, read it; what is run is a program";
         return (times_told(state, &words) < MOST_OBJECTIONS).then(|| format!("{words}: {more}"));
     }
+    if let Some((path, named)) = holds_a_path(state, tool, args) {
+        let words = format!("{path} would hold the words {named}");
+        return (times_told(state, &words) == 0).then(|| {
+            format!(
+                "{words}, and not what is in that file. To copy a file use fs_copy {{\"from\": \"{named}\", \"to\": \"{path}\"}}, or write what it \
+                 is to hold; if these words are meant, say it once more"
+            )
+        });
+    }
     let path = misplaced(tool, args)?;
     let words = format!("{path} would hold the text of a program");
     (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
@@ -74,6 +83,37 @@ pub fn misplaced<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
         let content = file.get("content")?.as_str()?;
         (holds_data(path) && is_program(content)).then_some(path)
     })
+}
+
+/// The first file that a program in the place of data reads, which the task should look at itself.
+pub fn needs<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
+    let own = misplaced(tool, args)?;
+    let content = args.get("content")?.as_str()?;
+    let quoted = content.split(['"', '\'']).skip(1).step_by(2);
+    let mut files = quoted.filter(|text| is_path(text) && *text != own);
+    files.next()
+}
+
+/// A file that would hold nothing but the path of another one, and that path, unless the task is about paths or names.
+fn holds_a_path<'a>(state: &TaskState, tool: &str, args: &'a Value) -> Option<(&'a str, &'a str)> {
+    let text = |key: &str| args.get(key)?.as_str().filter(|_| tool == "fs_write");
+    let (path, named) = (text("path")?, text("content")?.trim());
+    let prompt = state
+        .created
+        .as_ref()
+        .map_or("", |c| c.prompt.as_str())
+        .to_lowercase();
+    let about_paths = ["path", "name", "where", "which file"]
+        .iter()
+        .any(|word| prompt.contains(word));
+    (is_path(named) && named != path && !about_paths).then_some((path, named))
+}
+
+/// The path of a file from the root, with an ending.
+fn is_path(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    let name = text.rsplit('/').next().unwrap_or_default();
+    text.starts_with('/') && name.trim_matches('.').contains('.') && text.chars().all(plain)
 }
 
 fn holds_data(path: &str) -> bool {
@@ -114,6 +154,38 @@ mod tests {
     use crate::strategy::drive::{Drive, profile_of};
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn the_path_of_a_file_in_the_place_of_what_it_holds_is_told_once() {
+        let write = json!({"tool": "fs_write", "args": {"path": "/b.cfg", "content": "/a.cfg\n"}})
+            .to_string();
+        let told = |prompt: &str| {
+            let mut drive = Drive::new(profile_of("direct"), prompt);
+            drive.say(&[&write]);
+            let first = !drive.files.contains_key("/b.cfg");
+            drive.say(&[&write]);
+            assert!(
+                drive.files.contains_key("/b.cfg"),
+                "who means it says it again"
+            );
+            first
+        };
+        assert!(told("Copy /a.cfg to /b.cfg"));
+        assert!(!told("Write into /b.cfg where the settings lie"));
+    }
+
+    #[test]
+    fn a_program_in_the_place_of_data_tells_what_has_to_be_looked_at() {
+        let args = json!({"path": "/b.cfg", "content": "local a = fs.read(\"/a.cfg\")\nfs.write('/b.cfg', a)"});
+        assert_eq!(needs("fs_write", &args), Some("/a.cfg"));
+        let mut drive = Drive::new(profile_of("direct"), "Make /b.cfg");
+        drive.say(&[&json!({"tool": "fs_write", "args": args}).to_string()]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("To look at /a.cfg:\n{\"args\":{\"path\":\"/a.cfg\"}"),
+            "{shown}"
+        );
+    }
 
     #[test]
     fn a_program_in_a_file_of_data_is_told_from_data_about_programs() {

@@ -149,6 +149,22 @@ impl Sights<'_> {
     }
 }
 
+/// The edit that a write of one line probably meant, whose file was kept: small models give the new line alone, `side=north` for
+/// a file in which `side=south` is one line of many.
+pub fn likely_edit(said: &str, there: &str) -> Option<(String, String)> {
+    let line = said.trim();
+    let (key, _) = line.split_once(['=', ':'])?;
+    let begins = |old: &&str| {
+        let behind = old.trim().strip_prefix(key.trim()).map(str::trim_start);
+        behind.is_some_and(|behind| behind.starts_with(['=', ':']))
+    };
+    let mut old = there.lines().filter(begins);
+    let (found, others) = (old.next()?.trim(), old.next());
+    let one_of_many = !line.contains('\n') && there.trim().contains('\n');
+    let differs = found != line && others.is_none() && !key.trim().is_empty();
+    (one_of_many && differs).then(|| (found.to_owned(), line.to_owned()))
+}
+
 /// Whether arguments name this file.
 fn names(args: &Value, path: &str) -> bool {
     match args {

@@ -345,3 +345,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_line_of_many_that_is_given_alone_is_taken_for_an_edit_of_that_line() {
+    let there = "owner=Ada\nside=south\ndepth=12\n";
+    let edit =
+        |said: &str, there: &str| crate::strategy::guards::overwrite::likely_edit(said, there);
+    let found = ("side=south".to_owned(), "side=north".to_owned());
+    assert_eq!(edit("side=north\n", there), Some(found));
+    assert_eq!(edit("side=south", there), None, "nothing would change");
+    assert_eq!(edit("side=north\ndepth=1", there), None, "more than a line");
+    assert_eq!(edit("wide=north", there), None);
+    assert_eq!(
+        edit("side=north", "side=south\nside=east\n"),
+        None,
+        "which one?"
+    );
+    assert_eq!(
+        edit("side=north", "side=south"),
+        None,
+        "the file is that line"
+    );
+    let json = edit("\"limit\": 30", "{\n  \"limit\": 20,\n  \"b\": 1\n}");
+    assert_eq!(json.unwrap().0, "\"limit\": 20,");
+}

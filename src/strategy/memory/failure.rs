@@ -16,6 +16,20 @@ pub struct FailurePin {
     pub line: Option<String>,
     /// Only where a compaction took the result that holds it.
     pub trace: Option<String>,
+    /// A program did not do what it should.
+    #[serde(skip)]
+    pub of_run: bool,
+}
+
+impl FailurePin {
+    /// A run that ended well and shows that the program is wrong.
+    pub fn of_run(text: String) -> Self {
+        FailurePin {
+            text,
+            of_run: true,
+            ..FailurePin::default()
+        }
+    }
 }
 
 /// Bytes of a failure's text and of its trace.
@@ -60,6 +74,7 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
             .filter(|trace| is_gone && !text.contains(trace.trim()))
             .map(|trace| head_and_tail(trace, TRACE_BYTES)),
         text: head_and_tail(&text, FAILURE_BYTES),
+        of_run: runs(call),
     }
 }
 

@@ -112,12 +112,15 @@ impl Pins {
         let more_tests = tests.len().saturating_sub(MOST_TESTS);
         let more_planned = planned.len().saturating_sub(MOST_TESTS);
         let mut failure = failure::newest(state);
+        let was_good = |run: &TestRun| run.success && !was_unlike(state, run);
         for unlike in stated::unlike(state) {
             // It ran, and has shown that it is wrong.
             for test in tests.iter_mut().filter(|test| test.what == unlike.run) {
                 test.success = false;
-                let (text, line, trace) = (unlike.words.clone(), None, None);
-                failure.get_or_insert(FailurePin { text, line, trace });
+            }
+            // A call that failed since stands in its step's result, and is not what has to be mended.
+            if failure.as_ref().is_none_or(|failure| !failure.of_run) {
+                failure = Some(FailurePin::of_run(unlike.words));
             }
         }
         Pins {
@@ -126,7 +129,7 @@ impl Pins {
             more_files,
             tests: tests.split_off(more_tests),
             more_tests,
-            last_good: before.iter().rev().find(|test| test.success).cloned(),
+            last_good: before.iter().rev().find(|run| was_good(run)).cloned(),
             planned_tests: planned.split_off(more_planned),
             more_planned,
             failure,
@@ -182,6 +185,13 @@ fn by_program(runs: &[TestRun]) -> Vec<TestPin> {
         });
     }
     pins
+}
+
+/// Whether a run did not print what the task says of it.
+fn was_unlike(state: &TaskState, run: &TestRun) -> bool {
+    let step = state.steps.iter().find(|step| step.number == run.step);
+    let mut calls = step.into_iter().flat_map(|step| &step.calls);
+    calls.any(|call| run_on(state.home(), call) == run.what && stated::is_unlike(state, call))
 }
 
 /// Tests whose last run failed, and THEN items that were left out, as far as they have not run well since.
@@ -276,6 +286,26 @@ mod tests {
         assert!(!shown.contains("/b.lua as it was"), "{shown}");
         drive.say(&[&write("print(2)"), &call("run_program", a)]);
         assert!(!drive.shown().contains("before you changed it"));
+    }
+
+    #[test]
+    fn a_run_that_printed_something_else_than_the_task_says_was_never_good() {
+        let mut drive = Drive::new(profile_of("direct"), "`/a.lua` shall print 9. Write it.");
+        let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
+        let write = |content: &str| call("fs_write", json!({"path": "/a.lua", "content": content}));
+        let run = call("run_program", json!({"path": "/a.lua"}));
+        drive.say(&[&write("5"), &run, &write("8")]);
+        assert!(
+            !drive.shown().contains("ran well before"),
+            "{}",
+            drive.shown()
+        );
+        drive.say(&[&write("9"), &run, &write("9 ")]);
+        assert!(
+            drive
+                .shown()
+                .contains("ran well before that change: /a.lua")
+        );
     }
 
     #[test]

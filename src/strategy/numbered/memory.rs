@@ -9,6 +9,7 @@ use crate::domain::work::{ItemState, ListWork};
 use crate::prompts::{PromptError, render};
 use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::{Frame, Next, View, told};
+use crate::strategy::shell_words::call_of_line;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
@@ -150,12 +151,16 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
         ..Pins::of(state, turn.profile)
     };
     let item = current.map(|(_, item)| item);
+    let tools = turn.tools(None);
+    let call = item.and_then(|item| call_of_line(&item.text, &tools));
+    let call = call.and_then(|(tool, args)| turn.written(&tool, &args));
     render(
         &turn.profile.prompts,
         "numbered/now",
         json!({
             "items": items,
             "current": current.map(|(number, item)| json!({"number": number, "text": item.text})),
+            "call": call,
             "done_word": item.is_some_and(|item| item.succeeded > 0),
             "stuck": item.filter(|item| item.succeeded == 0 && item.failed >= STUCK).map(|item| item.failed),
             "step": state.own_usage().steps.saturating_add(1),
@@ -163,6 +168,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "ran_well": pins.tests.last().is_some_and(|test| test.success),
+            "mend": turn.mend(&pins),
             "pins": pins,
         }),
     )

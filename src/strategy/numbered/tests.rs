@@ -207,12 +207,28 @@ fn after_a_program_ran_well_the_end_of_the_task_is_what_is_asked_for_first() {
         assert!(drive.say(&[said]), "{said}");
         let shown = drive.shown();
         assert_eq!(
-            shown.contains("end it now: Final Answer:"),
+            shown.contains("end it now with a Final Answer"),
             may_end,
             "{said}\n{shown}"
         );
         assert!(shown.contains("exactly one action"), "{shown}");
     }
+}
+
+#[test]
+fn an_item_that_is_a_call_is_shown_as_one_until_it_was_made() {
+    let mut drive = drive();
+    drive.files.insert("/b.lua".into(), "print(1)".into());
+    let shown_call = "As an action:\nAction: run_program\nAction Input: {\"args\":[\"2\",\"3\"],\"path\":\"/b.lua\"}";
+    assert!(drive.say(&["1. run_program /b.lua 2 3\n2. look at the output"]));
+    assert!(drive.shown().contains(shown_call), "{}", drive.shown());
+    // Another action that succeeds is not what the item names.
+    assert!(drive.say(&["Action: fs_list\nAction Input: {\"path\": \"/\"}"]));
+    assert!(drive.shown().contains(shown_call), "{}", drive.shown());
+    assert!(drive.say(&[
+        "Action: run_program\nAction Input: {\"path\": \"/b.lua\", \"args\": [\"2\", \"3\"]}"
+    ]));
+    assert!(!drive.shown().contains("As an action"), "{}", drive.shown());
 }
 
 #[test]
@@ -261,7 +277,7 @@ fn bad_turns_bounce_with_evidence_and_end_the_task_when_nothing_else_comes() {
             "fs_list, fs_read",
         ),
         (
-            "Action: fs_read\nAction Input: {\"file\": \"/a\"}",
+            "Action: fs_read\nAction Input: {\"name\": \"/a\"}",
             Guard::Arguments,
             "path",
         ),

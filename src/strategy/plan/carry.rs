@@ -342,11 +342,15 @@ fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
     // Words ("the notes of today") leave the path to the executor.
     let is_path = target.contains(['/', '.']) && !target.contains([' ', '*', '?']);
     let wanted = normal(target);
-    let names_it = |of: &Value, arg: &str| {
-        let path = of.get(arg).and_then(Value::as_str).map(normal);
-        path.is_some_and(|path| path == wanted || path.ends_with(&format!("/{wanted}")))
+    let names_it = |text: &str| {
+        let path = normal(text);
+        path == wanted || path.ends_with(&format!("/{wanted}"))
     };
-    let is_meant = |of: &Value| names_it(of, "path") || names_it(of, "to");
+    // Models have many names for a path; validation mends or refuses them.
+    let is_meant = |of: &Value| {
+        let mut fields = of.as_object().into_iter().flatten();
+        fields.any(|(name, value)| name != "from" && value.as_str().is_some_and(names_it))
+    };
     // A tool is written under its name, into a folder that only its computer knows. What lies at the root is no tool.
     let may_be_tool = !target.starts_with('/') || wanted.contains('/');
     let writes = |call: &StepCall| {

@@ -8,7 +8,8 @@ use super::rules::title;
 use crate::domain::decision::Decision;
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::track::Track;
-use crate::domain::work::plan::StepWork;
+use crate::domain::work::plan::{PlanAction, PlanStep, StepWork};
+
 use crate::domain::work::plan_rules::Compression;
 use serde_json::{Value, json};
 
@@ -27,6 +28,17 @@ pub(super) enum Ended {
 pub(super) struct NotGood {
     pub code: &'static str,
     pub words: String,
+}
+
+/// What a planner is told whose step did not say how a file is to be changed.
+const CHANGE_IT_YOURSELF: &str = ". Give the change yourself this time, word for word: edit_file with params {\"search\": \"a piece as it \
+     stands\", \"replace\": \"the new piece\"}, or write_file with params {\"content\": \"the whole file\"}";
+
+/// Whether a step changes a file and leaves it to the executor what is to be written.
+fn leaves_the_change_open(step: &PlanStep) -> bool {
+    let changes = matches!(step.action, PlanAction::EditFile | PlanAction::WriteFile);
+    let has = |name: &str| step.params.get(name).is_some();
+    changes && !["content", "search", "edits", "diff"].into_iter().any(has)
 }
 
 impl<'a> Course<'a> {
@@ -83,7 +95,14 @@ impl<'a> Course<'a> {
                 )
             })
             .collect();
-        let words = failed.join("; ");
+        let mut words = failed.join("; ");
+        // An executor that has to find out itself what to change finds the same once more.
+        if self
+            .failed_steps()
+            .any(|work| leaves_the_change_open(&work.step))
+        {
+            words.push_str(CHANGE_IT_YOURSELF);
+        }
         (!failed.is_empty()).then_some(NotGood {
             code: "plan_failed",
             words,

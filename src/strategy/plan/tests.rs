@@ -378,7 +378,7 @@ fn the_prompts_of_a_real_course() {
     rig.say(
         "There is no /todo.txt yet, so fs.open gives nil in line 1. Print nothing in that case.",
     );
-    rig.say("{\"calls\": [{\"tool\": \"fs_patch\", \"args\": {\"file\": \"/TODO.lua\"}}]}");
+    rig.say("{\"calls\": [{\"tool\": \"fs_patch\", \"args\": {\"name\": \"/TODO.lua\"}}]}");
     insta::assert_snapshot!("executor", rig.prompt(Role::Executor));
     rig.say("{\"unclear\": [\"the text to replace\"]}");
     insta::assert_snapshot!("planner_after_failure", rig.prompt(Role::Planner));

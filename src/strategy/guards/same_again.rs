@@ -1,0 +1,181 @@
+//! A file that is written again with what it holds already, although a run has shown that this is wrong: a small model that is told
+//! of a failure often gives back the program that failed.
+
+use crate::domain::call::{Outcome, Target};
+use crate::domain::files;
+use crate::domain::fold::run_label;
+use crate::domain::ids::ClientId;
+use crate::domain::task::{CallEnd, CallRecord, Step, TaskState};
+use crate::strategy::guards::failure_text;
+use crate::strategy::paths::normal;
+use crate::strategy::stated;
+use crate::strategy::text::head_and_tail;
+use crate::strategy::unchanged::changes;
+use serde_json::Value;
+
+/// Bytes of a failure that are shown.
+const SHOWN: usize = 300;
+
+/// What stands against a write that changes nothing and cannot help.
+pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -> Option<String> {
+    let on = match target {
+        Target::Any => state.home(),
+        Target::Computer(on) => Some(on),
+        Target::Group(_) => return None,
+    };
+    let content = content_of(tool, args)?;
+    let key = key(state, on, args)?;
+    let is_of_it = |call: &CallRecord| {
+        let on = call.intended.as_ref().map(|intended| &intended.client_id);
+        self::key(state, on, &call.args).as_deref() == Some(key.as_str())
+    };
+    let steps = state.steps.iter().rev();
+    let calls = steps.flat_map(|step| step.calls.iter().rev().map(move |call| (step, call)));
+    let mut last_run = None;
+    for (step, call) in calls {
+        if last_run.is_none() && ran(call) {
+            last_run = Some((step, call));
+        }
+        if landed(call) && is_of_it(call) {
+            let same = content_of(&call.tool, &call.args) == Some(content);
+            let wrong = what_is_wrong(state, last_run.filter(|_| same)?)?;
+            return Some(format!(
+                "{key} holds exactly this already, and with it {wrong}. The same again changes nothing: find what is wrong in it and \
+                 write that otherwise. If it is right as it is, run it with run_program, or mend what it depends on"
+            ));
+        }
+        if call.is_open() || changes(call) {
+            return None;
+        }
+    }
+    None
+}
+
+fn content_of<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
+    let writes = matches!(tool, "fs_write" | "write_and_run");
+    let content = args.get("content").filter(|_| writes)?;
+    content.as_str().map(str::trim_end)
+}
+
+fn key(state: &TaskState, on: Option<&ClientId>, args: &Value) -> Option<String> {
+    let path = args.get("path").and_then(Value::as_str)?;
+    let path = files::from_root(&normal(path));
+    Some(files::key(state.home(), on, &path))
+}
+
+/// Whether a call wrote its file. What was run after it may have failed.
+fn landed(call: &CallRecord) -> bool {
+    let CallEnd::Finished(report) = &call.end else {
+        return false;
+    };
+    let result = report.result.as_ref();
+    let refused =
+        result.and_then(|result| result.pointer("/write/success")) == Some(&Value::Bool(false));
+    let writes = content_of(&call.tool, &call.args).is_some();
+    writes && report.outcome == Outcome::Done && !refused && !report.kept_a_file()
+}
+
+fn ran(call: &CallRecord) -> bool {
+    let starts = matches!(call.tool.as_str(), "run_program" | "write_and_run");
+    let report = match &call.end {
+        CallEnd::Finished(report) if starts => report,
+        _ => return false,
+    };
+    let run = report.result.as_ref().and_then(|result| result.get("run"));
+    call.tool == "run_program" || run.is_some_and(|run| !run.is_null())
+}
+
+fn what_is_wrong(state: &TaskState, (step, run): (&Step, &CallRecord)) -> Option<String> {
+    if stated::is_unlike(state, run) {
+        let label = run_label(run);
+        let unlike = stated::unlike(state).into_iter();
+        return unlike
+            .filter(|unlike| unlike.run == label.trim())
+            .map(|unlike| unlike.words)
+            .next();
+    }
+    if let Some(missed) = step.missed(run).filter(|_| run.succeeded()) {
+        return Some(format!("`{}` does not print \"{missed}\"", run_label(run)));
+    }
+    let failed = !run.succeeded();
+    failed.then(|| {
+        format!(
+            "`{}` fails: {}",
+            run_label(run),
+            head_and_tail(&failure_text(run), SHOWN)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::{Value, json};
+
+    fn call(tool: &str, args: Value) -> String {
+        json!({"tool": tool, "args": args}).to_string()
+    }
+
+    fn write(path: &str, content: &str) -> String {
+        call("fs_write", json!({"path": path, "content": content}))
+    }
+
+    fn run(path: &str) -> String {
+        call("run_program", json!({"path": path}))
+    }
+
+    fn refused(drive: &Drive) -> bool {
+        drive
+            .shown()
+            .contains("holds exactly this already, and with it")
+    }
+
+    #[test]
+    fn what_a_run_has_shown_to_be_wrong_is_not_written_again_as_it_is() {
+        let mut drive = Drive::new(
+            profile_of("direct"),
+            "Write /a.lua: `/a.lua` shall print 9.",
+        );
+        drive.say(&[&write("/a.lua", ""), &run("/a.lua"), &write("/a.lua", "\n")]);
+        let shown = drive.shown();
+        assert!(
+            refused(&drive) && shown.contains("prints only what it gives to print()"),
+            "{shown}"
+        );
+        drive.say(&[&write("/a.lua", "9")]);
+        assert_eq!(
+            drive.files["/a.lua"], "9",
+            "another content is no repetition"
+        );
+    }
+
+    #[test]
+    fn a_program_that_fails_because_of_a_file_stands_against_that_file_too() {
+        let mut drive = Drive::new(profile_of("direct"), "Write /a.txt");
+        drive.files.insert("/check.lua".into(), "error".into());
+        drive.say(&[
+            &write("/a.txt", "x"),
+            &run("/check.lua"),
+            &write("/a.txt", "x"),
+        ]);
+        assert!(refused(&drive), "{}", drive.shown());
+    }
+
+    #[test]
+    fn what_ran_well_or_was_changed_since_may_be_written_again() {
+        let ran_well = [write("/a.lua", "1"), run("/a.lua"), write("/a.lua", "1")];
+        let never_ran = [write("/a.lua", "error"), write("/a.lua", "error")];
+        let changed = [
+            write("/a.lua", "error"),
+            run("/a.lua"),
+            write("/b.lua", "2"),
+            write("/a.lua", "error"),
+        ];
+        for said in [&ran_well[..], &never_ran[..], &changed[..]] {
+            let mut drive = Drive::new(profile_of("direct"), "Write /a.lua");
+            let said: Vec<&str> = said.iter().map(String::as_str).collect();
+            drive.say(&said);
+            assert!(!refused(&drive), "{said:?}");
+        }
+    }
+}

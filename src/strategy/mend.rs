@@ -1,0 +1,131 @@
+//! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
+
+use super::memory::pins::Pins;
+use super::turn::Turn;
+use crate::domain::files::from_root;
+use crate::strategy::paths::normal;
+use serde::Serialize;
+use serde_json::json;
+
+/// What is to be done next, as the template `shared/mend` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mend {
+    /// A program that is wrong, and that the task has not seen as it is now.
+    pub unseen: Option<String>,
+    /// The call that shows it, as the model writes calls; none where it writes none itself.
+    pub look: Option<String>,
+    /// The kind demands no run that is well: a task may be about what fails.
+    pub may_end: bool,
+}
+
+impl Turn<'_> {
+    /// None while nothing has failed since the last change.
+    pub(super) fn mend(&self, pins: &Pins) -> Option<Mend> {
+        pins.tests.last().filter(|run| !run.success)?;
+        let unseen = self.unseen_program(pins);
+        let look = |path: &String| self.written("fs_read", &json!({"path": path}));
+        Some(Mend {
+            look: unseen.as_ref().and_then(look),
+            may_end: !self.profile.demand_proof,
+            unseen,
+        })
+    }
+
+    /// The program of the last run, if it is what is wrong: it prints something else than the task says, or fails in a line of its own.
+    /// What a program says of other files is no reason to look at it.
+    fn unseen_program(&self, pins: &Pins) -> Option<String> {
+        let run = pins.tests.last()?;
+        let path = run.what.split(' ').next()?;
+        // A program of another computer has its name in front.
+        let path = path.starts_with('/').then(|| from_root(&normal(path)))?;
+        let unlike = super::stated::unlike(self.state);
+        let line = pins
+            .failure
+            .as_ref()
+            .and_then(|failure| failure.line.as_deref());
+        let fails = line.and_then(|line| line.split_once(':'));
+        let text = pins
+            .failure
+            .as_ref()
+            .map_or("", |failure| failure.text.as_str());
+        let fails = fails.is_some_and(|(file, _)| from_root(&normal(file)) == path)
+            && !speaks_of_another(text, &path);
+        let is_wrong = fails || unlike.iter().any(|unlike| unlike.run == run.what);
+        (is_wrong && !self.state.files.contains_key(&path)).then_some(path)
+    }
+}
+
+/// Whether a failure names another file than the program: then that one is wrong.
+fn speaks_of_another(text: &str, own: &str) -> bool {
+    let mut words = text.split(|c: char| c.is_whitespace() || "\"'`,;()".contains(c));
+    words.any(|word| word.starts_with('/') && word.len() > 1 && !word.starts_with(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::{Value, json};
+
+    const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"args\":{\"path\":\"/sum.lua\"},\"tool\":\"fs_read\"}";
+
+    fn drive() -> Drive {
+        let mut drive = Drive::new(
+            profile_of("direct"),
+            "The program shall print the sum: `/sum.lua 2 3` prints 5. It does not. Mend it.",
+        );
+        drive.files.insert("/sum.lua".into(), "print('23')".into());
+        drive
+    }
+
+    fn call(tool: &str, args: Value) -> String {
+        json!({"tool": tool, "args": args}).to_string()
+    }
+
+    #[test]
+    fn a_program_that_is_wrong_and_was_not_seen_is_to_be_read_and_then_mended() {
+        let mut drive = drive();
+        let run = call(
+            "run_program",
+            json!({"path": "/sum.lua", "args": ["2", "3"]}),
+        );
+        drive.say(&[&run]);
+        assert!(drive.shown().contains(LOOK), "{}", drive.shown());
+        // A later call that fails does not hide what is to be mended.
+        drive.say(&[&call("fs_read", json!({"path": "/none"}))]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains(LOOK) && shown.contains("last failure: the task says that"),
+            "{shown}"
+        );
+        drive.say(&[&call("fs_read", json!({"path": "/sum.lua"}))]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("mend the\nfile that is wrong") && !shown.contains(LOOK),
+            "{shown}"
+        );
+        drive.say(&[&call(
+            "fs_write",
+            json!({"path": "/sum.lua", "content": "print(5)"}),
+        )]);
+        assert!(!drive.shown().contains("not as it should be"));
+    }
+
+    #[test]
+    fn a_program_that_speaks_of_another_file_is_not_what_has_to_be_read() {
+        for (text, speaks) in [
+            ("/check.lua:8: /a.cfg is not as it should be", true),
+            ("/check.lua:2: there is no '/notes.txt'", true),
+            (
+                "/check.lua:3: attempt to index a nil value (global 'x')",
+                false,
+            ),
+            ("run_program: /check.lua:3: 4 / 2 is not 3", false),
+        ] {
+            assert_eq!(
+                super::speaks_of_another(text, "/check.lua"),
+                speaks,
+                "{text}"
+            );
+        }
+    }
+}
