@@ -292,7 +292,7 @@ impl Turn<'_> {
             numbered::NAME => Some(format!("Action: {tool}\nAction Input: {args}")),
             plan::NAME => None,
             _ if calling::writes_natively(self) => None,
-            _ => Some(json!({"tool": tool, "args": args}).to_string()),
+            _ => Some(format!("{{\"tool\": \"{tool}\", \"args\": {args}}}")),
         }
     }
 

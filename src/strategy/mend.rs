@@ -66,7 +66,7 @@ mod tests {
     use crate::strategy::drive::{Drive, profile_of};
     use serde_json::{Value, json};
 
-    const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"args\":{\"path\":\"/sum.lua\"},\"tool\":\"fs_read\"}";
+    const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/sum.lua\"}}";
 
     fn drive() -> Drive {
         let mut drive = Drive::new(
@@ -100,7 +100,7 @@ mod tests {
         drive.say(&[&call("fs_read", json!({"path": "/sum.lua"}))]);
         let shown = drive.shown();
         assert!(
-            shown.contains("mend the\nfile that is wrong") && !shown.contains(LOOK),
+            shown.contains("mend the\nfile that is wrong: write") && !shown.contains(LOOK),
             "{shown}"
         );
         drive.say(&[&call(

@@ -29,6 +29,8 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
     let mut effects = Effects::default();
     let ran = matches!(report.outcome, Outcome::Done | Outcome::Failed);
     let may_have_run = ran || report.outcome == Outcome::Unknown;
+    // The tools that write files do all or nothing.
+    let may_have_changed = may_have_run && report.outcome != Outcome::Failed;
     match call.tool.as_str() {
         "fs_list" => listed(&mut effects, report),
         "fs_read" => effects.files.extend(read(text("path"), report)),
@@ -38,7 +40,7 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
                 .extend(report.kept_files().into_iter().filter_map(kept));
         }
         "fs_write" | "write_and_run" => {
-            effects.changed = may_have_run;
+            effects.changed = may_have_changed;
             let result = report.result.as_ref();
             let wrote = report.outcome == Outcome::Done
                 && result.and_then(|r| r.pointer("/write/success")) != Some(&Value::Bool(false));
@@ -52,7 +54,7 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             }
         }
         "fs_write_many" | "fs_patch" => {
-            effects.changed = may_have_run;
+            effects.changed = may_have_changed;
             effects.anything = may_have_run && !report.succeeded();
             changed_files(&mut effects, report);
         }

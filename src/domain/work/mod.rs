@@ -208,7 +208,7 @@ impl Work {
     }
 }
 
-/// Whether the text of an item names this call: its tool and no other one, and its file. Small models write such items and never
+/// Whether the text of an item names this call: its tool and no other one, and its file, or both files of a copy. Small models write such items and never
 /// say that they are done.
 fn is_what(item: &str, call: &CallRecord) -> bool {
     let is_mark = |c: char| !(c.is_alphanumeric() || c == '_');
@@ -217,9 +217,9 @@ fn is_what(item: &str, call: &CallRecord) -> bool {
         .filter(|word| word.contains('_'))
         .peekable();
     let named = tools.peek().is_some() && tools.all(|word| word == call.tool);
-    let path = call.args.get("path").and_then(Value::as_str);
-    let path = path.map(|path| path.trim_start_matches('/'));
+    let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let is_there = |path: &str| {
+        let path = path.trim_start_matches('/');
         let mut words = item.split_whitespace();
         words.any(|word| {
             word.trim_matches(|c: char| is_mark(c) && c != '.')
@@ -227,7 +227,12 @@ fn is_what(item: &str, call: &CallRecord) -> bool {
                 == path
         })
     };
-    named && path.is_some_and(is_there)
+    named
+        && match (text("path"), text("from"), text("to")) {
+            (Some(path), _, _) => is_there(path),
+            (None, Some(from), Some(to)) => is_there(from) && is_there(to),
+            _ => false,
+        }
 }
 
 /// How calls ended, counted.
@@ -300,6 +305,9 @@ mod tests {
             assert_eq!(is_what(item, &read), names, "{item}");
         }
         assert!(!is_what("fs_read", &open_call("fs_read", json!({}))));
+        let copy = open_call("fs_copy", json!({"from": "/a.lua", "to": "/a.lua.bak"}));
+        assert!(is_what("fs_copy /a.lua /a.lua.bak", &copy));
+        assert!(!is_what("fs_copy /a.lua /b.lua", &copy));
     }
 
     #[test]

@@ -96,6 +96,7 @@ fn result_text(
 
 fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let (state, budgets) = (turn.state, turn.budgets());
+    let pins = Pins::of(state, turn.profile);
     render(
         &turn.profile.prompts,
         "directive/tail",
@@ -104,7 +105,8 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "steps": budgets.steps,
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
-            "pins": Pins::of(state, turn.profile),
+            "mend": turn.mend(&pins),
+            "pins": pins,
         }),
     )
 }

@@ -182,7 +182,9 @@ mod tests {
         drive.say(&[&json!({"tool": "fs_write", "args": args}).to_string()]);
         let shown = drive.shown();
         assert!(
-            shown.contains("To look at /a.cfg:\n{\"args\":{\"path\":\"/a.cfg\"}"),
+            shown.contains(
+                "To look at /a.cfg:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/a.cfg\"}}"
+            ),
             "{shown}"
         );
     }

@@ -4,6 +4,7 @@
 //! The computer compares at the moment of writing, so nothing is read beforehand and no change in between is lost. Whoever is shown
 //! a file that was kept has seen it, and may write something else into it; who writes the same again is told once more, and then believed.
 
+use super::same_again::is_shown_wrong;
 use super::times_told;
 use crate::domain::call::{CallReport, Target};
 use crate::domain::decision::PlannedCall;
@@ -97,6 +98,8 @@ impl Sights<'_> {
         let words = format!("{key} was kept from exactly this content");
         if let Some(there) = known.and_then(|_| self.insists(&key, content))
             && times_told(self.state, &words) == 0
+            // To replace a program that is wrong is what such a task is for.
+            && !is_shown_wrong(self.state, &key)
         {
             let shown = match there.len() {
                 0..=SHOWN_AGAIN => format!(". It holds\n{}", fenced(there.trim_end(), "")),

@@ -369,3 +369,16 @@ fn one_line_of_many_that_is_given_alone_is_taken_for_an_edit_of_that_line() {
     let json = edit("\"limit\": 30", "{\n  \"limit\": 20,\n  \"b\": 1\n}");
     assert_eq!(json.unwrap().0, "\"limit\": 20,");
 }
+
+#[test]
+fn a_program_that_a_run_has_shown_to_be_wrong_is_replaced_when_its_writer_says_so_once_more() {
+    let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+    drive.files.insert("/a.lua".into(), "error".into());
+    let run = json!({"tool": "run_program", "args": {"path": "/a.lua"}}).to_string();
+    let write =
+        json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "print(1)"}}).to_string();
+    drive.say(&[&run, &write]);
+    assert_eq!(drive.files["/a.lua"], "error", "it was not seen yet");
+    drive.say(&[&write]);
+    assert_eq!(drive.files["/a.lua"], "print(1)");
+}

@@ -51,6 +51,17 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     None
 }
 
+/// Whether the newest run of this file has shown that it is wrong.
+pub fn is_shown_wrong(state: &TaskState, file: &str) -> bool {
+    let steps = state.steps.iter().rev();
+    let mut calls = steps.flat_map(|step| step.calls.iter().rev().map(move |call| (step, call)));
+    let newest = calls.find(|(_, call)| {
+        let on = call.intended.as_ref().map(|intended| &intended.client_id);
+        ran(call) && key(state, on, &call.args).as_deref() == Some(file)
+    });
+    newest.is_some_and(|run| what_is_wrong(state, run).is_some())
+}
+
 fn content_of<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
     let writes = matches!(tool, "fs_write" | "write_and_run");
     let content = args.get("content").filter(|_| writes)?;
