@@ -74,7 +74,15 @@ pub fn call_of_line(line: &str, tools: &ToolLookup<'_>) -> Option<(String, Value
     let mut words = line.split_whitespace().map(|word| word.trim_matches('`'));
     let name = words.next()?;
     let words: Vec<&str> = words.collect();
-    Some((name.to_owned(), in_order(name, &words, tools)?))
+    let args = in_order(name, &words, tools)?;
+    // What else stands in a plan may be words for its reader.
+    let is_plain = |word: &Value| {
+        let word = word.as_str().unwrap_or_default();
+        word.parse::<f64>().is_ok() || word.starts_with('/')
+    };
+    let more = args.get("args").and_then(Value::as_array);
+    let plain = more.is_none_or(|more| more.iter().all(is_plain));
+    plain.then(|| (name.to_owned(), args))
 }
 
 /// Words as the texts that a tool needs, in the order in which it names them. What more there is for a program is its arguments.
@@ -189,6 +197,7 @@ mod tests {
             "fs_read /a.txt and more",
             "fs_write /a \"x\"",
             "fs_list /",
+            "run_program /sum.lua 2 and look",
         ] {
             assert_eq!(call_of_line(line, &tools), None, "{line}");
         }

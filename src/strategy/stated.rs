@@ -56,7 +56,15 @@ const TODAY: [&str; 8] = [
 ];
 
 /// Words of a sentence about what shall be, before the colon that announces what it means.
-const WANTED: [&str; 4] = ["shall", "should", "must", "has"];
+const WANTED: [&str; 3] = ["shall", "should", "must"];
+
+/// What such a sentence says that it shall do.
+const SHOWS: [&str; 6] = ["print", "show", "output", "display", "write", "say"];
+
+/// Words that a sentence about a fault has ("something must be wrong").
+const FAULTS: [&str; 8] = [
+    "wrong", "bug", "bugs", "broken", "fault", "error", "mistake", "problem",
+];
 
 /// What follows a statement that does not hold yet.
 const NOT_YET: [&str; 4] = [
@@ -298,10 +306,18 @@ fn sentence(before: &str, after: &str) -> String {
 /// Whether the words around a statement say that it is to hold: "it shall print the sum: `/sum.lua 2 3` prints 5. It does not."
 fn is_wanted(before: &str, behind: &str) -> bool {
     let announced = before.trim_end().strip_suffix(':');
-    let shall = announced.is_some_and(|before| has_word(&sentence(before, ""), &WANTED));
+    let announced = announced.map(|before| sentence(before, ""));
+    let shall = announced.is_some_and(|said| {
+        has_word(&said, &WANTED) && has_word(&said, &SHOWS) && !has_word(&said, &FAULTS)
+    });
     let next = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
     let next = next.to_lowercase();
-    shall || NOT_YET.iter().any(|words| next.starts_with(words))
+    // "It does not add" tells of today.
+    let ends = |rest: &str| {
+        rest.is_empty() || rest.starts_with(['.', '!', ';', '\n']) || rest.starts_with(" yet")
+    };
+    let mut not_yet = NOT_YET.iter();
+    shall || not_yet.any(|words| next.strip_prefix(words).is_some_and(ends))
 }
 
 /// Whether the sentence around a statement may be about what is wrong. What a colon announces stands for itself.
@@ -329,6 +345,12 @@ mod tests {
                 false,
             ),
             ("It is broken: `/sum.lua 2 3` prints 5", false),
+            (
+                "There must be a bug in what it shall print: `/sum.lua 2 3` prints 5",
+                false,
+            ),
+            ("`/sum.lua 2 3` prints 5. It does not add them", false),
+            ("`/sum.lua 2 3` prints 5. It does not yet.", true),
         ] {
             let found = stated(text);
             assert_eq!(

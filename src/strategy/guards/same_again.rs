@@ -1,6 +1,7 @@
 //! A file that is written again with what it holds already, although a run has shown that this is wrong: a small model that is told
 //! of a failure often gives back the program that failed.
 
+use super::times_told;
 use crate::domain::call::{Outcome, Target};
 use crate::domain::files;
 use crate::domain::fold::run_label;
@@ -12,6 +13,9 @@ use crate::strategy::stated;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::unchanged::changes;
 use serde_json::Value;
+
+/// How often it is told of one file: a program may have taken the file away since, which nobody has seen.
+const MOST_OBJECTIONS: usize = 2;
 
 /// Bytes of a failure that are shown.
 const SHOWN: usize = 300;
@@ -39,8 +43,10 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
         if landed(call) && is_of_it(call) {
             let same = content_of(&call.tool, &call.args) == Some(content);
             let wrong = what_is_wrong(state, last_run.filter(|_| same)?)?;
-            return Some(format!(
-                "{key} holds exactly this already, and with it {wrong}. The same again changes nothing: find what is wrong in it and \
+            let words = format!("{key} holds exactly this already");
+            let may_be_told = times_told(state, &words) < MOST_OBJECTIONS;
+            return may_be_told.then(|| format!(
+                "{words}, and with it {wrong}. The same again changes nothing: find what is wrong in it and \
                  write that otherwise. If it is right as it is, run it with run_program, or mend what it depends on"
             ));
         }
