@@ -36,6 +36,12 @@ pub fn of(events: &[StoredEvent]) -> Course {
     events.iter().map(hashed).collect()
 }
 
+/// One hash of a whole course.
+pub fn hash(course: &Course) -> BlobHash {
+    let all: String = course.iter().map(|(_, hash)| hash.0.as_str()).collect();
+    BlobHash::of(&all)
+}
+
 /// A text without the numbers of its "12 ms".
 fn without_times(text: &str) -> String {
     let mut parts: Vec<&str> = text.split(" ms").collect();

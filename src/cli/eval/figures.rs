@@ -105,11 +105,7 @@ fn row(name: &str, records: &[&Record]) -> Row {
 fn journals(runs: &[&Record]) -> String {
     let mut runs: Vec<&Record> = runs.to_vec();
     runs.sort_by_key(|r| (&r.job.task.name, r.job.seed));
-    let all: String = runs
-        .iter()
-        .flat_map(|r| &r.course)
-        .map(|(_, hash)| hash.0.as_str())
-        .collect();
+    let all: String = runs.iter().map(|r| r.journal.0.as_str()).collect();
     BlobHash::of(&all).0
 }
 
@@ -311,36 +307,7 @@ pub fn to_json(row: &Row) -> Value {
 mod tests {
     use super::*;
     use crate::cli::eval::suite::Suite;
-    use std::time::Duration;
-
-    fn record(task: usize, seed: u64, steps: u32, good: bool) -> Record {
-        let suite = Suite::load().unwrap();
-        Record {
-            job: Job {
-                task: suite.tasks[task].clone(),
-                contender: "directive",
-                seed,
-                rate: 0.3,
-                within: Duration::from_secs(1),
-                transcripts: None,
-            },
-            ending: Ending::Done,
-            problem: (!good).then(|| "the file is missing".to_owned()),
-            steps,
-            model_calls: steps,
-            executor_calls: 0,
-            executor_avoided: 0,
-            calls: 0,
-            tokens: 0,
-            guard_trips: BTreeMap::from([("proof".to_owned(), 1)]),
-            duplicate_effects: 0,
-            repeated_effects: 0,
-            slips: BTreeMap::from([(Slip::Chatter, 2)]),
-            course: Vec::new(),
-            replay: None,
-            took: Duration::ZERO,
-        }
-    }
+    use crate::cli::eval::tests::record;
 
     #[test]
     fn a_row_measures_each_run_by_the_error_free_one_of_its_task() {

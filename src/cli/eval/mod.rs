@@ -1,6 +1,7 @@
 //! `ccfleet eval`: how well the strategies carry weak models. A suite of tasks on simulated computers, a scripted model
 //! that errs on purpose (or a real one), many seeds, and a naive loop beside them as the baseline.
 
+mod by_task;
 mod checks;
 mod course;
 mod figures;
@@ -8,6 +9,7 @@ mod model;
 mod naive;
 mod pool;
 mod run;
+mod runs_file;
 mod slot;
 mod suite;
 #[cfg(test)]
@@ -22,6 +24,7 @@ use crate::telemetry;
 use model::{BASELINE, strategies};
 use pool::Pool;
 use run::{Job, Record};
+use runs_file::RunsFile;
 use serde_json::{Value, json};
 use slot::ModelChoice;
 use std::path::PathBuf;
@@ -34,12 +37,15 @@ Examples:
   ccfleet eval                                  every strategy and the baseline, 30 % wrong answers
   ccfleet eval --strategy directive --seeds 20 --json
   ccfleet eval --tasks 'fix-*' --error-rate 0.5 --strategy plan,goals
-  ccfleet eval --model-server http://127.0.0.1:8081 --dialect openai --run-seconds 300
+  ccfleet eval --model-server http://127.0.0.1:8081 --dialect openai --run-seconds 300 --runs ./runs.jsonl
   ccfleet eval --list                           the tasks and what they ask for
 
 The scripted model knows the right moves and errs on purpose at the given rate; the same seeds give the same mistakes.
 Whether a task is done is looked for on its computers. The baseline is a naive loop (one model, calls made as they
 come, no repair, no guards) at the same rate and budget. What the figures mean: docs/evaluation.md.
+
+A real model takes minutes for a run, hours for all. With --runs FILE each run is kept as it ends; stop it when you like,
+the same command goes on with what is missing.
 
 Exit codes: 0 measured, 1 it went wrong, 2 wrong use, 130 stopped (what was measured is printed).";
 
@@ -99,6 +105,10 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub transcripts: Option<PathBuf>,
 
+    /// Keep each run in this file as it ends, and make none again that it holds: the same command goes on
+    #[arg(long, value_name = "FILE")]
+    pub runs: Option<PathBuf>,
+
     /// List the tasks and leave
     #[arg(long)]
     pub list: bool,
@@ -144,10 +154,16 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let contenders = contenders(&args)?;
-    let (model, told) = choice(&args).await?;
-    say!("model      {told}");
-    let measured = measure(&args, suite, &tasks, &contenders, model).await?;
-    report(&args, &measured, &told);
+    let model = choice(&args).await?;
+    say!("model      {}", model.told);
+    let kept = args.runs.as_deref();
+    let kept = kept.map(|path| RunsFile::open(path, &model.name));
+    let kept = kept
+        .transpose()
+        .map_err(|error| Failure::new(Exit::Usage, error))?;
+    let jobs = jobs(&args, &tasks, &contenders);
+    let measured = measure(&args, suite, jobs, kept, &model.choice).await?;
+    report(&args, &measured, &model.told);
     Ok(if measured.interrupted {
         Exit::Interrupted
     } else {
@@ -175,13 +191,25 @@ fn contenders(args: &Args) -> Result<Vec<&'static str>, Failure> {
     Ok(chosen)
 }
 
-async fn choice(args: &Args) -> Result<(ModelChoice, String), Failure> {
+/// The model that answers.
+struct Model {
+    choice: ModelChoice,
+    /// What it is called wherever its server is.
+    name: String,
+    /// For people.
+    told: String,
+}
+
+async fn choice(args: &Args) -> Result<Model, Failure> {
     let Some(server) = &args.model_server else {
-        let told = format!(
-            "scripted, {} % of its answers wrong",
-            args.error_rate * 100.0
-        );
-        return Ok((ModelChoice::Scripted, told));
+        return Ok(Model {
+            choice: ModelChoice::Scripted,
+            name: "scripted".to_owned(),
+            told: format!(
+                "scripted, {} % of its answers wrong",
+                args.error_rate * 100.0
+            ),
+        });
     };
     let wish = served::Wish {
         model: args.model.as_deref(),
@@ -189,12 +217,18 @@ async fn choice(args: &Args) -> Result<(ModelChoice, String), Failure> {
         dialect: args.dialect,
     };
     let chosen = served::choose(wish).await?;
-    Ok((ModelChoice::Served(chosen.overrides), chosen.told))
+    Ok(Model {
+        choice: ModelChoice::Served(chosen.overrides),
+        name: chosen.name,
+        told: chosen.told,
+    })
 }
 
 /// What was measured.
 struct Measured {
     records: Vec<Record>,
+    /// How many of them were read from a file.
+    kept: usize,
     /// What went wrong around the runs.
     errors: Vec<String>,
     planned: usize,
@@ -222,7 +256,11 @@ fn jobs(args: &Args, tasks: &[Arc<Task>], contenders: &[&'static str]) -> Vec<Jo
                     task: task.clone(),
                     contender,
                     seed,
-                    rate: if seed == 0 { 0.0 } else { args.error_rate },
+                    rate: if seed == 0 || !scripted {
+                        0.0
+                    } else {
+                        args.error_rate
+                    },
                     within,
                     transcripts: transcripts.clone(),
                 });
@@ -234,35 +272,29 @@ fn jobs(args: &Args, tasks: &[Arc<Task>], contenders: &[&'static str]) -> Vec<Jo
     jobs
 }
 
+/// Makes the runs that are not kept yet, and keeps them.
 async fn measure(
     args: &Args,
     suite: Suite,
-    tasks: &[Arc<Task>],
-    contenders: &[&'static str],
-    model: ModelChoice,
+    jobs: Vec<Job>,
+    mut kept: Option<RunsFile>,
+    model: &ModelChoice,
 ) -> Result<Measured, Failure> {
     let failed = |error: std::io::Error| Failure::new(Exit::Failed, error);
-    let jobs = jobs(args, tasks, contenders);
     let planned = jobs.len();
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    let threads = match (&model, args.jobs) {
-        (_, Some(jobs)) => usize::from(jobs),
-        (ModelChoice::Scripted, None) => cores * 2,
-        (ModelChoice::Served(_), None) => 1,
+    let (records, jobs) = match &kept {
+        Some(file) => file.divide(jobs),
+        None => (Vec::new(), jobs),
     };
+    let threads = threads(args).min(jobs.len());
     let dir = folder();
     let mut signals = Signals::new().map_err(failed)?;
     let started = Instant::now();
-    let mut pool = Pool::start(
-        Arc::new(suite),
-        jobs,
-        model,
-        dir.clone(),
-        threads.min(planned),
-    )
-    .map_err(failed)?;
+    let mut pool =
+        Pool::start(Arc::new(suite), jobs, model.clone(), dir.clone(), threads).map_err(failed)?;
     let mut measured = Measured {
-        records: Vec::new(),
+        kept: records.len(),
+        records,
         errors: Vec::new(),
         planned,
         took: Duration::ZERO,
@@ -272,13 +304,7 @@ async fn measure(
     loop {
         tokio::select! {
             done = pool.next() => match done {
-                Some(Ok(record)) => {
-                    // A run of a real model takes minutes: who waits is told of each.
-                    if args.model_server.is_some() {
-                        eprintln!("{}", figures::in_one_line(&record));
-                    }
-                    measured.records.push(record);
-                }
+                Some(Ok(record)) => take(args, &mut measured, kept.as_mut(), record),
                 Some(Err(error)) => measured.errors.push(error),
                 None => break,
             },
@@ -302,6 +328,28 @@ async fn measure(
     Ok(measured)
 }
 
+/// Servers that run beside each other.
+fn threads(args: &Args) -> usize {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    match (&args.model_server, args.jobs) {
+        (_, Some(jobs)) => usize::from(jobs),
+        (None, None) => cores * 2,
+        (Some(_), None) => 1,
+    }
+}
+
+/// Takes a run that ended.
+fn take(args: &Args, measured: &mut Measured, kept: Option<&mut RunsFile>, record: Record) {
+    // A run of a real model takes minutes: who waits is told of each.
+    if args.model_server.is_some() {
+        eprintln!("{}", figures::in_one_line(&record));
+    }
+    if let Some(Err(error)) = kept.map(|file| file.append(&record)) {
+        measured.errors.push(error.to_string());
+    }
+    measured.records.push(record);
+}
+
 fn folder() -> PathBuf {
     std::env::temp_dir().join(format!("ccfleet-eval-{}", ulid::Ulid::generate()))
 }
@@ -319,12 +367,16 @@ fn tell_progress(measured: &Measured, started: Instant) {
 fn report(args: &Args, measured: &Measured, told: &str) {
     let rows = figures::rows(&measured.records);
     say!(
-        "\n{} of {} runs in {:.0} s\n",
+        "\n{} of {} runs in {:.0} s{}\n",
         measured.records.len(),
         measured.planned,
-        measured.took.as_secs_f64()
+        measured.took.as_secs_f64(),
+        told_of_kept(measured)
     );
     say!("{}", figures::table(&rows));
+    if args.model_server.is_some() {
+        say!("\n{}", by_task::table(&measured.records));
+    }
     say!(
         "\nPASS: succeeded, as the computers show. <=2.5x: and took at most 2.5 times the steps of an error-free run. \
          CALLS: to models, EXEC of them to the executor; AVOIDED: translated by rule. TRIPS: refused moves. FALSE: said \
@@ -346,6 +398,18 @@ fn report(args: &Args, measured: &Measured, told: &str) {
     }
 }
 
+/// Which runs are not of today.
+fn told_of_kept(measured: &Measured) -> String {
+    let earlier = measured.records.iter().filter(|r| r.by_earlier_version);
+    match (measured.kept, earlier.count()) {
+        (0, _) => String::new(),
+        (kept, 0) => format!(", {kept} of them kept from before"),
+        (kept, earlier) => format!(
+            ", {kept} of them kept from before, {earlier} of those by an earlier version of their strategy"
+        ),
+    }
+}
+
 fn object(args: &Args, measured: &Measured, rows: &[figures::Row], told: &str) -> Value {
     let of = |baseline: bool| {
         let rows = rows
@@ -360,6 +424,7 @@ fn object(args: &Args, measured: &Measured, rows: &[figures::Row], told: &str) -
         "error_rate": args.model_server.is_none().then_some(args.error_rate),
         "runs_planned": measured.planned,
         "runs_measured": measured.records.len(),
+        "runs_kept": measured.kept,
         "not_measured": measured.errors,
         "interrupted": measured.interrupted,
         "seconds": measured.took.as_secs_f64().round(),

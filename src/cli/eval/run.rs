@@ -1,7 +1,7 @@
 //! One run: a task given to a strategy on a prepared slot, followed to its end, judged by the computers.
 
 use super::checks::{self, Ledger};
-use super::course::{self, Course};
+use super::course;
 use super::model::BASELINE;
 use super::model::slip::Slip;
 use super::naive;
@@ -13,8 +13,9 @@ use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask}
 use crate::cli::demo::witness;
 use crate::domain::decision::Decision;
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{ClientId, TaskId};
+use crate::domain::ids::{BlobHash, ClientId, TaskId};
 use crate::domain::task::{TaskStatus, TaskSummary};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,7 +42,8 @@ pub struct Job {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// It said that it is done.
     Done,
@@ -71,10 +73,15 @@ pub struct Record {
     pub repeated_effects: u32,
     pub slips: BTreeMap<Slip, u32>,
     /// What its journal holds; the baseline has none.
-    pub course: Course,
+    #[cfg(test)]
+    pub course: course::Course,
+    /// One hash of it.
+    pub journal: BlobHash,
     /// Why its journal does not replay.
     pub replay: Option<String>,
     pub took: Duration,
+    /// It was read from a file, and its strategy has changed since.
+    pub by_earlier_version: bool,
 }
 
 impl Record {
@@ -132,6 +139,7 @@ pub async fn run(suite: &Suite, job: &Job, slot: &mut Slot) -> Result<Record, St
         asked_again,
     } = checks::ledger(slot);
     let problem = checks::hold(suite, &job.task, slot).await.err();
+    let course = course::of(&played.events);
     let record = Record {
         job: job.clone(),
         ending: played.ending,
@@ -146,9 +154,12 @@ pub async fn run(suite: &Suite, job: &Job, slot: &mut Slot) -> Result<Record, St
         duplicate_effects: entered.duplicate_effects as u32 + same_call,
         repeated_effects: asked_again,
         slips,
-        course: course::of(&played.events),
+        journal: course::hash(&course),
+        #[cfg(test)]
+        course,
         replay: played.replay,
         took,
+        by_earlier_version: false,
     };
     if let Some(dir) = &job.transcripts {
         let problem = record.problem.as_deref();

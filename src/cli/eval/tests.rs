@@ -21,8 +21,41 @@ fn asked(rate: f64, seeds: u64) -> Args {
         run_seconds: None,
         jobs: None,
         transcripts: None,
+        runs: None,
         list: false,
         log: "error".to_owned(),
+    }
+}
+
+/// A run of `directive` that says that it is done.
+pub(super) fn record(task: usize, seed: u64, steps: u32, good: bool) -> Record {
+    let suite = Suite::load().unwrap();
+    Record {
+        job: Job {
+            task: suite.tasks[task].clone(),
+            contender: "directive",
+            seed,
+            rate: 0.3,
+            within: Duration::from_secs(1),
+            transcripts: None,
+        },
+        ending: run::Ending::Done,
+        problem: (!good).then(|| "the file is missing".to_owned()),
+        steps,
+        model_calls: steps,
+        executor_calls: 0,
+        executor_avoided: 0,
+        calls: 0,
+        tokens: 0,
+        guard_trips: std::collections::BTreeMap::from([("proof".to_owned(), 1)]),
+        duplicate_effects: 0,
+        repeated_effects: 0,
+        slips: std::collections::BTreeMap::from([(model::slip::Slip::Chatter, 2)]),
+        course: Vec::new(),
+        journal: crate::domain::ids::BlobHash::of(""),
+        replay: None,
+        took: Duration::ZERO,
+        by_earlier_version: false,
     }
 }
 
