@@ -9,23 +9,39 @@ use std::time::Duration;
 /// What a model says: its text, and the calls that go with it.
 pub type Said = (String, Vec<ToolCall>);
 
-/// Says what a function says, `after` so long.
-pub struct Spoken<F> {
-    pub after: Duration,
-    pub say: F,
+/// Who answers.
+pub trait Voice: Send + Sync {
+    /// A request has come.
+    fn asked(&self, _: &ChatRequest) {}
+
+    /// The answer to it, which leaves now.
+    fn say(&self, request: &ChatRequest) -> Said;
 }
 
-impl<F: Fn(&ChatRequest) -> Said + Send + Sync> Provider for Spoken<F> {
+impl<F: Fn(&ChatRequest) -> Said + Send + Sync> Voice for F {
+    fn say(&self, request: &ChatRequest) -> Said {
+        self(request)
+    }
+}
+
+/// Says what a voice says, `after` so long.
+pub struct Spoken<V> {
+    pub after: Duration,
+    pub say: V,
+}
+
+impl<V: Voice> Provider for Spoken<V> {
     fn chat<'a>(
         &'a self,
         request: ChatRequest,
         _: DeltaSink,
     ) -> BoxFuture<'a, Result<ChatAnswer, LlmError>> {
         async move {
+            self.say.asked(&request);
             if !self.after.is_zero() {
                 tokio::time::sleep(self.after).await;
             }
-            let (content, tool_calls) = (self.say)(&request);
+            let (content, tool_calls) = self.say.say(&request);
             Ok(ChatAnswer {
                 content,
                 thinking: String::new(),

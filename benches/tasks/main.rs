@@ -34,7 +34,7 @@ const HELP: &str = "\
 cargo bench --bench tasks -- [PART...] [OPTIONS]
 
 parts, all but the last where none is named:
-  steps    time of a step of an agent with a model that takes none; against LangGraph with its SQLite checkpointer
+  steps    time of a step of an agent, the model's own not counted; against LangGraph with its SQLite checkpointer
   fleet    1000 tasks at once on 200 computers, the model answers in 50 ms; against the ideal schedule
   plan     steps of a plan at the same time; against the critical path, and one after the other
   soak     2000 computers with tasks for some minutes; memory of the server

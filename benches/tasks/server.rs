@@ -3,7 +3,7 @@
 use crate::app::{self, Whole};
 use crate::control;
 use crate::course::{Course, Setup};
-use crate::model::Spoken;
+use crate::model::{Said, Spoken, Voice};
 use crate::tools;
 use ccfleet::actors::feed::messages::{Committed, Subscribe};
 use ccfleet::actors::supervisor::messages::StartTask;
@@ -104,22 +104,9 @@ pub fn serve(setup: Setup) {
 
 async fn start(setup: &Setup, clock: Arc<Mutex<Clock>>) -> Whole {
     let course = setup.course;
-    let say = move |request: &ChatRequest| {
-        // The task's own words stand in its prompt, in one of the first messages.
-        let name = request.messages.iter().find_map(|m| job(&m.content));
-        let name = name.expect("a prompt with the task's words").to_owned();
-        clock.lock().expect("whole").asks(&name);
-        let said = course.say(request);
-        clock
-            .lock()
-            .expect("whole")
-            .answered
-            .insert(name, Instant::now());
-        said
-    };
     let model = Spoken {
         after: Duration::from_millis(setup.model_ms),
-        say,
+        say: Timed { course, clock },
     };
     let (slots, parallel) = (setup.slots.to_string(), setup.parallel_steps.to_string());
     let settings = [
@@ -135,6 +122,32 @@ async fn start(setup: &Setup, clock: Arc<Mutex<Clock>>) -> Whole {
         ProviderSet::single(Arc::new(model)),
     )
     .await
+}
+
+/// Says what the course says, and looks at the clock.
+struct Timed {
+    course: Course,
+    clock: Arc<Mutex<Clock>>,
+}
+
+impl Voice for Timed {
+    fn asked(&self, request: &ChatRequest) {
+        self.clock.lock().expect("whole").asks(name(request));
+    }
+
+    fn say(&self, request: &ChatRequest) -> Said {
+        let said = self.course.say(request);
+        let mut clock = self.clock.lock().expect("whole");
+        let name = name(request).to_owned();
+        clock.answered.insert(name, Instant::now());
+        said
+    }
+}
+
+/// The task's own words stand in its prompt, in one of the first messages.
+fn name(request: &ChatRequest) -> &str {
+    let name = request.messages.iter().find_map(|m| job(&m.content));
+    name.expect("a prompt with the task's words")
 }
 
 fn job(text: &str) -> Option<&str> {

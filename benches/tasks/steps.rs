@@ -18,6 +18,9 @@ struct PeerRan {
     step_p99_us: f64,
 }
 
+/// How long the model takes: nothing at all, and a moment, in which a server may do what need not be done before.
+const MODEL_MS: [u64; 2] = [0, 20];
+
 const AGENT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/benches/peers/langgraph/agent.py"
@@ -35,10 +38,19 @@ pub async fn server(setup: &Setup) -> Server {
 pub async fn measure(asked: &Asked) -> Value {
     let peer = asked.value("--peer").map(str::to_owned);
     let peer = peer.or_else(|| std::env::var("CCFLEET_PEERS").ok());
+    let mut rows = Vec::new();
+    for model_ms in MODEL_MS {
+        rows.extend(with_model(asked, peer.as_deref(), model_ms).await);
+    }
+    Value::Array(rows)
+}
+
+/// One task at a time, and 32; the model takes so long, which is no part of a step.
+async fn with_model(asked: &Asked, peer: Option<&str>, model_ms: u64) -> Vec<Value> {
     let (rounds, calls) = (asked.number("--rounds", 5, 1), 20);
     let setup = Setup {
         course: Course::Calls(calls),
-        model_ms: 0,
+        model_ms,
         slots: 64,
         parallel_steps: 1,
     };
@@ -49,13 +61,15 @@ pub async fn measure(asked: &Asked) -> Value {
         ..Manner::default()
     };
     let fleet = Fleet::connect_as(server.address, computers, &[], manner).await;
-    println!("steps of an agent, {calls} calls a task, medians of {rounds}");
+    println!(
+        "steps of an agent, {calls} calls a task, the model takes {model_ms} ms that are not counted, medians of {rounds}"
+    );
     let mut rows = Vec::new();
     for at_once in [1, 32] {
         let tasks = if asked.has("--quick") {
             at_once
         } else {
-            30 * at_once.min(10)
+            30 * at_once.min(10) / if model_ms == 0 { 1 } else { 3 }
         };
         let (mut ours, mut peers): (Vec<Ran>, Vec<PeerRan>) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
@@ -68,19 +82,25 @@ pub async fn measure(asked: &Asked) -> Value {
             assert_eq!((ran.failed, fleet.lost.get()), (0, 0), "tasks failed");
             eprintln!("ours, {at_once} at once: {ran:?}");
             ours.push(ran);
-            if let Some(python) = &peer {
-                peers.push(langgraph(python, tasks, at_once, calls));
+            if let Some(python) = peer {
+                peers.push(langgraph(python, [tasks, calls, at_once], model_ms));
             }
         }
-        rows.push(row(at_once, tasks, calls, &ours, &peers));
+        let mut row = row(at_once, tasks, calls, &ours, &peers);
+        row["model_ms"] = json!(model_ms);
+        rows.push(row);
     }
-    Value::Array(rows)
+    rows
 }
 
 /// The same number of tasks and steps, in threads where several are at once.
-fn langgraph(python: &str, tasks: usize, at_once: usize, calls: usize) -> PeerRan {
-    let numbers = [tasks, calls, at_once].map(|n| n.to_string());
-    let output = Command::new(python).arg(AGENT).args(numbers).output();
+fn langgraph(python: &str, numbers: [usize; 3], model_ms: u64) -> PeerRan {
+    let mut command = Command::new(python);
+    command
+        .arg(AGENT)
+        .args(numbers.map(|n| n.to_string()))
+        .arg(model_ms.to_string());
+    let output = command.output();
     let output = output.expect("the peer's Python");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -90,7 +110,7 @@ fn langgraph(python: &str, tasks: usize, at_once: usize, calls: usize) -> PeerRa
     );
     let ran = serde_json::from_str(said.lines().next_back().unwrap_or_default());
     let ran: PeerRan = ran.expect("the peer's figures");
-    eprintln!("LangGraph, {at_once} at once: {ran:?}");
+    eprintln!("LangGraph, {} at once: {ran:?}", numbers[2]);
     ran
 }
 

@@ -1,7 +1,7 @@
-"""An agent in LangGraph with its SQLite checkpointer, as a peer of the bench `tasks`: agent.py TASKS CALLS THREADS
+"""An agent in LangGraph with its SQLite checkpointer, as a peer of the bench `tasks`: agent.py TASKS CALLS THREADS MODEL_MS
 
 The usual graph: a model node, a tool node, back to the model until it answers without a call. The model is scripted and takes
-no time; its one tool is a Python function that answers at once. Every checkpoint is durable before the next node runs
+MODEL_MS milliseconds, which are no part of a step; its one tool is a Python function that answers at once. Every checkpoint is durable before the next node runs
 (`durability="sync"`), in a WAL database with `synchronous=FULL`, as our journal is. Threads take tasks from one list.
 The last line says how it went, as JSON.
 """
@@ -25,7 +25,7 @@ RESULT = {
     "output": "harvested 3 rows of wheat, replanted 27 of 27, fuel 8123, position 104 64 -233",
     "truncated": False,
 }
-tasks, calls, threads = (int(arg) for arg in sys.argv[1:4])
+tasks, calls, threads, model_ms = (int(arg) for arg in sys.argv[1:5])
 steps: list[int] = []
 answered: dict[str, int] = {}
 
@@ -41,6 +41,8 @@ def model(state: MessagesState, config) -> dict:
     before = answered.pop(task, None)
     if before is not None:
         steps.append(time.perf_counter_ns() - before)
+    if model_ms:
+        time.sleep(model_ms / 1000)
     made = sum(1 for message in state["messages"] if isinstance(message, AIMessage))
     if made >= calls:
         said = AIMessage("FINAL ANSWER: done")

@@ -1,8 +1,10 @@
 //! What a task folds and then journals, in one commit. It is acted on only when that is durable: until then the actor handles
 //! nothing else, and if the journal refuses, the actor ends with everything that it folded.
 //!
-//! A decision to call is the exception: a turn is only memory, so it is asked for first, and the decision waits for it a moment.
-//! Decision and intent are one commit then, and nothing has left before it.
+//! Two decisions go ahead of their commit, because what they lead to changes nothing. One to call asks for its turn, which is only
+//! memory, and waits for it a moment: decision and intent are one commit then, and no call has left before it. One to consult asks
+//! the model while its commit is under way; whatever is made of the answer comes behind that commit, and a question that was
+//! lost with it is asked again.
 
 use super::{Task, Then, commit};
 use crate::actors::journal::messages::JournalError;
@@ -29,6 +31,8 @@ pub(super) struct Draft {
     /// Contents that the events name by hash.
     blobs: Vec<(BlobHash, String)>,
     before: Before,
+    /// It waits for turns of lanes, for a moment.
+    for_turns: bool,
 }
 
 /// What has to be known of a task as it was before a draft, once that is durable.
@@ -41,6 +45,13 @@ pub(super) struct Before {
     tools: Vec<ToolRecord>,
     /// What is done first, once they are durable.
     first: Vec<Then>,
+}
+
+impl Draft {
+    /// Does this too, right after the commit.
+    pub(super) fn then(&mut self, what: impl FnOnce(&mut Task, &mut Context<Task>) + 'static) {
+        self.before.first.push(Box::new(what));
+    }
 }
 
 /// A decision that is part of a draft.
@@ -90,17 +101,31 @@ impl Task {
         self.write_then_act(draft, next, ctx);
     }
 
-    /// Journals a draft and carries out the decision in it. One to call goes ahead and asks for its turns, with the draft unwritten.
+    /// Journals a draft and carries out the decision in it. One that may goes ahead, with the draft unwritten.
     fn write_then_act(&mut self, mut draft: Draft, next: Option<Next>, ctx: &mut Context<Self>) {
+        let for_turns = next
+            .as_ref()
+            .is_some_and(|n| self.only_needs_turns(&n.step));
+        let asks = |next: &Next| matches!(next.step.decision, Decision::Consult(_));
         let next = match next {
-            Some(next) if self.only_needs_turns(&next.step) => next,
+            Some(next) if for_turns || asks(&next) => next,
             next => return self.write(draft, ctx, Box::new(|task, ctx| task.act(next, ctx))),
         };
         let (step, after) = (next.step, next.after);
-        let passes = move |_: &mut Task, _: &mut Context<Task>| crash_points::pass(after);
-        draft.before.first.push(Box::new(passes));
-        let began = draft.expected_seq;
+        draft.then(move |_, _| crash_points::pass(after));
+        if for_turns {
+            self.write_held_later(draft.expected_seq, ctx);
+        }
+        draft.for_turns |= for_turns;
         self.held = Some(Box::new(draft));
+        self.perform(step.track, &step.decision, ctx);
+        if self.held.as_ref().is_some_and(|held| !held.for_turns) {
+            self.write_held(ctx);
+        }
+    }
+
+    /// A draft that begins behind `began` waits for its turns so long and no longer.
+    fn write_held_later(&mut self, began: u64, ctx: &mut Context<Self>) {
         ctx.run_later(HELD_AT_MOST, move |task, ctx| {
             if task
                 .held
@@ -110,7 +135,6 @@ impl Task {
                 task.write_held(ctx);
             }
         });
-        self.perform(step.track, &step.decision, ctx);
     }
 
     /// Whether nothing but turns of lanes has to be asked for: what else a decision leads to has to be durable first.
@@ -184,6 +208,7 @@ impl Task {
                 tools: Vec::new(),
                 first: Vec::new(),
             },
+            for_turns: false,
         });
         self.add(&mut draft, events);
         draft

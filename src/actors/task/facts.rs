@@ -104,14 +104,18 @@ impl Handler<CallFact> for Task {
                 let mut events: Vec<TaskEvent> = self.calls_away().into_iter().collect();
                 events.push(not_placed(&call, no_route));
                 events.extend(self.waits_on());
-                self.append_then_advance(ctx, events);
+                // What waits after this has just been decided.
+                return self.append_then_advance(ctx, events);
             }
             CallNews::NotPlaced(_) => {}
             CallNews::Settled(report) if may_settle(&call) => {
-                self.settle(fact.call_id, Arc::unwrap_or_clone(report), ctx);
+                return self.settle(fact.call_id, Arc::unwrap_or_clone(report), ctx);
             }
-            // Told again: it is durable already.
-            CallNews::Settled(_) => self.stored(&fact.call_id),
+            // Told again: it is durable, or will be with what waits for a turn.
+            CallNews::Settled(_) => match &mut self.held {
+                Some(held) => held.then(move |task, _| task.stored(&fact.call_id)),
+                None => self.stored(&fact.call_id),
+            },
         }
         // The lane has answered, and it was not the turn: nothing is waited for any more.
         self.write_held(ctx);

@@ -94,7 +94,8 @@ impl Handler<LateResult> for Task {
         if judged != Late::Resolves {
             late.reply_to.do_send(LateSettled {
                 call_id: late.call_id,
-                stored: judged == Late::Known,
+                // What is folded and waits for a turn is not durable yet: the result comes again.
+                stored: judged == Late::Known && self.held.is_none(),
             });
             return AtomicResponse::new(Box::pin(async {}.into_actor(self)));
         }

@@ -1,6 +1,8 @@
 //! A decision to call waits for its turn before it is journalled.
 
 use super::*;
+use crate::domain::call::Outcome;
+use crate::strategy::bench::report;
 
 /// It grants every turn.
 pub(super) const READY: &str = "ready";
@@ -74,4 +76,57 @@ async fn a_server_that_stops_while_a_task_waits_for_a_turn_keeps_its_decision() 
     running.task.do_send(super::super::messages::Halt);
     let heard = running.until("stopped").await;
     assert!(heard.contains(&"decided".to_owned()), "{heard:?}");
+}
+
+#[actix::test]
+async fn a_model_is_asked_while_its_question_is_committed_and_what_its_answer_leads_to_comes_behind_that()
+ {
+    let bench = Bench::new(profile(ExecutorMode::Auto));
+    let settings = Loader::new().load().unwrap();
+    let says = "DIRECTIVE: RUN\nPATH: /a.lua\nON: ready";
+    let mut running = Running::with(&bench, settings, Some(says));
+    let mut heard = running.until("ready: dispatch").await;
+    heard.retain(|told| told != "base: notice");
+    let of_step = [
+        "consult",
+        "decided",
+        "ready: place",
+        "model_answered",
+        "directive_read",
+        "decided",
+        "call_intended",
+        "ready: dispatch",
+    ];
+    assert_eq!(heard, of_step);
+    assert_eq!(running.commits.load(Ordering::Relaxed), 2);
+}
+
+#[actix::test]
+async fn an_outcome_that_is_told_again_before_it_is_durable_is_stored_only_behind_its_commit() {
+    // A program that runs in the middle of what was asked for: behind it comes another, whose turn does not come.
+    let mut bench = Bench::new(profile(ExecutorMode::Auto));
+    bench.advance();
+    let then = "THEN:\n1. RUN /a.lua\n2. RUN /b.lua";
+    bench.answer(&format!(
+        "DIRECTIVE: WRITE_FILE\nPATH: /a.lua\nON: {MUTE}\nCONTENT:\n```\nprint(1)\n```\n{then}"
+    ));
+    let call_id = bench.state.call_id(bench.state.last_seq + 1, 0);
+    let mut running = Running::from(&bench, WITHIN);
+    running.until("mute: place").await;
+    let tell = |what: CallNews| CallFact {
+        call_id: call_id.clone(),
+        generation: Generation(2),
+        what,
+    };
+    let ended = CallNews::Settled(Arc::new(report(Outcome::Done, true)));
+    running.task.do_send(tell(granted()));
+    running.task.do_send(tell(ended.clone()));
+    running.task.do_send(tell(ended));
+    let mut heard = running.until("mute: stored").await;
+    heard.extend(running.until("mute: stored").await);
+    let finished = heard.iter().filter(|told| *told == "call_finished").count();
+    let at = |name: &str| heard.iter().position(|told| told == name);
+    assert_eq!(finished, 1, "{heard:?}");
+    assert!(at("mute: place") < at("call_finished"), "{heard:?}");
+    assert!(at("call_finished") < at("mute: stored"), "{heard:?}");
 }
