@@ -5,7 +5,7 @@ use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
-use super::guards::{computer_as_folder, misplaced_program, same_again};
+use super::guards::{computer_as_folder, misplaced_program, same_again, strayed_path};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::shell_words;
@@ -228,7 +228,9 @@ impl Turn<'_> {
         }
         let fleet = &self.inputs.fleet;
         let elsewhere = || computer_as_folder::objection(self.state, fleet, &target, &tool, &args);
-        let objection = misplaced_program::objection(self.state, &tool, &args).or_else(elsewhere);
+        let strayed = || strayed_path::objection(self.state, &tool, &args);
+        let objection = misplaced_program::objection(self.state, &tool, &args);
+        let objection = objection.or_else(elsewhere).or_else(strayed);
         if let Some(evidence) = objection {
             let needs = misplaced_program::needs(&tool, &args);
             return instead(self.block(Guard::Arguments, self.with_look(evidence, needs)));

@@ -10,6 +10,7 @@ pub mod overwrite;
 pub mod same_again;
 pub mod signature;
 mod stand;
+pub mod strayed_path;
 
 pub use budgets::{Takes, UsedUp, exceeded, fail_over, failure_text, last_words, over_budget};
 pub use loops::{LoopVerdict, Wanted};

@@ -42,6 +42,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
             ));
         }
     }
+    take_the_only_file(&mut plan);
     for step in &mut plan.steps {
         action(step, place, &mut problems);
     }
@@ -151,6 +152,33 @@ pub fn depth(steps: &[PlanStep]) -> usize {
         depths.insert(step.id, depth);
     }
     depths.into_values().max().unwrap_or(0)
+}
+
+/// Of a plan that names one file, steps that change or run a file and name none mean that one: models name it where they read it,
+/// and then not again.
+fn take_the_only_file(plan: &mut TaskPlan) {
+    use PlanAction::*;
+    let about_files = |step: &PlanStep| {
+        matches!(
+            step.action,
+            ReadFile | WriteFile | EditFile | RunProgram | RunTest
+        )
+    };
+    let named = plan.steps.iter().filter(|step| about_files(step));
+    let named = named.filter_map(|step| Some((step.target.clone()?, step.on.clone())));
+    let named: Vec<_> = named.collect();
+    let Some((file, on)) = named.first() else {
+        return;
+    };
+    if named.iter().any(|other| other != &named[0]) {
+        return;
+    }
+    for step in &mut plan.steps {
+        let takes = matches!(step.action, ReadFile | EditFile | RunProgram | RunTest);
+        if takes && step.on == *on && missing_target(step).is_some() {
+            step.target = Some(file.clone());
+        }
+    }
 }
 
 /// The action is known, has what it is about, and its computer exists.

@@ -64,6 +64,30 @@ fn what_cannot_be_carried_out_is_told_by_step() {
 }
 
 #[test]
+fn steps_without_a_file_mean_the_only_one_that_the_plan_names() {
+    let nameless = |id: u32, action: &str| json!({"id": id, "action": action, "reason": "r", "depends_on": [id - 1], "params": {"search": "a", "replace": "b"}});
+    let steps = json!([
+        step(1, &[]),
+        nameless(2, "edit_file"),
+        nameless(3, "run_test")
+    ]);
+    let setting = Setting::begin();
+    let checked = |steps: Value| check(&plan_of(steps), &PlanWork::default(), &setting.place());
+    let plan = checked(steps.clone()).unwrap();
+    let targets = plan.steps.iter().map(|step| step.target.as_deref());
+    assert!(targets.into_iter().all(|target| target == Some("/a")));
+
+    // Of two nobody knows which, and what is written whole is named.
+    let mut two = steps.clone();
+    two[0]["target"] = json!("/b");
+    two[1]["target"] = json!("/a");
+    assert!(problems(two)[0].contains("step 3: run_test needs a target"));
+    let mut writes = steps;
+    writes[1]["action"] = json!("write_file");
+    assert!(problems(writes)[0].contains("step 2: write_file needs a target"));
+}
+
+#[test]
 fn size_and_depth_are_limited() {
     let many: Vec<Value> = (1..=13).map(|id| step(id, &[])).collect();
     assert!(problems(json!(many))[0].contains("13 steps"));
