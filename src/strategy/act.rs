@@ -228,12 +228,14 @@ impl Turn<'_> {
         }
         let fleet = &self.inputs.fleet;
         let elsewhere = || computer_as_folder::objection(self.state, fleet, &target, &tool, &args);
-        let strayed = || strayed_path::objection(self.state, &tool, &args);
-        let objection = misplaced_program::objection(self.state, &tool, &args);
-        let objection = objection.or_else(elsewhere).or_else(strayed);
+        let objection = misplaced_program::objection(self.state, &tool, &args).or_else(elsewhere);
         if let Some(evidence) = objection {
             let needs = misplaced_program::needs(&tool, &args);
             return instead(self.block(Guard::Arguments, self.with_look(evidence, needs)));
+        }
+        if let Some((evidence, meant)) = strayed_path::objection(self.state, &tool, &args) {
+            let evidence = self.with_look(evidence, Some(&meant));
+            return instead(self.block(Guard::Arguments, evidence));
         }
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, batch.before.len());

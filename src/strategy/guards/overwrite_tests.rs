@@ -16,7 +16,11 @@ use serde_json::{Value, json};
 const OLD: &str = "{\"speed\": 3}";
 
 fn drive() -> Drive {
-    let mut drive = Drive::new(profile_of("direct"), "Set speed to 9 in /settings.json");
+    drive_for("Set speed to 9 in /settings.json")
+}
+
+fn drive_for(task: &str) -> Drive {
+    let mut drive = Drive::new(profile_of("direct"), task);
     drive.files.insert("/settings.json".into(), OLD.into());
     drive
 }
@@ -58,7 +62,7 @@ fn who_writes_the_same_again_is_told_once_and_then_believed() {
 
 #[test]
 fn what_was_told_of_one_file_is_not_told_of_another_whose_path_ends_alike() {
-    let mut drive = drive();
+    let mut drive = drive_for("Set speed to 9 in /settings.json and in /x/settings.json");
     drive.files.insert("/x/settings.json".into(), OLD.into());
     let other = write("{}").replace("settings", "/x/settings");
     drive.say(&[&other, &other, &write("{}"), &write("{}")]);

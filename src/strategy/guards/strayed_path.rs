@@ -1,5 +1,5 @@
 //! The file of a task in another folder: small models that shall mend `/count.lua` run `/tools/count.lua`, hear that there is no
-//! such program, write one, run it, and say that they are done. They are told of it once; who means it says it again.
+//! such program, write one, run it, and say that they are done. They are told of it; who means it says it again.
 
 use super::times_told;
 use crate::domain::task::TaskState;
@@ -10,9 +10,12 @@ use std::collections::BTreeSet;
 /// Arguments that name a file which the task works with; where something is copied or moved to is a new place.
 const FILES: [&str; 2] = ["path", "from"];
 
+/// How often one such path is objected to: the first time a small model often says it again without a thought.
+const MOST_OBJECTIONS: usize = 2;
+
 /// What is told of a call whose file is called like one that the task names, and lies where neither the task nor anything that it
-/// has seen says.
-pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> {
+/// has seen says; and the file that the task names.
+pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<(String, String)> {
     let given = FILES.iter().find_map(|name| args.get(name)?.as_str())?;
     let path = normal(given);
     let prompt = &state.created.as_ref()?.prompt;
@@ -21,8 +24,11 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
         return None;
     }
     let words = format!("the task speaks of /{meant}, and /{path} is another file");
-    (times_told(state, &words) == 0).then(|| {
-        format!("{words}. Call {tool} with /{meant}. If you do mean /{path}, say it once more")
+    (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
+        let told = format!(
+            "{words}. Call {tool} with /{meant}; only if you do mean /{path}, say it again"
+        );
+        (told, format!("/{meant}"))
     })
 }
 
@@ -80,11 +86,15 @@ mod tests {
     }
 
     #[test]
-    fn the_task_s_file_in_another_folder_is_told_of_once() {
+    fn the_task_s_file_in_another_folder_is_told_of_twice() {
         let mut drive = drive(TASK);
-        drive.say(&[&run("/tools/count.lua")]);
+        drive.say(&[&run("/tools/count.lua"), &run("/tools/count.lua")]);
         let told = "the task speaks of /count.lua, and /tools/count.lua is another file. Call run_program with /count.lua";
-        assert!(drive.shown().contains(told), "{}", drive.shown());
+        let shown = drive.shown();
+        assert_eq!(shown.matches(told).count(), 2, "{shown}");
+        let look =
+            "To look at /count.lua:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/count.lua\"}}";
+        assert!(shown.contains(look), "{shown}");
         assert_eq!(drive.bench.state.calls().count(), 0);
         drive.say(&[&run("/tools/count.lua")]);
         assert_eq!(drive.bench.state.calls().count(), 1, "who means it");
