@@ -91,7 +91,7 @@ impl RunsFile {
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(io)?;
         let text = std::fs::read_to_string(path).map_err(io)?;
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let whole = whole_lines(&text);
         let mut lines = Vec::new();
         for (at, line) in text[..whole].lines().enumerate() {
             let line: Line = serde_json::from_str(line).map_err(|error| RunsFileError::Line {
@@ -111,6 +111,9 @@ impl RunsFile {
         // Only now is it known that this is such a file.
         file.set_len(whole as u64).map_err(io)?;
         file.seek(SeekFrom::End(0)).map_err(io)?;
+        if !text[..whole].is_empty() && !text[..whole].ends_with('\n') {
+            file.write_all(b"\n").map_err(io)?;
+        }
         Ok(RunsFile {
             path: path.to_owned(),
             file,
@@ -146,6 +149,20 @@ impl RunsFile {
         text.push('\n');
         self.file.write_all(text.as_bytes()).map_err(io)?;
         self.file.sync_data().map_err(io)
+    }
+}
+
+/// How a line begins.
+const BEGINS: &str = "{\"strategy\":";
+
+/// Bytes without the beginning of a line that was cut off as it was written. What does not begin like one is left to be refused.
+fn whole_lines(text: &str) -> usize {
+    let last = text.rfind('\n').map_or(0, |at| at + 1);
+    let tail = &text[last..];
+    let begins = tail.starts_with(BEGINS) || BEGINS.starts_with(tail);
+    match serde_json::from_str::<Line>(tail) {
+        Err(_) if begins => last,
+        _ => text.len(),
     }
 }
 
@@ -267,6 +284,13 @@ mod tests {
         file.append(&made[1]).unwrap();
         let file = RunsFile::open(&path, "small").unwrap();
         assert_eq!(file.divide(jobs(&made)).1.len(), 0);
+
+        // A last line that is whole is one, whoever took its end away.
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.trim_end()).unwrap();
+        let mut file = RunsFile::open(&path, "small").unwrap();
+        file.append(&record(2, 1, 4, true)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
     }
 
     #[test]
@@ -281,13 +305,12 @@ mod tests {
             "{refused}"
         );
         let notes = dir.path().join("notes.txt");
-        std::fs::write(&notes, "buy milk\nand bread").unwrap();
-        let refused = RunsFile::open(&notes, "small").unwrap_err().to_string();
-        assert!(refused.contains("line 1: this is no run"), "{refused}");
-        assert_eq!(
-            std::fs::read_to_string(&notes).unwrap(),
-            "buy milk\nand bread"
-        );
+        for text in ["buy milk\nand bread", "buy milk", "{\"milk\": 1}"] {
+            std::fs::write(&notes, text).unwrap();
+            let refused = RunsFile::open(&notes, "small").unwrap_err().to_string();
+            assert!(refused.contains("line 1: this is no run"), "{refused}");
+            assert_eq!(std::fs::read_to_string(&notes).unwrap(), text);
+        }
     }
 
     #[test]

@@ -92,9 +92,12 @@ fn who_gives_several_directives_again_has_the_first_one_carried_out() {
     let Decision::Consult(consult) = bench.advance() else {
         panic!("the second directive was never given");
     };
-    assert_eq!(consult.contract, Contract::Directive);
+    assert_eq!(consult.contract, Contract::FirstDirective);
     let told = shown(&consult.prompt.append);
     assert!(told.contains("all but the first directive"), "{told}");
+    // It was told of it, and is not held up by it any more.
+    bench.answer(&both.replace("/a.lua", "/b.lua"));
+    assert!(matches!(bench.advance(), Decision::Call { .. }));
 }
 
 #[test]

@@ -109,10 +109,14 @@ impl Course<'_> {
             Err(error) => Err(error),
         };
         let format = OutputFormat::Text;
-        // Told of it once; a small model does it again, and is stuck with six good directives in its hands.
-        let former = self.turn.state.steps.last();
-        let former = former.and_then(|step| step.reading.as_ref());
-        let contract = match former.is_some_and(parser::had_several) {
+        // Told of it once; a small model does it again and again, and is stuck with six good directives in its hands.
+        let mut read = self
+            .turn
+            .state
+            .steps
+            .iter()
+            .filter_map(|step| step.reading.as_ref());
+        let contract = match read.any(parser::had_several) {
             true => Contract::FirstDirective,
             false => Contract::Directive,
         };
