@@ -83,6 +83,14 @@ specs["fs_copy: a copy that is made again finds its own"] = function()
     check.contains(select(2, world.call("fs_copy", { from = "a", to = "b" })), "/b: is there already")
 end
 
+specs["fs_move: a move that is made again is told that it was perhaps made already"] = function()
+    local world = tools({ ["/a"] = "one" })
+    check.same(world.call("fs_move", { from = "a", to = "b" }), { from = "/a", to = "/b" })
+    local again = select(2, world.call("fs_move", { from = "a", to = "b" }))
+    check.contains(again, "/a: no such file or folder; /b is there, so it was perhaps moved already")
+    check.contains(select(2, world.call("fs_move", { from = "c", to = "d" })), "/c: no such file or folder; fs_list")
+end
+
 specs["fs_copy: replaces nothing, and says what is wrong"] = function()
     local world = tools({ ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" })
     local before = { ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" }

@@ -3,7 +3,7 @@
 //! Qwen2.5-Coder and other small models answer with `{"name": …, "arguments": …}` in the content, bare,
 //! in a code fence or in `<tool_call>` tags, and the server then reports no call.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::domain::chat::ToolCall;
 
@@ -127,6 +127,8 @@ fn one_call(object: &Map<String, Value>) -> Option<ToolCall> {
         arguments @ Value::Object(_) => arguments.clone(),
         Value::String(text) => match serde_json::from_str(text) {
             Ok(Value::Object(inner)) => Value::Object(inner),
+            // The words of the end, in the place of its one argument.
+            _ if names_the_end(name) => json!({"answer": text}),
             _ => return None,
         },
         Value::Null => Value::Object(Map::new()),
@@ -139,11 +141,18 @@ fn one_call(object: &Map<String, Value>) -> Option<ToolCall> {
     })
 }
 
+/// Whether a call is named like the end of a task, `FINAL ANSWER`, in whatever spelling.
+pub fn names_the_end(name: &str) -> bool {
+    let letters = name.chars().filter(char::is_ascii_alphabetic);
+    letters
+        .map(|c| c.to_ascii_lowercase())
+        .eq("finalanswer".chars())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::json;
 
     fn call(name: &str, arguments: Value) -> ToolCall {
         ToolCall {

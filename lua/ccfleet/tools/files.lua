@@ -102,6 +102,9 @@ end
 
 local function move(fs, args)
     local from, to = absolute(fs, args.from), absolute(fs, args.to)
+    if fs.exists(to) and not fs.exists(from) then
+        error(("%s: no such file or folder; %s is there, so it was perhaps moved already"):format(from, to), 0)
+    end
     common.require_existing(fs, from)
     attempt(fs.move, from, to)
     return { from = from, to = to }

@@ -5,6 +5,7 @@ mod conversation;
 
 use super::call_form::{self, Callable};
 use super::calling;
+use super::content_calls::names_the_end;
 use super::memory::Next;
 use super::turn::Turn;
 use crate::domain::chat::ToolCall;
@@ -86,9 +87,7 @@ fn carry_out(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
 
 /// The words of an end that is written as a call, `{"tool": "FINAL ANSWER", "args": {"answer": "…"}}`.
 fn ends(call: &ToolCall) -> Option<&str> {
-    let letters = call.name.chars().filter(char::is_ascii_alphabetic);
-    let name = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
-    let is_end = name == "finalanswer";
+    let is_end = names_the_end(&call.name);
     let mut said = call.arguments.as_object()?.values();
     match (said.next().and_then(Value::as_str), said.next()) {
         (Some(message), None) if is_end && !message.trim().is_empty() => Some(message.trim()),

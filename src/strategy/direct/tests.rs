@@ -194,13 +194,15 @@ fn a_final_answer_without_proof_is_sent_back_where_the_kind_demands_it() {
 
 #[test]
 fn an_end_that_is_written_as_a_call_is_one() {
-    let mut bench = Bench::new(profile());
-    bench.advance();
-    bench.answer(r#"{"tool": "FINAL ANSWER", "args": {"answer": "It prints 1."}}"#);
-    let Decision::Finish { result, .. } = bench.advance() else {
-        panic!("no tool has this name");
-    };
-    assert_eq!(result.message, "It prints 1.");
+    for args in [r#"{"answer": "It prints 1."}"#, r#""It prints 1.""#] {
+        let mut bench = Bench::new(profile());
+        bench.advance();
+        bench.answer(&format!(r#"{{"tool": "FINAL ANSWER", "args": {args}}}"#));
+        let Decision::Finish { result, .. } = bench.advance() else {
+            panic!("no tool has this name");
+        };
+        assert_eq!(result.message, "It prints 1.");
+    }
 }
 
 #[test]
