@@ -155,6 +155,7 @@ pub(super) struct RawMemory {
     pub summarizer: String,
     pub diff_bytes: u64,
     pub drift: String,
+    pub named_files: u32,
     pub step_log_bytes: u64,
 }
 

@@ -220,6 +220,7 @@ impl Check<'_> {
                 summarizer: self.summarizer("memory.summarizer", &memory.summarizer)?,
                 diff_bytes: memory.diff_bytes as usize,
                 drift: self.drift("memory.drift", &memory.drift)?,
+                named_files: memory.named_files as usize,
             },
             step_log_bytes: memory.step_log_bytes as usize,
         })

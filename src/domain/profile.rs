@@ -186,6 +186,9 @@ pub struct MemoryRules {
     /// What follows when a file is not what the task left there.
     #[serde(default)]
     pub drift: DriftRule,
+    /// Files that the task's words name and that are read before its model is asked anything, at most; 0 = none.
+    #[serde(default)]
+    pub named_files: usize,
 }
 
 fn default_diff_bytes() -> usize {

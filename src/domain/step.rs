@@ -38,6 +38,9 @@ pub struct Step {
     pub closed: bool,
 }
 
+/// What the request of a step says that reads the files which the task names, before any model is asked.
+pub const FIRST_LOOK: &str = "Reading the files that the task names";
+
 /// Which piece of a former result is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recalled {
@@ -118,6 +121,12 @@ pub enum CallEnd {
 }
 
 impl Step {
+    /// Whether rules read here what the task names; nothing that a model wished for.
+    pub fn looks_first(&self) -> bool {
+        let request = self.request.as_ref().filter(|_| self.planner.is_none());
+        matches!(request, Some(StrictRequest::Tool { explanation, .. }) if explanation == FIRST_LOOK)
+    }
+
     /// Whether a person who proved who they are consented to exactly this call in this step.
     pub fn approves(&self, call: &AskedCall) -> bool {
         let asked = self.question.as_ref();

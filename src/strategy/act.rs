@@ -49,6 +49,7 @@ impl Turn<'_> {
                 let result = result.clone();
                 let objection = self.given_up(&result);
                 let objection = objection.or_else(|| self.unchanged(&result));
+                let objection = objection.or_else(|| self.untouched(&result));
                 Ok(objection.unwrap_or_else(|| self.finish(request, by, result)))
             }
             StrictRequest::Tool {
@@ -280,7 +281,7 @@ impl Turn<'_> {
     }
 
     /// An objection with the call that reads a file: small models say the same to the end if they are told what to do and not how.
-    fn with_look(&self, evidence: String, path: Option<&str>) -> String {
+    pub(super) fn with_look(&self, evidence: String, path: Option<&str>) -> String {
         let look =
             path.and_then(|path| Some((path, self.written("fs_read", &json!({"path": path}))?)));
         match look {

@@ -25,6 +25,7 @@ static PROMPTS: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| PromptLibrary::embedded().unwrap().texts("directive"));
 
 pub(crate) const MEMORY: MemoryRules = MemoryRules {
+    named_files: 0,
     verbatim_results: 10,
     cut_to: 5,
     result_bytes: 2000,

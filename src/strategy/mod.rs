@@ -20,6 +20,7 @@ pub mod guards;
 mod lua_lists;
 pub mod memory;
 mod mend;
+mod named_files;
 mod nap;
 pub mod numbered;
 pub mod paths;
@@ -38,6 +39,7 @@ pub mod turn;
 pub mod turn_reader;
 mod unchanged;
 mod unfenced;
+mod untouched;
 pub mod validate;
 
 use crate::domain::call::{Address, Target};

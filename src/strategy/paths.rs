@@ -26,6 +26,27 @@ pub fn normal(path: &str) -> String {
     names_of(path).map_or_else(|| path.to_owned(), |names| names.join("/"))
 }
 
+/// The paths from the root in a text, in its order, each once and without the first slash. What stands in addresses (`http://…`) is none.
+pub fn named_in(text: &str) -> Vec<String> {
+    let in_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    let words = text.split(|c| !in_path(c));
+    let paths = words.filter(|word| word.starts_with('/') && !word.starts_with("//"));
+    let mut named: Vec<String> = Vec::new();
+    for path in paths.map(|word| normal(word.trim_end_matches('.'))) {
+        if !path.is_empty() && !named.contains(&path) {
+            named.push(path);
+        }
+    }
+    named
+}
+
+/// Whether a path's name looks like that of a file: it has an extension.
+pub fn is_file_like(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let parts = name.rsplit_once('.');
+    parts.is_some_and(|(stem, extension)| !stem.is_empty() && !extension.is_empty())
+}
+
 /// Whether a path is one of the folders or lies in one. Upper and lower case differ, as they do on most servers: where they
 /// do not, this refuses too much and never too little.
 pub fn lies_in(path: &str, roots: &[String]) -> bool {

@@ -101,14 +101,16 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// What stands before a new step: the budget of steps, and a computer that nobody has seen yet, without which a
-    /// model would not even know the tools.
+    /// What stands before a new step: the budget of steps, a computer that nobody has seen yet, without which a
+    /// model would not even know the tools, and the first look at the files that the task names.
     pub fn before_step(&self) -> Option<Decision> {
         if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Step) {
             return Some(guards::fail_over(self.state, over));
         }
-        let unseen = self.tools(None).home_is_unseen();
-        unseen.then(|| self.wait_for_computer())
+        match self.tools(None).home_is_unseen() {
+            true => Some(self.wait_for_computer()),
+            false => self.first_look(),
+        }
     }
 
     /// A consult whose prompt is told as what it adds to the role's former one.

@@ -37,7 +37,7 @@ impl Turn<'_> {
     }
 }
 
-fn asks_for_a_change(prompt: &str) -> bool {
+pub(super) fn asks_for_a_change(prompt: &str) -> bool {
     let prompt = prompt.to_lowercase();
     let mut words = prompt.split(|c: char| !c.is_alphabetic());
     words.any(|word| CHANGES.contains(&word))

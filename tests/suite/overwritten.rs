@@ -77,7 +77,7 @@ fn a_file_that_was_not_seen_is_kept_and_shown_until_it_is_written_with_what_it_h
     let api = Api::new(&address);
     wait_for_computer(&api);
 
-    let body = json!({"prompt": "Set limit to 30 in /settings.json.", "client_id": "sim-1", "kind": "code_job"});
+    let body = json!({"prompt": "Set limit to 30 in the settings.", "client_id": "sim-1", "kind": "code_job"});
     let (status, task) = api.post("/api/v1/tasks", &body);
     assert_eq!(status, 201, "{task}");
     let task = format!("/api/v1/tasks/{}", task["task_id"].as_str().unwrap());

@@ -162,7 +162,7 @@ fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twic
 
     let steps = api.get(&format!("/api/v1/tasks/{task}/steps")).unwrap();
     replays(&data);
-    let shown = task_command(&["show", &task, "--step", "3", "--full"], &data).text;
+    let shown = task_command(&["show", &task, "--step", "4", "--full"], &data).text;
     for part in [
         "=== planner is asked",
         "--- SYSTEM",
@@ -174,7 +174,10 @@ fn a_server_killed_in_the_middle_finishes_the_task_and_no_effect_is_entered_twic
     let ledger = task_command(&["ledger", &task[10..]], &data).text;
     assert!(ledger.lines().count() > 8, "{ledger}");
 
-    let full = &steps["items"][2];
+    // The first step is the server's own look at the file that the task names.
+    assert_eq!(steps["items"][0]["calls"][0]["tool"], "fs_read");
+    assert!(steps["items"][0]["planner_output"].is_null());
+    let full = &steps["items"][3];
     for artifact in ["planner_input", "planner_output", "executor_input"] {
         assert!(full[artifact].is_string(), "{artifact}: {full:#}");
     }
@@ -239,7 +242,7 @@ impl SlowRun {
         let sim = computer(&address, &dir.path().join("computers"));
         let api = Api::new(&address);
         wait_for_computer(&api);
-        let task = start_task(&api, "Run /slow.lua");
+        let task = start_task(&api, "Run the slow program");
         wait_until("the handler", WITHIN, || {
             // The file is there before its first line is.
             let entries = std::fs::read_to_string(disk.join("entries.log")).ok()?;

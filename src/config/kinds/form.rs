@@ -95,6 +95,8 @@ struct MemoryKeys {
     diff_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     drift: Option<DriftRule>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    named_files: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -184,6 +186,7 @@ impl KindForm {
             summarizer: own.summarizer.unwrap_or(common.summarizer),
             diff_bytes: own.diff_bytes.unwrap_or(common.diff_bytes),
             drift: own.drift.unwrap_or(common.drift),
+            named_files: own.named_files.unwrap_or(common.named_files),
         };
         if rules.verbatim_results == 0 || rules.cut_to > rules.verbatim_results {
             let reason = "must not be more than memory.verbatim_results, and that at least 1";

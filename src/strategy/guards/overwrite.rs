@@ -100,6 +100,7 @@ impl Sights<'_> {
             && times_told(self.state, &words) == 0
             // To replace a program that is wrong is what such a task is for.
             && !is_shown_wrong(self.state, &key)
+            && !keeps_most_of(there, content.unwrap_or_default())
         {
             let shown = match there.len() {
                 0..=SHOWN_AGAIN => format!(". It holds\n{}", fenced(there.trim_end(), "")),
@@ -150,6 +151,17 @@ impl Sights<'_> {
         }
         None
     }
+}
+
+/// Whether a new content is the old one with a part of its lines made anew: then nothing is lost of which its author may not have thought.
+fn keeps_most_of(old: &str, new: &str) -> bool {
+    let lines = |text: &'_ str| -> Vec<String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    };
+    let (old, new) = (lines(old), lines(new));
+    let kept = old.iter().filter(|line| new.contains(line)).count();
+    new.len() >= old.len() && kept * 2 >= old.len() && kept > 0
 }
 
 /// The edit that a write of one line probably meant, whose file was kept: small models give the new line alone, `side=north` for

@@ -61,6 +61,22 @@ fn who_writes_the_same_again_is_told_once_and_then_believed() {
 }
 
 #[test]
+fn who_makes_a_part_of_the_lines_anew_is_believed_at_the_second_time() {
+    let old = "{\n  \"speed\": 3,\n  \"side\": \"north\",\n  \"limit\": 20\n}\n";
+    for (new, believed) in [
+        (old.replace('3', "9"), true),
+        (old.replace("3,", "3,\n  \"more\": true,"), true),
+        (old.replace("  \"side\": \"north\",\n", ""), false),
+        ("{\"speed\": 9}\n".repeat(6), false),
+    ] {
+        let mut drive = drive();
+        drive.files.insert("/settings.json".into(), old.into());
+        drive.say(&[&write(&new), &write(&new)]);
+        assert_eq!(settings(&drive) == new, believed, "{new}");
+    }
+}
+
+#[test]
 fn what_was_told_of_one_file_is_not_told_of_another_whose_path_ends_alike() {
     let mut drive = drive_for("Set speed to 9 in /settings.json and in /x/settings.json");
     drive.files.insert("/x/settings.json".into(), OLD.into());

@@ -3,9 +3,8 @@
 
 use super::times_told;
 use crate::domain::task::TaskState;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{named_in, normal};
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// Arguments that name a file which the task works with; where something is copied or moved to is a new place.
 const FILES: [&str; 2] = ["path", "from"];
@@ -32,18 +31,21 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<(String,
     })
 }
 
+/// Whether a call is about another file that is called like this one, a path without its first slash.
+pub fn is_namesake(args: &Value, path: &str) -> bool {
+    let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    let given = FILES.iter().filter_map(|key| args.get(key)?.as_str());
+    let mut given = given.map(normal);
+    given.any(|given| given != path && name(&given) == name(path))
+}
+
 /// The only path from the root in these words that ends with the same name, if it is not the same path.
 fn named_like(words: &str, path: &str) -> Option<String> {
     let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
-    let in_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
-    let paths = words.split(|c| !in_path(c));
-    let paths = paths.filter(|word| word.starts_with('/'));
-    let paths = paths.map(|word| normal(word.trim_end_matches('.')));
-    let alike: BTreeSet<String> = paths
-        .filter(|named| named.rsplit('/').next() == Some(name))
-        .collect();
+    let mut alike = named_in(words);
+    alike.retain(|named| named.rsplit('/').next() == Some(name));
     match alike.len() {
-        1 => alike.into_iter().next().filter(|named| named != path),
+        1 => alike.pop().filter(|named| named != path),
         _ => None,
     }
 }

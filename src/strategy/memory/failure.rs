@@ -41,7 +41,7 @@ const TRACE_BYTES: usize = 800;
 pub fn newest(state: &TaskState) -> Option<FailurePin> {
     let home = state.home();
     let mut newer: Vec<(&Step, &CallRecord)> = Vec::new();
-    let steps = state.steps.iter();
+    let steps = state.steps.iter().filter(|step| !step.looks_first());
     let calls = steps.flat_map(|step| step.calls.iter().map(move |call| (step, call)));
     for (step, call) in calls.rev().filter(|(_, call)| !call.is_open()) {
         if !step.passed(call) {

@@ -138,7 +138,8 @@ impl Memory<'_> {
         let steps = self.state.steps.iter();
         steps
             .filter(|step| step.closed && step.track == Track::MAIN && step.number > upto)
-            .filter(|step| step.summary_upto.is_none())
+            // What the first look showed stands below the task.
+            .filter(|step| step.summary_upto.is_none() && !step.looks_first())
             .collect()
     }
 

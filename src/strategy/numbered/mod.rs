@@ -1,6 +1,7 @@
 //! Source document 003: one planning call gives a numbered list, which lies in the task's state with a cursor; from then
 //! on every turn is ReAct text. The planning boundary is the only place that is not the same for every turn.
 
+mod bare_line;
 mod function_call;
 pub mod input;
 pub mod labels;
@@ -29,7 +30,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -271,11 +272,16 @@ impl<'a> Course<'a> {
             ASK_USER_TOOL => vec!["question".to_owned(), "why".to_owned()],
             _ => self.needed(tool).unwrap_or_default(),
         };
+        // What more there is for a program is its arguments.
+        let more = values.get(needed.len()..).unwrap_or_default();
+        let runs = tool == "run_program" && !needed.is_empty() && !more.is_empty();
         let all = values.len() == needed.len() || (tool == ASK_USER_TOOL && values.len() == 1);
-        match all {
-            true => needed.into_iter().zip(values.iter().cloned()).collect(),
-            false => args.clone(),
+        if !all && !runs {
+            return args.clone();
         }
+        let named = needed.into_iter().zip(values.iter().cloned());
+        let more = runs.then(|| ("args".to_owned(), more.into()));
+        named.chain(more).collect()
     }
 
     /// The arguments that a tool cannot do without.

@@ -1,6 +1,7 @@
 //! Reads one ReAct turn (docs/strategies.md has the grammar): at most one move, and nothing that a model invented as its
 //! result. Never guesses, never panics.
 
+use super::bare_line;
 use super::function_call;
 use super::input::{self, unquoted};
 use super::labels::{Label, compact, label_of, without_thinking};
@@ -261,11 +262,15 @@ impl<'a> Reader<'a> {
                 Err(problem) => self.read.problems.push(problem),
             }
         }
-        if self.read.next.is_none() && self.read.plan.is_empty() && self.read.problems.is_empty() {
-            self.call_in_json();
-        }
-        if self.read.next.is_none() && self.read.plan.is_empty() && self.read.problems.is_empty() {
-            self.call_as_function();
+        for other_form in [
+            Self::call_in_json,
+            Self::call_as_function,
+            Self::call_as_line,
+        ] {
+            let read = &self.read;
+            if read.next.is_none() && read.plan.is_empty() && read.problems.is_empty() {
+                other_form(&mut self);
+            }
         }
         let says_nothing =
             self.read.next.is_none() && self.read.plan.is_empty() && self.read.item_done.is_none();
@@ -305,6 +310,16 @@ impl<'a> Reader<'a> {
                     self.note(ONE_CALL);
                 }
             }
+        }
+    }
+
+    /// Nor that: one line of a tool's name and its values.
+    fn call_as_line(&mut self) {
+        if let Some(next) = bare_line::call(&self.read.thought) {
+            self.read.next = Some(next);
+            self.note(
+                "a call written as a line of words was read: write Action: and Action Input:",
+            );
         }
     }
 

@@ -198,7 +198,8 @@ impl Course<'_> {
             .filter(|step| step.track == Track::MAIN);
         let looked = on_main
             .next()
-            .filter(|step| step.planner.is_none() && step.question.is_none());
+            .filter(|step| step.planner.is_none() && step.question.is_none())
+            .filter(|step| !step.looks_first());
         let is_over = looked
             .is_some_and(|step| step.closed && (!step.calls.is_empty() || step.blocked.is_some()));
         if is_over {

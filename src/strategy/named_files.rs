@@ -1,0 +1,236 @@
+//! The files that a task's words name, read by rule before its model is asked anything: a small model that is told to mend a file
+//! writes it anew without having looked at it, and one that plans cannot say what to change in what it has not seen.
+
+use super::fleet::named_in_task;
+use super::paths::{is_file_like, named_in};
+use super::text::{fenced, one_line};
+use super::turn::Turn;
+use crate::domain::call::{Outcome, Target};
+use crate::domain::decision::Decision;
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::files::from_root;
+use crate::domain::profile::Profile;
+use crate::domain::step::FIRST_LOOK;
+use crate::domain::task::{CallRecord, Step, TaskState};
+use crate::domain::tool::ComputerView;
+use crate::domain::track::Track;
+use crate::prompts::{PromptError, render};
+use serde_json::{Value, json};
+
+const READ: &str = "fs_read";
+
+/// Bytes of one file that are read and shown. They stand in every prompt of the task.
+const MOST_BYTES: usize = 1_500;
+
+impl Turn<'_> {
+    /// Reads what the task names, before its first step. None where nobody can tell on which computer that lies, where nothing
+    /// may be read, and in a task that lives on: its files are others at its next wake.
+    pub(super) fn first_look(&self) -> Option<Decision> {
+        let most = self.profile.memory.named_files;
+        let created = self.state.created.as_ref()?;
+        if most == 0 || !self.state.steps.is_empty() || self.state.wakes().is_some() {
+            return None;
+        }
+        let reader = self.only_computer().filter(|computer| computer.online)?;
+        reader.tool(READ)?;
+        let bytes = self.profile.memory.result_bytes.min(MOST_BYTES);
+        let named = named_in(&created.prompt).into_iter();
+        let requests = named.filter(|path| is_file_like(path)).take(most);
+        let requests = requests.map(|path| StrictRequest::Tool {
+            explanation: FIRST_LOOK.to_owned(),
+            tool: READ.to_owned(),
+            parameters: json!({"path": from_root(&path), "max_bytes": bytes}),
+            on: None,
+        });
+        let requests: Vec<StrictRequest> = requests.collect();
+        if requests.is_empty() {
+            return None;
+        }
+        let step = Step::new(0, Track::MAIN);
+        let tried = self.try_calls(&step, requests, TranslatedBy::Rules);
+        // A guard or the policy stands against looking: the model finds out, if it wants to know.
+        tried
+            .ok()
+            .filter(|decision| matches!(decision, Decision::Call { .. }))
+    }
+
+    /// The computer on which the task's files lie: its own one, or the only one there is, if the task speaks of no other.
+    fn only_computer(&self) -> Option<&ComputerView> {
+        let fleet = &self.inputs.fleet;
+        let computer = match (self.state.home(), fleet.computers.as_slice()) {
+            (Some(home), _) => fleet.computer(home)?,
+            (None, [only]) => only,
+            (None, _) => return None,
+        };
+        let is_other = |target: Target| matches!(target, Target::Computer(id) if id != computer.client_id && fleet.has(&id));
+        let mut named = named_in_task(self.state).into_iter();
+        (!named.any(|address| is_other(address.target))).then_some(computer)
+    }
+}
+
+/// What the first look has shown, as it stands below the task; none if there was none.
+///
+/// # Errors
+/// The template `shared/named_files` is broken.
+pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, PromptError> {
+    let Some(look) = state.steps.first().filter(|step| step.looks_first()) else {
+        return Ok(None);
+    };
+    let files: Vec<Value> = look.calls.iter().filter_map(shown).collect();
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let told = render(
+        &profile.prompts,
+        "shared/named_files",
+        json!({"files": files}),
+    )?;
+    Ok(Some(told))
+}
+
+fn shown(call: &CallRecord) -> Option<Value> {
+    let path = call.args.get("path")?.as_str()?;
+    let report = call.report()?;
+    let content = report
+        .result
+        .as_ref()
+        .filter(|_| call.succeeded())
+        .and_then(|result| result.get("content")?.as_str());
+    let file = match content {
+        Some(content) => {
+            // Older libraries give more than they were asked for.
+            let mut end = content.len().min(MOST_BYTES);
+            while !content.is_char_boundary(end) {
+                end -= 1;
+            }
+            let bytes = report
+                .result
+                .as_ref()
+                .and_then(|result| result.get("bytes")?.as_u64());
+            let bytes = bytes.map_or(content.len(), |bytes| bytes as usize);
+            json!({
+                "path": path,
+                "problem": null,
+                "bytes": bytes,
+                "content": fenced(content[..end].trim_end(), ""),
+                "rest_at": (bytes > end).then_some(end),
+            })
+        }
+        None if report.outcome == Outcome::Failed => {
+            let error = report.error.as_deref().unwrap_or("it could not be read");
+            let said_twice = format!("{path}: ");
+            let error = error.strip_prefix(&said_twice).unwrap_or(error);
+            json!({"path": path, "problem": one_line(error, 200)})
+        }
+        None => return None,
+    };
+    Some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::decision::Inputs;
+    use crate::domain::ids::ClientId;
+    use crate::domain::tool::FleetView;
+    use crate::strategy::drive::{Drive, fleet, profile_of};
+
+    const TASK: &str = "Mend /sum.lua, which reads /numbers.txt, and write /out/new.txt";
+
+    fn drive(strategy: &str, task: &str, most: usize) -> Drive {
+        let mut profile = profile_of(strategy);
+        profile.memory.named_files = most;
+        let mut drive = Drive::new(profile, task);
+        let files = [("/sum.lua", "print(1)\n"), ("/numbers.txt", "1 2 3\n")];
+        for (path, content) in files {
+            drive.files.insert(path.into(), content.into());
+        }
+        drive
+    }
+
+    #[test]
+    fn every_strategy_shows_the_files_that_its_task_names_in_its_first_prompt() {
+        for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+            let mut drive = drive(strategy, TASK, 3);
+            assert!(drive.run_to_consult(), "{strategy}");
+            let shown = drive.shown();
+            for part in [
+                "/sum.lua, 9 bytes:\n```\nprint(1)\n```",
+                "1 2 3",
+                "/out/new.txt: ",
+            ] {
+                assert!(shown.contains(part), "{strategy}: {part}\n{shown}");
+            }
+            let state = drive.state();
+            assert_eq!(state.calls().count(), 3, "{strategy}");
+            assert_eq!(
+                (state.usage.steps, state.usage.model_calls),
+                (2, 0),
+                "{strategy}"
+            );
+            assert!(!shown.contains("FAILED"), "{strategy}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_was_shown_may_be_replaced_at_once_and_stands_in_one_place() {
+        let mut drive = drive("direct", TASK, 3);
+        let write = json!({"path": "/sum.lua", "content": "print(2)\n"});
+        drive.say(&[&json!({"tool": "fs_write", "args": write}).to_string()]);
+        assert_eq!(drive.files["/sum.lua"], "print(2)\n");
+        let shown = drive.shown();
+        assert_eq!(shown.matches("1 2 3").count(), 1, "{shown}");
+    }
+
+    #[test]
+    fn of_a_long_file_the_beginning_is_shown_and_how_to_read_on() {
+        let task = "What do /sum.lua, /long.txt and /no.txt say?";
+        let mut drive = drive("direct", task, 3);
+        let long = "a line of many\n".repeat(1000);
+        drive.files.insert("/long.txt".into(), long);
+        assert!(drive.run_to_consult());
+        let told = told(drive.state(), &drive.bench.profile).unwrap().unwrap();
+        insta::assert_snapshot!("named_files", told);
+    }
+
+    #[test]
+    fn nothing_is_read_on_a_computer_that_is_away_or_where_the_task_speaks_of_another_one() {
+        let drive = drive("direct", "Copy /sum.lua to the computer depot", 3);
+        let looks = |change: &dyn Fn(&mut FleetView)| {
+            let mut inputs = Inputs {
+                fleet: fleet(),
+                ..Inputs::default()
+            };
+            change(&mut inputs.fleet);
+            let turn = Turn {
+                state: drive.state(),
+                profile: &drive.bench.profile,
+                inputs: &inputs,
+                track: Track::MAIN,
+                again: "",
+            };
+            turn.first_look().is_some()
+        };
+        let with = |fleet: &mut FleetView, name: &str| {
+            let mut other = fleet.computers[0].clone();
+            other.client_id = ClientId::parse(name).unwrap();
+            fleet.computers.push(other);
+        };
+        assert!(looks(&|fleet| with(fleet, "mine")));
+        assert!(!looks(&|fleet| with(fleet, "depot")));
+        assert!(!looks(&|fleet| fleet.computers[0].online = false));
+    }
+
+    #[test]
+    fn nothing_is_read_where_nothing_is_named_or_nobody_can_tell_where_it_lies() {
+        for (task, most) in [
+            (TASK, 0),
+            ("Mend the program that counts", 3),
+            ("Look at http://example.com/a.txt and below /work", 3),
+        ] {
+            let mut drive = drive("direct", task, most);
+            assert!(drive.run_to_consult());
+            assert_eq!(drive.state().calls().count(), 0, "{task}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A turn that is one line of words, `run_program /check.lua` or `fs_write /a.txt "red"`: small models write their plan's items
+//! like that, and then say the item in the place of an action.
+
+use super::list;
+use crate::domain::work::ReactMove;
+use serde_json::Value;
+
+/// The call that the only line of a text is: a name that can only be a tool's, and behind it a path and other values in the order
+/// in which the tool names them.
+pub(super) fn call(text: &str) -> Option<ReactMove> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.next().filter(|_| lines.next().is_none())?;
+    let line = list::items(line).pop().unwrap_or_else(|| line.to_owned());
+    let line = line.trim_matches('`').trim();
+    let (tool, values) = line.split_once(char::is_whitespace)?;
+    let is_tool = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !tool.contains('_') || !tool.chars().all(is_tool) {
+        return None;
+    }
+    let mut values = values_of(values)?;
+    let begins = values.first().is_some_and(|value| value.starts_with('/'));
+    let args = match values.len() {
+        _ if !begins => return None,
+        1 => Value::String(values.pop()?),
+        _ => values.into(),
+    };
+    Some(ReactMove::Act {
+        tool: tool.to_owned(),
+        args,
+    })
+}
+
+/// Values with blanks between them; one with blanks in it stands in quotes. None if the quotes or brackets say something else.
+fn values_of(text: &str) -> Option<Vec<String>> {
+    let mut values = Vec::new();
+    let mut rest = text.trim();
+    while let Some(first) = rest.chars().next() {
+        let (value, more) = match first {
+            '"' | '\'' => {
+                let (value, more) = rest[1..].split_once(first)?;
+                let apart = more.is_empty() || more.starts_with(char::is_whitespace);
+                (apart.then_some(value)?, more)
+            }
+            _ => {
+                let (value, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                let is_plain = !value.contains(['"', '\'', '`', '(', ')', '{', '}', '=']);
+                (is_plain.then_some(value)?, more)
+            }
+        };
+        values.push(value.to_owned());
+        rest = more.trim_start();
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn read(text: &str) -> Option<(String, Value)> {
+        match call(text)? {
+            ReactMove::Act { tool, args } => Some((tool, args)),
+            ReactMove::Answer { .. } => None,
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_tool_and_its_values_is_a_call() {
+        for (text, tool, args) in [
+            ("run_program /check.lua", "run_program", json!("/check.lua")),
+            (
+                "\n`run_program /check.lua`\n",
+                "run_program",
+                json!("/check.lua"),
+            ),
+            ("1. fs_read /a.txt", "fs_read", json!("/a.txt")),
+            (
+                "run_program /sum.lua 2 3",
+                "run_program",
+                json!(["/sum.lua", "2", "3"]),
+            ),
+            (
+                "fs_write /a.txt \"it's red\"",
+                "fs_write",
+                json!(["/a.txt", "it's red"]),
+            ),
+            (
+                "fs_write /a.txt 'a \"b\"'",
+                "fs_write",
+                json!(["/a.txt", "a \"b\""]),
+            ),
+            ("fs_move /a /b", "fs_move", json!(["/a", "/b"])),
+        ] {
+            assert_eq!(read(text), Some((tool.to_owned(), args)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_words_or_another_form_is_none() {
+        for text in [
+            "",
+            "fs_read",
+            "run /check.lua",
+            "run_program check.lua",
+            "I call run_program /check.lua",
+            "1. fs_read /a.txt\n2. fs_read /b.txt",
+            "fs_write /a.lua print(\"x\")",
+            "fs_write /a.lua \"print(\"x\")\"",
+            "fs_write /a.txt \"red",
+            "fs_write /a.txt content=red",
+            "fs_write(\"/a.txt\", \"red\")",
+            "fs_read {\"path\": \"/a.txt\"}",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn noise_never_panics(text in "[a-z_/.\"'é` \n1]{0,40}") {
+            call(&text);
+        }
+    }
+}
