@@ -9,6 +9,7 @@ use super::guards::{computer_as_folder, misplaced_program, same_again, strayed_p
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::shell_words;
+use super::shown_tools::unfilled;
 use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
@@ -220,6 +221,11 @@ impl Turn<'_> {
                 return instead(self.block(Guard::Tool, why));
             }
         };
+        if let Some(name) = unfilled(&args) {
+            return Err(vec![format!(
+                "{name}: \"…\" only stands for what you have to put there: write that out"
+            )]);
+        }
         let args = match self.with_known_content(args, &tool, &target, &tools, batch.before) {
             Ok(args) => args,
             Err(evidence) => return instead(self.block(Guard::Duplicate, evidence)),
@@ -311,6 +317,25 @@ impl Turn<'_> {
         !self.profile.demand_proof || last.is_some_and(|test| test.success)
     }
 
+    /// Why what ran since the last change proves nothing: a test that failed is none.
+    fn no_proof(&self) -> String {
+        match self.tests_since_change().last() {
+            None => {
+                let needs =
+                    "the end needs a program that ran after the last change: run your tests first";
+                match self.run_again() {
+                    Some(call) => format!("{needs}. What ran last:\n{call}"),
+                    None => needs.to_owned(),
+                }
+            }
+            Some(failed) => format!(
+                "the end needs a program that ran without an error after the last change, but {} failed: mend it, or run a \
+                 test that shows that the task is done",
+                failed.what
+            ),
+        }
+    }
+
     /// Ends the task well, if the kind's demand for proof is met.
     pub fn finish(
         &self,
@@ -319,7 +344,7 @@ impl Turn<'_> {
         mut result: TaskResult,
     ) -> Decision {
         if !self.may_end() {
-            return self.block(Guard::Proof, no_proof(self.tests_since_change()));
+            return self.block(Guard::Proof, self.no_proof());
         }
         if let Some(unlike) = self.unlike_stated() {
             return self.block(Guard::Proof, unlike);
@@ -398,19 +423,6 @@ impl Turn<'_> {
         let usable = tools.usable(self.profile);
         let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
         format!("{name}: {why}. There are: {}", names.join(", "))
-    }
-}
-
-/// Why what ran since the last change proves nothing: a test that failed is none.
-fn no_proof(tests: &[TestRun]) -> String {
-    match tests.last() {
-        None => "the end needs a program that ran after the last change: run your tests first"
-            .to_owned(),
-        Some(failed) => format!(
-            "the end needs a program that ran without an error after the last change, but {} failed: mend it, or run a \
-             test that shows that the task is done",
-            failed.what
-        ),
     }
 }
 

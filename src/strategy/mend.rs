@@ -1,11 +1,11 @@
 //! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
 
-use super::memory::pins::Pins;
+use super::memory::pins::{Pins, runs};
 use super::turn::Turn;
 use crate::domain::files::from_root;
 use crate::strategy::paths::normal;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What is to be done next, as the template `shared/mend` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,6 +29,19 @@ impl Turn<'_> {
             may_end: !self.profile.demand_proof,
             unseen,
         })
+    }
+
+    /// The call that runs again what ran last, as the model writes calls; what ran last may have been changed since.
+    pub(super) fn run_again(&self) -> Option<String> {
+        let last = self.state.calls().rev().find(|call| runs(call))?;
+        let on = last.intended.as_ref().map(|intended| &intended.client_id);
+        let tool = match on.filter(|on| self.state.home() != Some(on)) {
+            Some(on) => format!("{on}/run_program"),
+            None => "run_program".to_owned(),
+        };
+        let given = ["path", "args", "input"].into_iter();
+        let given = given.filter_map(|name| Some((name.to_owned(), last.args.get(name)?.clone())));
+        self.written(&tool, &Value::Object(given.collect()))
     }
 
     /// The program of the last run, if it is what is wrong: it prints something else than the task says, or fails in a line of its own.
@@ -63,8 +76,8 @@ fn speaks_of_another(text: &str, own: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::{Value, json};
 
     const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/sum.lua\"}}";
 

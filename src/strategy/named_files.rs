@@ -3,9 +3,9 @@
 
 use super::fleet::named_in_task;
 use super::paths::{is_file_like, named_in};
-use super::text::{fenced, one_line};
+use super::text::fenced;
 use super::turn::Turn;
-use crate::domain::call::{Outcome, Target};
+use crate::domain::call::Target;
 use crate::domain::decision::Decision;
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::files::from_root;
@@ -22,6 +22,9 @@ const READ: &str = "fs_read";
 /// Bytes of one file that are read and shown. They stand in every prompt of the task.
 const MOST_BYTES: usize = 1_500;
 
+/// Words in the names of programs that check the work.
+const CHECKS: [&str; 5] = ["check", "test", "tests", "verify", "spec"];
+
 impl Turn<'_> {
     /// Reads what the task names, before its first step. None where nobody can tell on which computer that lies, where nothing
     /// may be read, and in a task that lives on: its files are others at its next wake.
@@ -35,7 +38,8 @@ impl Turn<'_> {
         reader.tool(READ)?;
         let bytes = self.profile.memory.result_bytes.min(MOST_BYTES);
         let named = named_in(&created.prompt).into_iter();
-        let requests = named.filter(|path| is_file_like(path)).take(most);
+        let named = named.filter(|path| is_file_like(path) && !is_only_run(&created.prompt, path));
+        let requests = named.take(most);
         let requests = requests.map(|path| StrictRequest::Tool {
             explanation: FIRST_LOOK.to_owned(),
             tool: READ.to_owned(),
@@ -68,6 +72,21 @@ impl Turn<'_> {
     }
 }
 
+/// Whether a program is there to check the work: a small model that is shown it writes that, in the place of what it is to do.
+fn is_only_run(prompt: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let checks = words.into_iter().any(|word| CHECKS.contains(&word));
+    let rooted = from_root(path);
+    let mut places = prompt.match_indices(&rooted);
+    let runs = |(at, _): (usize, &str)| {
+        let before = prompt[..at].trim_end_matches(['`', '"', '\'']).trim_end();
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
+        word.is_some_and(|word| word.eq_ignore_ascii_case("run"))
+    };
+    name.ends_with(".lua") && (checks || places.all(runs))
+}
+
 /// What the first look has shown, as it stands below the task; none if there was none.
 ///
 /// # Errors
@@ -88,43 +107,28 @@ pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, Prom
     Ok(Some(told))
 }
 
+/// A file that is there. Of one that is not nothing is said: a small model that is told so looks for it, or copies it, before it makes it.
 fn shown(call: &CallRecord) -> Option<Value> {
-    let path = call.args.get("path")?.as_str()?;
-    let report = call.report()?;
-    let content = report
+    let path = call.args.get("path")?;
+    let result = call
+        .report()?
         .result
         .as_ref()
-        .filter(|_| call.succeeded())
-        .and_then(|result| result.get("content")?.as_str());
-    let file = match content {
-        Some(content) => {
-            // Older libraries give more than they were asked for.
-            let mut end = content.len().min(MOST_BYTES);
-            while !content.is_char_boundary(end) {
-                end -= 1;
-            }
-            let bytes = report
-                .result
-                .as_ref()
-                .and_then(|result| result.get("bytes")?.as_u64());
-            let bytes = bytes.map_or(content.len(), |bytes| bytes as usize);
-            json!({
-                "path": path,
-                "problem": null,
-                "bytes": bytes,
-                "content": fenced(content[..end].trim_end(), ""),
-                "rest_at": (bytes > end).then_some(end),
-            })
-        }
-        None if report.outcome == Outcome::Failed => {
-            let error = report.error.as_deref().unwrap_or("it could not be read");
-            let said_twice = format!("{path}: ");
-            let error = error.strip_prefix(&said_twice).unwrap_or(error);
-            json!({"path": path, "problem": one_line(error, 200)})
-        }
-        None => return None,
-    };
-    Some(file)
+        .filter(|_| call.succeeded())?;
+    let content = result.get("content")?.as_str()?;
+    // Older libraries give more than they were asked for.
+    let mut end = content.len().min(MOST_BYTES);
+    while !content.is_char_boundary(end) {
+        end -= 1;
+    }
+    let bytes = result.get("bytes").and_then(Value::as_u64);
+    let bytes = bytes.map_or(content.len(), |bytes| bytes as usize);
+    Some(json!({
+        "path": path,
+        "bytes": bytes,
+        "content": fenced(content[..end].trim_end(), ""),
+        "rest_at": (bytes > end).then_some(end),
+    }))
 }
 
 #[cfg(test)]
@@ -154,11 +158,7 @@ mod tests {
             let mut drive = drive(strategy, TASK, 3);
             assert!(drive.run_to_consult(), "{strategy}");
             let shown = drive.shown();
-            for part in [
-                "/sum.lua, 9 bytes:\n```\nprint(1)\n```",
-                "1 2 3",
-                "/out/new.txt: ",
-            ] {
+            for part in ["/sum.lua, 9 bytes:\n```\nprint(1)\n```", "1 2 3"] {
                 assert!(shown.contains(part), "{strategy}: {part}\n{shown}");
             }
             let state = drive.state();
@@ -168,6 +168,10 @@ mod tests {
                 (2, 0),
                 "{strategy}"
             );
+            // Of a file that is not there yet nothing is said.
+            let below = shown.split("Files that the task names").nth(1);
+            let below = below.and_then(|below| below.split("=== ").next()).unwrap();
+            assert!(!below.contains("/out/new.txt"), "{strategy}: {below}");
             assert!(!shown.contains("FAILED"), "{strategy}: {shown}");
         }
     }
@@ -226,6 +230,8 @@ mod tests {
         for (task, most) in [
             (TASK, 0),
             ("Mend the program that counts", 3),
+            ("Make it right: run /sum.lua, then `/check.lua`", 3),
+            ("Be well. /sum-check.lua says whether it is right", 3),
             ("Look at http://example.com/a.txt and below /work", 3),
         ] {
             let mut drive = drive("direct", task, most);

@@ -109,9 +109,28 @@ pub fn skeleton(schema: &Value) -> Value {
         Some("boolean") => json!(false),
         Some("array") => json!([]),
         Some("object") => json!({}),
-        _ => json!("…"),
+        _ => json!(TO_BE_FILLED),
     };
     names.map(|name| (name.to_owned(), empty(name))).collect()
+}
+
+/// What stands for a value that the model has to give itself.
+const TO_BE_FILLED: &str = "…";
+
+/// The argument that was copied from such a form and never filled in: a small model writes "…" over a file.
+pub fn unfilled(args: &Value) -> Option<&str> {
+    let mut fields = args.as_object()?.iter();
+    let open = fields.find(|(_, value)| is_unfilled(value));
+    open.map(|(name, _)| name.as_str())
+}
+
+fn is_unfilled(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim() == TO_BE_FILLED,
+        Value::Array(items) => items.iter().any(is_unfilled),
+        Value::Object(fields) => fields.values().any(is_unfilled),
+        _ => false,
+    }
 }
 
 /// Chooses at most `rules.max_shown` of the tools (0 = all): the core tools, then those of the kind's toolsets, then

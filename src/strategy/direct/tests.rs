@@ -10,6 +10,7 @@ use crate::domain::tool::EffectClass;
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use crate::strategy::bench::{Bench, answer, inputs, profile as directive_profile, tool};
+use crate::strategy::drive::Drive;
 use crate::strategy::read_answer;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -190,6 +191,36 @@ fn a_final_answer_without_proof_is_sent_back_where_the_kind_demands_it() {
     assert!(matches!(bench.advance(), Decision::Consult(_)));
     let blocked = bench.state.steps[0].blocked.as_ref().unwrap();
     assert_eq!(blocked.guard, Guard::Proof);
+}
+
+#[test]
+fn who_ends_before_the_change_has_run_is_shown_the_call_that_runs_it_again() {
+    let mut drive = Drive::new(profile(), "Mend /a.lua");
+    drive.bench.profile.demand_proof = true;
+    let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
+    let write = |content: &str| call("fs_write", json!({"path": "/a.lua", "content": content}));
+    let run = json!({"path": "/a.lua", "args": ["2", "3"]});
+    drive.say(&[
+        &write("print(1)"),
+        &call("run_program", run.clone()),
+        &write("print(2)"),
+        &format!("{FINAL_MARK} done"),
+    ]);
+    let shown = drive.shown();
+    let again = call("run_program", run);
+    let told = "run your tests first. What ran last:\n{\"tool\": \"run_program\", \"args\": ";
+    assert!(shown.contains(told) && again.contains("/a.lua"), "{shown}");
+}
+
+#[test]
+fn a_form_that_was_not_filled_in_is_sent_back() {
+    let mut drive = Drive::new(profile(), "Mend /a.lua");
+    drive.files.insert("/a.lua".into(), "print(1)".into());
+    let args = json!({"path": "/a.lua", "content": "…"});
+    drive.say(&[&json!({"tool": "fs_write", "args": args}).to_string()]);
+    let told = "content: \"…\" only stands for what you have to put there";
+    assert!(drive.shown().contains(told), "{}", drive.shown());
+    assert_eq!(drive.files["/a.lua"], "print(1)");
 }
 
 #[test]

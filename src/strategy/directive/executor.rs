@@ -202,6 +202,10 @@ pub fn format(
     OutputFormat::Schema(json!({"anyOf": shapes}))
 }
 
+/// Objects in one list of an answer that is held to a form: a small model that has begun to repeat an edit goes on until its answer is
+/// cut off, and then nothing of it counts.
+const MOST_OBJECTS: u64 = 16;
+
 fn text(max: u32) -> Value {
     json!({"type": "string", "maxLength": max})
 }
@@ -249,6 +253,11 @@ pub fn simple_schema(schema: &Value) -> Value {
     }
     if let Some(items) = fields.get("items") {
         simple.insert("items".to_owned(), simple_schema(items));
+        let most = fields.get("maxItems").and_then(Value::as_u64);
+        if items.get("properties").is_some() {
+            let most = most.unwrap_or(MOST_OBJECTS).min(MOST_OBJECTS);
+            simple.insert("maxItems".to_owned(), most.into());
+        }
     }
     Value::Object(simple)
 }
@@ -342,6 +351,20 @@ pub fn disagreements(input: &ExecutorInput<'_>, request: &StrictRequest) -> Vec<
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_list_of_objects_that_an_answer_is_held_to_has_an_end() {
+        let list =
+            |items: Value, most: u64| json!({"type": "array", "items": items, "maxItems": most});
+        let object = json!({"type": "object", "properties": {"search": {"type": "string"}}});
+        let text = json!({"type": "string"});
+        for (items, given, held) in [(&object, 64, 16), (&object, 4, 4), (&text, 64, 64)] {
+            let simple = simple_schema(&list(items.clone(), given));
+            assert_eq!(simple["maxItems"], held);
+        }
+        let endless = simple_schema(&json!({"type": "array", "items": object}));
+        assert_eq!(endless["maxItems"], 16);
+    }
 
     #[test]
     fn a_request_is_read_out_of_chatter_and_fences() {

@@ -277,6 +277,12 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
     let written = facts.files.iter().filter(|file| file.written_in.is_some());
     let written: Vec<String> = written.map(|file| file.shown(home)).collect();
     let errors: Vec<String> = facts.errors.iter().map(|e| head_and_tail(e, 300)).collect();
+    let open = work
+        .subtasks()
+        .filter(|(_, subtask)| subtask.state == SubtaskState::Open);
+    let complete = current.is_some_and(|(_, s)| s.lacks().is_none()) && mend.is_none();
+    // The last mark is the end of the task, which needs its proof.
+    let unproved = complete && open.count() == 1 && !turn.may_end();
     render(
         &turn.profile.prompts,
         "goals/focus",
@@ -289,7 +295,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
                 "targets": subtask.plan.targets,
                 "on": subtask.plan.on,
                 "succeeded": subtask.succeeded,
-                "complete": subtask.lacks().is_none() && mend.is_none(),
+                "complete": complete && !unproved,
             })),
             "later": later.saturating_sub(1),
             "done": work.subtasks().filter(|(_, s)| s.state == SubtaskState::Done).count(),
@@ -306,6 +312,8 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "answers": told::answers(state.steps.iter()),
             "native": calling::writes_natively(turn),
             "mend": mend,
+            "unproved": unproved,
+            "run_again": unproved.then(|| turn.run_again()).flatten(),
         }),
     )
 }

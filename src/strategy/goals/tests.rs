@@ -119,6 +119,28 @@ fn a_run_that_printed_something_else_than_the_goal_says_completes_nothing() {
 }
 
 #[test]
+fn who_mends_in_the_last_subtask_is_told_to_run_it_and_not_to_mark_it() {
+    let mut drive = Drive::new(profile_of(NAME), "Mend /hello.lua");
+    drive.bench.profile.demand_proof = true;
+    let said = [
+        TWO.into(),
+        write("/hello.lua", "error"),
+        mark(true),
+        run("/hello.lua"),
+        write("/hello.lua", "9"),
+    ];
+    assert!(say(&mut drive, &said));
+    let shown = drive.shown();
+    let told = "has not run since, and without that the goal is not reached";
+    assert!(
+        shown.contains(told) && !shown.contains("Otherwise it is complete"),
+        "{shown}"
+    );
+    assert!(say(&mut drive, &[run("/hello.lua")]));
+    assert!(drive.shown().contains("Otherwise it is complete"));
+}
+
+#[test]
 fn what_was_looked_at_in_one_subtask_may_be_looked_at_in_the_next() {
     let look_and_read = r#"{"objectives": [{"description": "Look", "subtasks": [
         {"description": "Write /b.lua", "tool": "fs_write", "targets": ["/b.lua"]},

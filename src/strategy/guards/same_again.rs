@@ -1,5 +1,5 @@
-//! A file that is written again with what it holds already, although a run has shown that this is wrong: a small model that is told
-//! of a failure often gives back the program that failed.
+//! A file that is written again with what it holds already, although a run has shown that this is wrong, or as the task has read it: a
+//! small model that is told of a failure, or shown what it shall mend, often gives back the very same program.
 
 use super::times_told;
 use crate::domain::call::{Outcome, Target};
@@ -8,6 +8,7 @@ use crate::domain::fold::run_label;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState};
 use crate::strategy::guards::failure_text;
+use crate::strategy::memory::contents;
 use crate::strategy::paths::normal;
 use crate::strategy::stated;
 use crate::strategy::text::head_and_tail;
@@ -50,11 +51,26 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
                  write that otherwise. If it is right as it is, run it with run_program, or mend what it depends on"
             ));
         }
+        if is_of_it(call) && reads(call, content) {
+            let words = format!("{key} holds exactly this already");
+            let may_be_told = times_told(state, &words) < MOST_OBJECTIONS;
+            return may_be_told.then(|| format!(
+                "{words}, as you were shown. The same again changes nothing: write it with what the task wants to be \
+                 different, or leave it alone if it is right as it is, and do what the task still lacks"
+            ));
+        }
         if call.is_open() || changes(call) {
             return None;
         }
     }
     None
+}
+
+/// Whether a call has read this whole content.
+fn reads(call: &CallRecord, content: &str) -> bool {
+    let read =
+        contents::content_in(call).filter(|_| !contents::is_own(call) && !call.kept_a_file());
+    read.is_some_and(|(_, there)| there.trim_end() == content && !content.is_empty())
 }
 
 /// Whether the newest run of this file has shown that it is wrong.
@@ -176,6 +192,25 @@ mod tests {
             &write("/a.txt", "x"),
         ]);
         assert!(refused(&drive), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_file_as_it_was_read_is_not_written_again_unless_it_is_said_three_times() {
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        drive.files.insert("/a.lua".into(), "print(1)\n".into());
+        let read = call("fs_read", json!({"path": "/a.lua"}));
+        let same = write("/a.lua", "print(1)");
+        drive.say(&[&read, &run("/a.lua"), &same, &same]);
+        let told = "/a.lua holds exactly this already, as you were shown";
+        let shown = drive.shown();
+        assert_eq!(shown.matches(told).count(), 2, "{shown}");
+        drive.say(&[&same]);
+        assert_eq!(drive.files["/a.lua"], "print(1)");
+        // Somebody else may have changed what was read before a change of the task.
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        drive.files.insert("/a.lua".into(), "print(1)\n".into());
+        drive.say(&[&read, &write("/b.lua", "2"), &same]);
+        assert_eq!(drive.files["/a.lua"], "print(1)");
     }
 
     #[test]

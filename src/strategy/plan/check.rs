@@ -3,6 +3,7 @@
 
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
+use super::targets::program_of;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::fleet::Found;
 use serde_json::{Value, json};
@@ -165,7 +166,12 @@ fn take_the_only_file(plan: &mut TaskPlan) {
         )
     };
     let named = plan.steps.iter().filter(|step| about_files(step));
-    let named = named.filter_map(|step| Some((step.target.clone()?, step.on.clone())));
+    let named = named.filter_map(|step| {
+        let target = step.target.as_deref()?;
+        // `/sum.lua 2 3` is that program, with its arguments.
+        let file = program_of(target).unwrap_or(target);
+        Some((file.to_owned(), step.on.clone()))
+    });
     let named: Vec<_> = named.collect();
     let Some((file, on)) = named.first() else {
         return;

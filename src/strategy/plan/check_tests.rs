@@ -76,6 +76,12 @@ fn steps_without_a_file_mean_the_only_one_that_the_plan_names() {
     let plan = checked(steps.clone()).unwrap();
     let targets = plan.steps.iter().map(|step| step.target.as_deref());
     assert!(targets.into_iter().all(|target| target == Some("/a")));
+    // A program with its arguments is that file.
+    let mut with_args = steps.clone();
+    with_args[0]["target"] = json!("/a.lua");
+    with_args[2]["target"] = json!("/a.lua 2 3");
+    let plan = checked(with_args).unwrap();
+    assert_eq!(plan.steps[1].target.as_deref(), Some("/a.lua"));
 
     // Of two nobody knows which, and what is written whole is named.
     let mut two = steps.clone();
