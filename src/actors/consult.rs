@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Consults that may wait for a role's actor. One more is refused, and its task asks again later.
 pub const MAILBOX: usize = 1024;
 
+/// Texts that end an answer, of one call: servers of the OpenAI dialect take no more.
+const MOST_STOPS: usize = 4;
+
 /// Ask a role's model. Answered by [`Consulted`], always.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
@@ -71,6 +74,11 @@ impl Consulting {
         let mut params = settings.params.clone();
         params.temperature = choice.temperature.or(params.temperature);
         params.max_tokens = choice.max_tokens.or(params.max_tokens);
+        if consult.tools.is_empty() {
+            let room = MOST_STOPS.saturating_sub(params.stop.len());
+            let told = strategy::told_behind(consult.contract).iter().take(room);
+            params.stop.extend(told.map(|text| (*text).to_owned()));
+        }
         let request = ChatRequest {
             role: consult.role,
             model: choice.model.unwrap_or_else(|| settings.model.clone()),

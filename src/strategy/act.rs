@@ -16,9 +16,9 @@ use super::validate::{Refusal, check_call, meant_for, takes};
 use super::{calling, directive, numbered, plan};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
-use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::ids::{ClientId, QuestionId};
-use crate::domain::task::{Recalled, Step, TestRun};
+use crate::domain::task::{Recalled, Step};
 use crate::domain::work::Advance;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -48,10 +48,7 @@ impl Turn<'_> {
             }
             StrictRequest::Final { result, .. } => {
                 let result = result.clone();
-                let objection = self.given_up(&result);
-                let objection = objection.or_else(|| self.unchanged(&result));
-                let objection = objection.or_else(|| self.untouched(&result));
-                Ok(objection.unwrap_or_else(|| self.finish(request, by, result)))
+                Ok(self.end(request, by, result))
             }
             StrictRequest::Tool {
                 tool, parameters, ..
@@ -230,19 +227,8 @@ impl Turn<'_> {
             Ok(args) => args,
             Err(evidence) => return instead(self.block(Guard::Duplicate, evidence)),
         };
-        if let Some(evidence) = same_again::objection(self.state, &target, &tool, &args) {
-            return instead(self.block(Guard::Duplicate, evidence));
-        }
-        let fleet = &self.inputs.fleet;
-        let elsewhere = || computer_as_folder::objection(self.state, fleet, &target, &tool, &args);
-        let objection = misplaced_program::objection(self.state, &tool, &args).or_else(elsewhere);
-        if let Some(evidence) = objection {
-            let needs = misplaced_program::needs(&tool, &args);
-            return instead(self.block(Guard::Arguments, self.with_look(evidence, needs)));
-        }
-        if let Some((evidence, meant)) = strayed_path::objection(self.state, &tool, &args) {
-            let evidence = self.with_look(evidence, Some(&meant));
-            return instead(self.block(Guard::Arguments, evidence));
+        if let Some(objection) = self.objection(&target, &tool, &args) {
+            return instead(objection);
         }
         let position = self.state.last_seq + 1;
         let call_id = self.state.call_id(position, batch.before.len());
@@ -264,6 +250,27 @@ impl Turn<'_> {
             timeout_ms: None,
             request: None,
         }))
+    }
+
+    /// What is told of a call that could be made and is hardly meant so, before it is made.
+    fn objection(&self, target: &Target, tool: &str, args: &Value) -> Option<Decision> {
+        let (state, fleet) = (self.state, &self.inputs.fleet);
+        if let Some(evidence) = same_again::objection(state, target, tool, args) {
+            return Some(self.block(Guard::Duplicate, evidence));
+        }
+        let needs = || misplaced_program::needs(tool, args).map(str::to_owned);
+        let misplaced = || Some((misplaced_program::objection(state, tool, args)?, needs()));
+        let elsewhere = || {
+            let told = computer_as_folder::objection(state, fleet, target, tool, args)?;
+            Some((told, needs()))
+        };
+        let strayed = || {
+            let (told, meant) = strayed_path::objection(state, tool, args)?;
+            Some((told, Some(meant)))
+        };
+        let (evidence, look) = misplaced().or_else(elsewhere).or_else(strayed)?;
+        let evidence = self.with_look(evidence, look.as_deref());
+        Some(self.block(Guard::Arguments, evidence))
     }
 
     fn with_known_content(
@@ -304,62 +311,6 @@ impl Turn<'_> {
             plan::NAME => None,
             _ if calling::writes_natively(self) => None,
             _ => Some(format!("{{\"tool\": \"{tool}\", \"args\": {args}}}")),
-        }
-    }
-
-    fn tests_since_change(&self) -> &[TestRun] {
-        &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..]
-    }
-
-    /// Whether the kind's demand for proof is met, if it makes one.
-    pub fn may_end(&self) -> bool {
-        let last = self.tests_since_change().last();
-        !self.profile.demand_proof || last.is_some_and(|test| test.success)
-    }
-
-    /// Why what ran since the last change proves nothing: a test that failed is none.
-    fn no_proof(&self) -> String {
-        match self.tests_since_change().last() {
-            None => {
-                let needs =
-                    "the end needs a program that ran after the last change: run your tests first";
-                match self.run_again() {
-                    Some(call) => format!("{needs}. What ran last:\n{call}"),
-                    None => needs.to_owned(),
-                }
-            }
-            Some(failed) => format!(
-                "the end needs a program that ran without an error after the last change, but {} failed: mend it, or run a \
-                 test that shows that the task is done",
-                failed.what
-            ),
-        }
-    }
-
-    /// Ends the task well, if the kind's demand for proof is met.
-    pub fn finish(
-        &self,
-        request: StrictRequest,
-        by: TranslatedBy,
-        mut result: TaskResult,
-    ) -> Decision {
-        if !self.may_end() {
-            return self.block(Guard::Proof, self.no_proof());
-        }
-        if let Some(unlike) = self.unlike_stated() {
-            return self.block(Guard::Proof, unlike);
-        }
-        if !result.details.is_object() {
-            result.details = json!({});
-        }
-        if let Some(details) = result.details.as_object_mut() {
-            let proof = self.tests_since_change();
-            details.insert("tests_run".to_owned(), json!(proof));
-        }
-        Decision::Finish {
-            request,
-            translated_by: by,
-            result,
         }
     }
 

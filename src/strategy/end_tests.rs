@@ -1,13 +1,14 @@
 //! What ends a task, and what must not be taken for a whole answer.
 
 use super::bench::{Bench, answer, profile};
-use super::read_answer;
+use super::{directive, own_part, read_answer, told_behind};
 use crate::domain::chat::{Role, StopReason};
-use crate::domain::decision::{Decision, Guard};
+use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::Open;
 use crate::domain::track::Track;
+use crate::prompts::PromptLibrary;
 use serde_json::json;
 
 fn ran(success: bool) -> crate::domain::call::CallReport {
@@ -106,4 +107,35 @@ fn half_a_command_is_never_given_to_a_computer() {
         "DIRECTIVE: RUN\nPATH: /a.lua\n\nNow I think about",
     );
     assert!(matches!(bench.advance(), Decision::Call { .. }));
+}
+
+#[test]
+fn an_answer_ends_where_it_goes_on_with_what_only_the_server_writes() {
+    let library = PromptLibrary::embedded().unwrap();
+    let body = |id: &str| {
+        let prompt = library.iter().find(|prompt| prompt.id == id).unwrap();
+        format!("\n{}", prompt.body.trim_start())
+    };
+    for (contract, prompts) in [
+        (Contract::Directive, ["directive/result", "directive/tail"]),
+        (Contract::Turn, ["direct/result", "direct/tail"]),
+        (Contract::React, ["numbered/observation", "numbered/now"]),
+    ] {
+        for (text, id) in told_behind(contract).iter().zip(prompts) {
+            assert!(body(id).contains(text), "{text:?} in {id}");
+        }
+    }
+    // What is left of the heading that the answer ended in is no part of it.
+    for directive in [
+        "DIRECTIVE: RUN\nPATH: /a.lua\nARGS: []",
+        "DIRECTIVE: SHELL\nCOMMAND: list /",
+        "DIRECTIVE: WRITE_FILE\nPATH: /a.lua\nLANGUAGE: lua\nCONTENT:\n```lua\nprint(1)\n```",
+    ] {
+        let read = format!("{directive}\n# Step 3");
+        let read = directive::parser::read(own_part(&read));
+        let whole = directive::parser::read(directive);
+        assert_eq!(read.directive(), whole.directive(), "{directive}");
+        assert!(whole.directive().is_some());
+        assert_eq!(own_part(directive), directive);
+    }
 }

@@ -10,6 +10,7 @@ pub mod coerce;
 pub mod content_calls;
 pub mod direct;
 pub mod directive;
+mod end;
 pub mod episodes;
 pub mod family;
 pub mod fleet;
@@ -126,16 +127,38 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
     }
 }
 
+/// Texts that only the server writes, behind an answer: a small model that goes on with them invents results, and every token of it
+/// takes its time. Whole lines of our prompts, so that no file which an answer holds is cut off at them.
+pub fn told_behind(contract: Contract) -> &'static [&'static str] {
+    match contract {
+        Contract::Directive | Contract::FirstDirective | Contract::Turn => {
+            &[": what came of it\n", "\n- this is step "]
+        }
+        Contract::React => &["\nObservation:\n", "\n# The plan now\n"],
+        _ => &[],
+    }
+}
+
+/// An answer without what is left of the server's heading in which it ended, `# Step 3`.
+fn own_part(content: &str) -> &str {
+    let (own, last) = content.trim_end().rsplit_once('\n').unwrap_or_default();
+    let number = last.strip_prefix("# Step ").map(str::parse::<u32>);
+    match number {
+        Some(Ok(_)) => own,
+        _ => content,
+    }
+}
+
 /// The facts that a model's answer holds, beside the raw answer itself.
 pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> TaskEvent {
     match contract {
         Contract::Directive => TaskEvent::DirectiveRead {
             consult,
-            reading: directive::parser::read(&answer.content),
+            reading: directive::parser::read(own_part(&answer.content)),
         },
         Contract::FirstDirective => TaskEvent::DirectiveRead {
             consult,
-            reading: directive::parser::read_first(&answer.content),
+            reading: directive::parser::read_first(own_part(&answer.content)),
         },
         Contract::Turn => TaskEvent::AnswerRead {
             consult,

@@ -5,6 +5,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::work::{
     ObjectiveDraft, ObjectivePlan, SubtaskDraft, SubtaskPlan, without_echoes,
 };
+use crate::strategy::guards::misplaced_program::holds_data;
 
 /// What the check looks things up in.
 pub trait Known {
@@ -176,6 +177,14 @@ fn check_subtask(draft: &SubtaskDraft, known: &dyn Known) -> Result<SubtaskPlan,
     if facts.takes_path && paths.is_empty() {
         return Err(format!(
             "names no file: say which file {tool} is for in \"targets\""
+        ));
+    }
+    if tool == "run_program"
+        && let Some(data) = paths.first()
+        && paths.iter().all(|path| holds_data(path))
+    {
+        return Err(format!(
+            "runs {data}, which is a file of data and no program: name the program that is run"
         ));
     }
     Ok(SubtaskPlan {

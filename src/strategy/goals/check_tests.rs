@@ -133,6 +133,10 @@ fn abstract_and_vague_subtasks_are_rejected_with_a_reason() {
         (subtask("Dig", "turtle_dig", &[]), "not there"),
         (nowhere, "never seen"),
         (subtask("", "fs_read", &["/a"]), "no description"),
+        (
+            subtask("Run it", "run_program", &["/settings.json"]),
+            "runs /settings.json, which is a file of data",
+        ),
     ] {
         let problem = one(draft.clone()).unwrap_err();
         assert!(problem.contains(expected), "{draft:?}: {problem}");

@@ -293,7 +293,8 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
                 "description": subtask.plan.description,
                 "tool": subtask.plan.tool,
                 "targets": subtask.plan.targets,
-                "on": subtask.plan.on,
+                // The task's own computer is meant without a word; a small model takes `base/run_program` for a path.
+                "on": subtask.plan.on.as_ref().filter(|on| Some(*on) != home),
                 "succeeded": subtask.succeeded,
                 "complete": complete && !unproved,
             })),

@@ -1,5 +1,6 @@
 //! A program in the place of the result that it would compute: small models write `local sum = fs.read("/a.txt") + 1` into
-//! `/sum.txt` and take it for run; or the path of a file in the place of what it holds. They are told so; who means it says it again.
+//! `/sum.txt` and take it for run; or the path of a file in the place of what it holds; or what is no JSON into a file of that name. They
+//! are told so; who means it says it again.
 
 use super::times_told;
 use crate::domain::task::TaskState;
@@ -61,28 +62,53 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
             )
         });
     }
-    let path = misplaced(tool, args)?;
-    let words = format!("{path} would hold the text of a program");
+    if let Some(path) = misplaced(tool, args) {
+        let words = format!("{path} would hold the text of a program");
+        return (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
+            format!(
+                "{words}, and nothing would run it: a file holds exactly what is written. Call the tools that tell what you need, look at their \
+                 results, and then write into {path} the result itself"
+            )
+        });
+    }
+    let (path, error) = no_json(tool, args)?;
+    let words = format!("{path} would hold no JSON");
     (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
         format!(
-            "{words}, and nothing would run it: a file holds exactly what is written. Call the tools that tell what you need, look at their \
-             results, and then write into {path} the result itself"
+            "{words} ({error}). Write the whole JSON text as it is to be: with all that the file holds and shall keep, and what changes in it"
         )
     })
 }
 
-/// The first file of a write that would hold a program though it is for data.
-pub fn misplaced<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
+/// The first file of a write that is called JSON and would be none, and why.
+fn no_json<'a>(tool: &str, args: &'a Value) -> Option<(&'a str, serde_json::Error)> {
+    written(tool, args).into_iter().find_map(|(path, content)| {
+        let is_json = path.to_lowercase().ends_with(".json") && !content.trim().is_empty();
+        let read = serde_json::from_str::<serde::de::IgnoredAny>(content);
+        Some((path, read.err().filter(|_| is_json)?))
+    })
+}
+
+/// The files of a write, and what each would hold.
+fn written<'a>(tool: &str, args: &'a Value) -> Vec<(&'a str, &'a str)> {
+    let many = args.get("files").and_then(Value::as_array);
     let files: Vec<&Value> = match tool {
         "fs_write" => vec![args],
-        "fs_write_many" => args.get("files")?.as_array()?.iter().collect(),
-        _ => return None,
+        "fs_write_many" => many.into_iter().flatten().collect(),
+        _ => Vec::new(),
     };
-    files.into_iter().find_map(|file| {
-        let path = file.get("path")?.as_str()?;
-        let content = file.get("content")?.as_str()?;
-        (holds_data(path) && is_program(content)).then_some(path)
-    })
+    let text = |file: &'a Value, name: &str| file.get(name)?.as_str();
+    let named = files.into_iter();
+    named
+        .filter_map(|file| Some((text(file, "path")?, text(file, "content")?)))
+        .collect()
+}
+
+/// The first file of a write that would hold a program though it is for data.
+pub fn misplaced<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
+    let mut files = written(tool, args).into_iter();
+    let placed = files.find(|(path, content)| holds_data(path) && is_program(content));
+    placed.map(|(path, _)| path)
 }
 
 /// The first file that a program in the place of data reads, which the task should look at itself.
@@ -116,7 +142,7 @@ fn is_path(text: &str) -> bool {
     text.starts_with('/') && name.trim_matches('.').contains('.') && text.chars().all(plain)
 }
 
-fn holds_data(path: &str) -> bool {
+pub fn holds_data(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     DATA.iter().any(|ending| path.ends_with(ending))
 }
@@ -172,6 +198,42 @@ mod tests {
         };
         assert!(told("Copy /a.cfg to /b.cfg"));
         assert!(!told("Write into /b.cfg where the settings lie"));
+    }
+
+    #[test]
+    fn what_is_no_json_is_kept_from_a_file_of_that_name_until_it_is_said_three_times() {
+        let write = |path: &str, content: &str| json!({"path": path, "content": content});
+        let none = |args: &Value| no_json("fs_write", args).is_some();
+        for content in [
+            "local s = require(\"s\")\ns.limit = 30",
+            "limit: 30",
+            "{\"a\": 1",
+        ] {
+            assert!(none(&write("/a.json", content)), "{content}");
+            assert!(!none(&write("/a.txt", content)), "{content}");
+        }
+        for content in ["", "{}", "[1, 2]\n", "30"] {
+            assert!(!none(&write("/a.json", content)), "{content}");
+        }
+        let many = json!({"files": [write("/a.txt", "x"), write("/b.JSON", "x")]});
+        let found = no_json("fs_write_many", &many).map(|(path, _)| path);
+        assert_eq!(found, Some("/b.JSON"));
+
+        let mut drive = Drive::new(profile_of("direct"), "Set limit to 30 in /a.json");
+        let args = write("/a.json", "limit = 30");
+        let said = json!({"tool": "fs_write", "args": args}).to_string();
+        drive.say(&[&said, &said]);
+        assert!(!drive.files.contains_key("/a.json"));
+        assert!(
+            drive
+                .shown()
+                .contains("/a.json would hold no JSON (expected value at line 1")
+        );
+        drive.say(&[&said]);
+        assert!(
+            drive.files.contains_key("/a.json"),
+            "who means it says it again"
+        );
     }
 
     #[test]

@@ -62,6 +62,9 @@ fn object(body: &str) -> Input {
         Some(Err(error)) => error,
         None => return pairs(body),
     };
+    if let Some(input) = with_equals(body) {
+        return input;
+    }
     let Some(loose) = Loose::read(body) else {
         return Input {
             args: Err(
@@ -85,6 +88,36 @@ fn object(body: &str) -> Input {
             note: None,
         },
     }
+}
+
+/// An object whose keys have an equals sign in the place of a colon and a quote, `{"path": "/a", "content="print(1)"}`.
+fn with_equals(body: &str) -> Option<Input> {
+    let (mut strict, mut rest) = (String::with_capacity(body.len() + 8), body);
+    let mut mended = Vec::new();
+    while let Some(at) = rest.find("=\"") {
+        let (before, after) = rest.split_at(at);
+        let (former, name) = before.rsplit_once('"').unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_key = !name.is_empty() && name.chars().all(is_name);
+        strict.push_str(before);
+        if is_key && former.trim_end().ends_with(['{', ',']) {
+            strict.push_str("\":\"");
+            mended.push(strict.len());
+        } else {
+            strict.push_str("=\"");
+        }
+        rest = &after[2..];
+    }
+    strict.push_str(rest);
+    let mut values = serde_json::Deserializer::from_str(&strict).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    let end = values.byte_offset();
+    let added = mended.iter().filter(|at| **at <= end).count();
+    (added > 0).then(|| Input {
+        args: Ok(value),
+        taken: end - added,
+        note: Some(MENDED),
+    })
 }
 
 /// A JSON text that holds an object as text.
@@ -382,6 +415,12 @@ mod tests {
         ] {
             assert_eq!(args(text), json!({"path": "/a", "n": 1}), "{text}");
         }
+        let equals = r#"{"path":"/a.lua","content="print('a=b')"} and more"#;
+        assert_eq!(
+            args(equals),
+            json!({"path": "/a.lua", "content": "print('a=b')"})
+        );
+        assert_eq!(&equals[read(equals).taken..], " and more");
         let lists = r#"{"path": "/a", "args": {"x", "y"}, "env": {}}"#;
         assert_eq!(
             args(lists),

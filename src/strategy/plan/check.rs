@@ -7,6 +7,7 @@ use super::targets::program_of;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::fleet::Found;
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a plan. The answer has its steps numbered on from those of former plans, and every action known.
@@ -44,6 +45,9 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
         }
     }
     take_the_only_file(&mut plan);
+    while let Some((write, edit)) = edit_of_a_new_file(&plan) {
+        join(&mut plan, write, edit);
+    }
     for step in &mut plan.steps {
         action(step, place, &mut problems);
     }
@@ -183,6 +187,53 @@ fn take_the_only_file(plan: &mut TaskPlan) {
         let takes = matches!(step.action, ReadFile | EditFile | RunProgram | RunTest);
         if takes && step.on == *on && missing_target(step).is_some() {
             step.target = Some(file.clone());
+        }
+    }
+}
+
+/// A step that writes a file and a later one that edits it without a word of how, before anything has run: small models plan a file
+/// to be made and then to be filled. Whoever carried out the second one would find all done, and fail.
+fn edit_of_a_new_file(plan: &TaskPlan) -> Option<(usize, usize)> {
+    use PlanAction::*;
+    let says_nothing = |step: &PlanStep| match &step.params {
+        Value::Object(params) => params.is_empty(),
+        params => params.is_null(),
+    };
+    plan.steps.iter().enumerate().find_map(|(at, edit)| {
+        let bare = edit.action == EditFile && edit.target.is_some() && says_nothing(edit);
+        let before = plan.steps[..at].iter().rev().take_while(|step| {
+            matches!(
+                step.action,
+                ReadFile | WriteFile | EditFile | Search | Gather
+            )
+        });
+        let same = |step: &PlanStep| {
+            step.action == WriteFile && step.target == edit.target && step.on == edit.on
+        };
+        let back = before.into_iter().position(same).filter(|_| bare)?;
+        Some((at - 1 - back, at))
+    })
+}
+
+/// Makes one step of two: what the second one was for belongs to the first, and so does who needs it.
+fn join(plan: &mut TaskPlan, first: usize, second: usize) {
+    let gone = plan.steps.remove(second);
+    let step = &mut plan.steps[first];
+    let kept = step.id;
+    step.reason = format!("{}; {}", step.reason, gone.reason);
+    step.expected_outcome = gone.expected_outcome.or(step.expected_outcome.take());
+    for step in &mut plan.steps {
+        for needed in &mut step.depends_on {
+            match (*needed).cmp(&gone.id) {
+                Ordering::Equal => *needed = kept,
+                Ordering::Greater => *needed -= 1,
+                Ordering::Less => {}
+            }
+        }
+        step.depends_on.sort_unstable();
+        step.depends_on.dedup();
+        if step.id > gone.id {
+            step.id -= 1;
         }
     }
 }

@@ -94,6 +94,38 @@ fn steps_without_a_file_mean_the_only_one_that_the_plan_names() {
 }
 
 #[test]
+fn a_file_that_is_made_and_then_filled_is_one_step() {
+    let about = |id: u32, action: &str, needs: &[u32]| json!({"id": id, "action": action, "target": "/a.lua", "reason": action, "depends_on": needs});
+    let setting = Setting::begin();
+    let ids_of = |steps: Value| {
+        let plan = check(&plan_of(steps), &PlanWork::default(), &setting.place()).unwrap();
+        let ids = plan.steps.iter().map(|s| (s.id, s.depends_on.clone()));
+        (ids.collect::<Vec<_>>(), plan)
+    };
+    let steps = json!([
+        about(1, "write_file", &[]),
+        about(2, "edit_file", &[1]),
+        about(3, "run_test", &[1, 2]),
+        about(4, "run_program", &[3])
+    ]);
+    let (ids, plan) = ids_of(steps.clone());
+    assert_eq!(ids, [(1, vec![]), (2, vec![1]), (3, vec![2])]);
+    assert_eq!(plan.steps[0].reason, "write_file; edit_file");
+
+    // An edit that says what it changes, one of a file that was there, and one after a run stand for themselves.
+    let mut says = steps.clone();
+    says[1]["params"] = json!({"search": "a", "replace": "b"});
+    let mut reads = steps.clone();
+    reads[0]["action"] = json!("read_file");
+    let mut runs = steps;
+    runs[1]["action"] = json!("run_program");
+    runs[2]["action"] = json!("edit_file");
+    for steps in [says, reads, runs] {
+        assert_eq!(ids_of(steps).0.len(), 4);
+    }
+}
+
+#[test]
 fn size_and_depth_are_limited() {
     let many: Vec<Value> = (1..=13).map(|id| step(id, &[])).collect();
     assert!(problems(json!(many))[0].contains("13 steps"));
