@@ -148,14 +148,14 @@ local function find_place(lines, old, expected, from)
     return best
 end
 
--- Where the text is most like what the hunk expects.
+-- Where the text is most like what the hunk expects, and whether any line of it is there.
 local function closest_place(lines, old, expected)
     local best, best_count = math.max(1, math.min(expected or 1, #lines)), 0
     for at = 1, #lines do
         local count = agreement(lines, old, at)
         if count > best_count then best, best_count = at, count end
     end
-    return best
+    return best, best_count > 0
 end
 
 local function drift(lines, hunk, number, expected)
@@ -238,9 +238,29 @@ local function find_all(s, words)
     end
 end
 
+local function words_of(text)
+    local words = {}
+    for word in text:gmatch("%w+") do words[word] = true end
+    return words
+end
+
+-- The line that has most words of the first wanted one, where no line is wanted as it stands.
+local function most_alike(lines, wanted)
+    local words, best, best_count = words_of(wanted[1] or ""), nil, 0
+    for number, line in ipairs(lines) do
+        local count = 0
+        for word in pairs(words_of(line)) do
+            if words[word] then count = count + 1 end
+        end
+        if count > best_count then best, best_count = number, count end
+    end
+    return best
+end
+
 local function not_found(content, edit, number)
     local document, wanted = split(content), split(edit.search)
-    local at = closest_place(document.lines, wanted.lines)
+    local at, agrees = closest_place(document.lines, wanted.lines)
+    if not agrees then at = most_alike(document.lines, wanted.lines) or at end
     return ("edit %d: the text to search for is not in the file; nothing was changed. The closest place is\n%s\nSearch for "
         .. "exactly what is there, blanks included."):format(number, excerpt(document.lines, at, #wanted.lines))
 end

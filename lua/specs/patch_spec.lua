@@ -83,6 +83,9 @@ specs["patch: the second edit sees the first, and one that does not fit undoes a
     check.same(changed, nil)
     check.contains(err, "edit 2")
     check.contains(select(2, patch.apply_edits(TEN, { { search = "five\nSix", replace = "" } })), "5: five")
+    -- Where no line is there as it is searched for, the one with its words.
+    local program = "for i = 1, 5 do\n    print(i\nend\n"
+    check.contains(select(2, patch.apply_edits(program, { { search = "print(i)", replace = "x" } })), "2:     print(i\n")
     check.contains(select(2, patch.apply_edits("a\na\n", { { search = "a", replace = "b" } })), "2 times (lines 1, 2")
     check.contains(select(2, patch.apply_edits("a", { { search = "", replace = "b" } })), "empty")
     local same = { { search = "one", replace = "1" }, { search = "two", replace = "two" } }

@@ -5,7 +5,9 @@ use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
-use super::guards::{computer_as_folder, misplaced_program, same_again, strayed_path};
+use super::guards::{
+    check_program, computer_as_folder, misplaced_program, same_again, strayed_path,
+};
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::shell_words;
@@ -268,7 +270,9 @@ impl Turn<'_> {
             let (told, meant) = strayed_path::objection(state, tool, args)?;
             Some((told, Some(meant)))
         };
-        let (evidence, look) = misplaced().or_else(elsewhere).or_else(strayed)?;
+        let checks = || Some((check_program::objection(state, target, tool, args)?, None));
+        let told = misplaced().or_else(elsewhere).or_else(strayed);
+        let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))
     }

@@ -73,7 +73,7 @@ impl Turn<'_> {
 }
 
 /// Whether a program is there to check the work: a small model that is shown it writes that, in the place of what it is to do.
-fn is_only_run(prompt: &str, path: &str) -> bool {
+pub(super) fn is_only_run(prompt: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let words = name.split(|c: char| !c.is_alphanumeric());
     let checks = words.into_iter().any(|word| CHECKS.contains(&word));

@@ -220,7 +220,9 @@ fn is_what(item: &str, call: &CallRecord) -> bool {
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let is_there = |path: &str| {
         let path = path.trim_start_matches('/');
-        let mut words = item.split_whitespace();
+        // Written as a function's call, `fs_read("/a")`, too.
+        let apart = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',');
+        let mut words = item.split(apart);
         words.any(|word| {
             word.trim_matches(|c: char| is_mark(c) && c != '.')
                 .trim_end_matches('.')
@@ -297,6 +299,8 @@ mod tests {
             ("fs_read /lib/a.lua", true),
             ("read `lib/a.lua` with fs_read.", true),
             ("fs_read: \"/lib/a.lua\", then look", true),
+            ("fs_read(\"/lib/a.lua\")", true),
+            ("fs_read('/lib/a.lua', 5)", true),
             ("read /lib/a.lua", false),
             ("fs_read /a.lua", false),
             ("fs_read /lib/a.lua and fs_write /b.lua", false),

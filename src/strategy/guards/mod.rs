@@ -2,6 +2,7 @@
 //! [`super::policy`], validation is in [`super::validate`].
 
 mod budgets;
+pub mod check_program;
 pub mod computer_as_folder;
 pub mod history;
 pub mod loops;

@@ -3,6 +3,7 @@
 
 use super::Course;
 use super::history::Past;
+use super::place::may_be_tool;
 use super::prompt::Ask;
 use super::rules::{explanation, request_of};
 use crate::domain::call::{Address, Outcome, Target};
@@ -351,11 +352,9 @@ fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
         let mut fields = of.as_object().into_iter().flatten();
         fields.any(|(name, value)| name != "from" && value.as_str().is_some_and(names_it))
     };
-    // A tool is written under its name, into a folder that only its computer knows. What lies at the root is no tool.
-    let may_be_tool = !target.starts_with('/') || wanted.contains('/');
     let writes = |call: &StepCall| {
         let many = call.args.get("files").and_then(Value::as_array);
-        (call.tool == "tool_write" && may_be_tool)
+        (call.tool == "tool_write" && may_be_tool(target))
             || is_meant(&call.args)
             || many.into_iter().flatten().any(is_meant)
     };

@@ -7,6 +7,7 @@ use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, PlanStep};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::paths::normal;
 
 /// What a plan is checked against and carried out on.
 #[derive(Clone, Copy)]
@@ -96,13 +97,15 @@ fn meant(step: &PlanStep) -> Vec<&str> {
     use PlanAction::*;
     match step.action {
         ReadFile => vec!["fs_read", "fs_list", "fs_find"],
-        WriteFile => vec![
-            "fs_write",
-            "fs_write_many",
-            "write_and_run",
-            "fs_copy",
-            "tool_write",
-        ],
+        WriteFile => {
+            let mut tools = vec!["fs_write", "fs_write_many", "write_and_run", "fs_copy"];
+            // Small models take it for the tool that writes.
+            let target = step.target.as_deref();
+            if target.is_none_or(may_be_tool) {
+                tools.push("tool_write");
+            }
+            tools
+        }
         EditFile => vec!["fs_patch", "fs_write", "fs_write_many", "write_and_run"],
         RunProgram | RunTest => vec!["run_program", "shell_exec", "tool_test"],
         Search => vec!["fs_grep", "fs_find"],
@@ -110,6 +113,12 @@ fn meant(step: &PlanStep) -> Vec<&str> {
         CallTool => step.target.as_deref().into_iter().collect(),
         Gather | AnalyseError | AskUser | Other(_) => Vec::new(),
     }
+}
+
+/// Whether a step that writes this may be about a tool, which is written under its name, into a folder that only its computer knows. What
+/// lies at the root is none.
+pub fn may_be_tool(target: &str) -> bool {
+    !target.starts_with('/') || normal(target).contains('/')
 }
 
 #[cfg(test)]

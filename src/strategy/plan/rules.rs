@@ -148,9 +148,14 @@ impl Meant<'_> {
             "new",
             "new_text",
             "replacement",
+            "all",
         ];
         if let (Some(search), Some(replace)) = (search, replace) {
-            let own = json!({"path": path, "edits": [{"search": search, "replace": replace}]});
+            let mut edit = json!({"search": search, "replace": replace});
+            if let Some(all) = self.params.get("all") {
+                edit["all"] = json!(all.as_bool()?);
+            }
+            let own = json!({"path": path, "edits": [edit]});
             return self.call("fs_patch", own, &spellings);
         }
         if self.params.contains_key("edits") || self.params.contains_key("diff") {

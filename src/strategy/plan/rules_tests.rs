@@ -38,6 +38,11 @@ fn a_step_with_one_meaning_is_a_call_by_rule() {
             json!({"path": "/a.lua", "edits": [{"search": "x", "replace": "y"}]}),
         ),
         (
+            json!({"action": "edit_file", "target": "/a.lua", "params": {"search": "x", "replace": "y", "all": true}}),
+            "fs_patch",
+            json!({"path": "/a.lua", "edits": [{"search": "x", "replace": "y", "all": true}]}),
+        ),
+        (
             json!({"action": "edit_file", "target": "/a.lua", "params": {"content": "z"}}),
             "fs_write",
             json!({"path": "/a.lua", "content": "z"}),

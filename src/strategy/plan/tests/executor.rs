@@ -75,7 +75,7 @@ fn told_of_write(target: &str, call: Value) -> Option<String> {
 fn a_file_may_be_copied_or_be_a_tool_to_be_written_but_no_tool_lies_at_the_root() {
     let tool = json!({"tool": "tool_write", "args": {"name": "sum", "source": "x"}});
     let told = told_of_write("/sum.lua", tool.clone()).unwrap();
-    assert!(told.contains("no call writes /sum.lua, which is what this step is for"));
+    assert!(told.contains("tool_write does not do what a write_file step is for"));
     assert_eq!(told_of_write("/tools/sum.lua", tool.clone()), None);
     assert_eq!(told_of_write("sum.lua", tool), None);
     let copy = json!({"tool": "fs_copy", "args": {"from": "/a.lua", "to": "/sum.lua"}});
