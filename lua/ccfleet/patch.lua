@@ -238,9 +238,9 @@ local function find_all(s, words)
     end
 end
 
-local function words_of(text)
+local function words_of(line)
     local words = {}
-    for word in text:gmatch("%w+") do words[word] = true end
+    for word in line:gmatch("%w+") do words[word] = true end
     return words
 end
 
