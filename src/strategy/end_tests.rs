@@ -132,10 +132,12 @@ fn an_answer_ends_where_it_goes_on_with_what_only_the_server_writes() {
         "DIRECTIVE: WRITE_FILE\nPATH: /a.lua\nLANGUAGE: lua\nCONTENT:\n```lua\nprint(1)\n```",
     ] {
         let read = format!("{directive}\n# Step 3");
-        let read = directive::parser::read(own_part(&read));
+        let read = directive::parser::read(own_part(Contract::Directive, &read));
         let whole = directive::parser::read(directive);
         assert_eq!(read.directive(), whole.directive(), "{directive}");
         assert!(whole.directive().is_some());
-        assert_eq!(own_part(directive), directive);
+        assert_eq!(own_part(Contract::Turn, directive), directive);
+        let other = format!("{directive}\n# Step 3");
+        assert_eq!(own_part(Contract::StepWords, &other), other);
     }
 }

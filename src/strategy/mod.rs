@@ -140,7 +140,10 @@ pub fn told_behind(contract: Contract) -> &'static [&'static str] {
 }
 
 /// An answer without what is left of the server's heading in which it ended, `# Step 3`.
-fn own_part(content: &str) -> &str {
+fn own_part(contract: Contract, content: &str) -> &str {
+    if told_behind(contract).is_empty() {
+        return content;
+    }
     let (own, last) = content.trim_end().rsplit_once('\n').unwrap_or_default();
     let number = last.strip_prefix("# Step ").map(str::parse::<u32>);
     match number {
@@ -151,14 +154,26 @@ fn own_part(content: &str) -> &str {
 
 /// The facts that a model's answer holds, beside the raw answer itself.
 pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> TaskEvent {
+    let own = own_part(contract, &answer.content);
+    let without_heading;
+    let answer = match own.len() == answer.content.len() {
+        true => answer,
+        false => {
+            without_heading = ChatAnswer {
+                content: own.to_owned(),
+                ..answer.clone()
+            };
+            &without_heading
+        }
+    };
     match contract {
         Contract::Directive => TaskEvent::DirectiveRead {
             consult,
-            reading: directive::parser::read(own_part(&answer.content)),
+            reading: directive::parser::read(&answer.content),
         },
         Contract::FirstDirective => TaskEvent::DirectiveRead {
             consult,
-            reading: directive::parser::read_first(own_part(&answer.content)),
+            reading: directive::parser::read_first(&answer.content),
         },
         Contract::Turn => TaskEvent::AnswerRead {
             consult,

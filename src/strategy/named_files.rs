@@ -2,6 +2,7 @@
 //! writes it anew without having looked at it, and one that plans cannot say what to change in what it has not seen.
 
 use super::fleet::named_in_task;
+use super::guards::check_program::is_check;
 use super::paths::{is_file_like, named_in};
 use super::text::fenced;
 use super::turn::Turn;
@@ -22,9 +23,6 @@ const READ: &str = "fs_read";
 /// Bytes of one file that are read and shown. They stand in every prompt of the task.
 const MOST_BYTES: usize = 1_500;
 
-/// Words in the names of programs that check the work.
-const CHECKS: [&str; 5] = ["check", "test", "tests", "verify", "spec"];
-
 impl Turn<'_> {
     /// Reads what the task names, before its first step. None where nobody can tell on which computer that lies, where nothing
     /// may be read, and in a task that lives on: its files are others at its next wake.
@@ -38,7 +36,7 @@ impl Turn<'_> {
         reader.tool(READ)?;
         let bytes = self.profile.memory.result_bytes.min(MOST_BYTES);
         let named = named_in(&created.prompt).into_iter();
-        let named = named.filter(|path| is_file_like(path) && !is_only_run(&created.prompt, path));
+        let named = named.filter(|path| is_file_like(path) && !is_check(&created.prompt, path));
         let requests = named.take(most);
         let requests = requests.map(|path| StrictRequest::Tool {
             explanation: FIRST_LOOK.to_owned(),
@@ -70,21 +68,6 @@ impl Turn<'_> {
         let mut named = named_in_task(self.state).into_iter();
         (!named.any(|address| is_other(address.target))).then_some(computer)
     }
-}
-
-/// Whether a program is there to check the work: a small model that is shown it writes that, in the place of what it is to do.
-pub(super) fn is_only_run(prompt: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let words = name.split(|c: char| !c.is_alphanumeric());
-    let checks = words.into_iter().any(|word| CHECKS.contains(&word));
-    let rooted = from_root(path);
-    let mut places = prompt.match_indices(&rooted);
-    let runs = |(at, _): (usize, &str)| {
-        let before = prompt[..at].trim_end_matches(['`', '"', '\'']).trim_end();
-        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
-        word.is_some_and(|word| word.eq_ignore_ascii_case("run"))
-    };
-    name.ends_with(".lua") && (checks || places.all(runs))
 }
 
 /// What the first look has shown, as it stands below the task; none if there was none.

@@ -28,8 +28,7 @@ pub fn normal(path: &str) -> String {
 
 /// The paths from the root in a text, in its order, each once and without the first slash. What stands in addresses (`http://…`) is none.
 pub fn named_in(text: &str) -> Vec<String> {
-    let in_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
-    let words = text.split(|c| !in_path(c));
+    let words = text.split(|c| !may_stand_in_path(c));
     let paths = words.filter(|word| word.starts_with('/') && !word.starts_with("//"));
     let mut named: Vec<String> = Vec::new();
     for path in paths.map(|word| normal(word.trim_end_matches('.'))) {
@@ -38,6 +37,22 @@ pub fn named_in(text: &str) -> Vec<String> {
         }
     }
     named
+}
+
+/// Whether a path in a text may go on with this.
+pub fn may_stand_in_path(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')
+}
+
+/// Where a text names this path, which has no first slash here and may have one there: the places at which it begins. `/a.lua` is not named
+/// by `/lib/a.lua`, nor by `/a.lua.old`.
+pub fn mentions<'a>(text: &'a str, path: &'a str) -> impl Iterator<Item = usize> + 'a {
+    text.match_indices(path).filter_map(move |(at, _)| {
+        let before = text[..at].strip_suffix('/').unwrap_or(&text[..at]);
+        let after = text[at + path.len()..].trim_start_matches('.');
+        let apart = !before.ends_with(may_stand_in_path) && !after.starts_with(may_stand_in_path);
+        apart.then_some(before.len())
+    })
 }
 
 /// Whether a path's name looks like that of a file: it has an extension.

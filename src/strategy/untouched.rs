@@ -3,7 +3,7 @@
 
 use super::guards::strayed_path::is_namesake;
 use super::guards::times_told;
-use super::paths::{is_file_like, named_in, normal};
+use super::paths::{is_file_like, mentions, named_in, normal};
 use super::turn::Turn;
 use super::unchanged::asks_for_a_change;
 use crate::domain::decision::{Decision, Guard};
@@ -57,21 +57,11 @@ fn wished(state: &TaskState) -> Vec<&CallRecord> {
 /// Whether any text among a call's arguments names a file, alone or in a command, with the first slash or without.
 fn names(args: &Value, path: &str) -> bool {
     match args {
-        Value::String(text) => normal(text) == path || stands_in(text, path),
+        Value::String(text) => normal(text) == path || mentions(text, path).next().is_some(),
         Value::Array(items) => items.iter().any(|item| names(item, path)),
         Value::Object(fields) => fields.values().any(|value| names(value, path)),
         _ => false,
     }
-}
-
-fn stands_in(text: &str, path: &str) -> bool {
-    let in_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
-    let mut places = text.match_indices(path);
-    places.any(|(at, _)| {
-        let before = text[..at].strip_suffix('/').unwrap_or(&text[..at]);
-        let after = text[at + path.len()..].trim_start_matches('.');
-        !before.ends_with(in_path) && !after.starts_with(in_path)
-    })
 }
 
 #[cfg(test)]

@@ -180,6 +180,14 @@ impl GoalWork {
         }
     }
 
+    /// Whether only one subtask is open: its mark is the end of the task.
+    pub fn is_at_the_last(&self) -> bool {
+        let open = self.subtasks();
+        open.filter(|(_, subtask)| subtask.state == SubtaskState::Open)
+            .count()
+            == 1
+    }
+
     pub fn subtasks(&self) -> impl Iterator<Item = (Place, &Subtask)> {
         let objectives = self.objectives.iter().enumerate();
         objectives.flat_map(|(objective, of)| {

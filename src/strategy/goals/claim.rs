@@ -40,8 +40,7 @@ impl Course<'_> {
         if let Some(undone) = self.undone(work, subtask, place) {
             return self.turn.block(Guard::Unfinished, undone);
         }
-        let open = work.subtasks().filter(|(_, s)| s.state == subtask.state);
-        if open.count() == 1
+        if work.is_at_the_last()
             && let blocked @ Decision::Block { .. } = self.finish(work)
         {
             return blocked;

@@ -13,7 +13,6 @@ use crate::domain::tokens::Size;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
 use crate::strategy::calling;
-use crate::strategy::memory::episode::with_episode;
 use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::told;
 use crate::strategy::render as show;
@@ -143,7 +142,7 @@ fn goal_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "context": told::context(turn.state, turn.profile),
         }),
     )?;
-    with_episode(goal, turn.state, turn.profile)
+    told::first_message(goal, turn.state, turn.profile)
 }
 
 /// Subtasks in one state, a line each.
@@ -277,12 +276,9 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
     let written = facts.files.iter().filter(|file| file.written_in.is_some());
     let written: Vec<String> = written.map(|file| file.shown(home)).collect();
     let errors: Vec<String> = facts.errors.iter().map(|e| head_and_tail(e, 300)).collect();
-    let open = work
-        .subtasks()
-        .filter(|(_, subtask)| subtask.state == SubtaskState::Open);
     let complete = current.is_some_and(|(_, s)| s.lacks().is_none()) && mend.is_none();
     // The last mark is the end of the task, which needs its proof.
-    let unproved = complete && open.count() == 1 && !turn.may_end();
+    let unproved = complete && work.is_at_the_last() && !turn.may_end();
     render(
         &turn.profile.prompts,
         "goals/focus",

@@ -4,12 +4,14 @@ use super::times_told;
 use crate::domain::call::Target;
 use crate::domain::files;
 use crate::domain::task::TaskState;
-use crate::strategy::named_files::is_only_run;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{mentions, normal};
 use serde_json::Value;
 
 /// What writes a file whole, or changes a part of it.
 const WRITES: [&str; 3] = ["fs_write", "write_and_run", "fs_patch"];
+
+/// Words in the names of programs that check the work.
+const CHECKS: [&str; 5] = ["check", "test", "tests", "verify", "spec"];
 
 /// How often it is told of one file.
 const MOST_OBJECTIONS: usize = 2;
@@ -30,16 +32,28 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     let found = state.files.get(&key).is_some_and(|file| !file.written);
     let prompt = &state.created.as_ref()?.prompt;
     let words = format!("{key} is there to check the work");
-    let objects = found
-        && prompt.contains(&files::from_root(&path))
-        && is_only_run(prompt, &path)
-        && times_told(state, &words) < MOST_OBJECTIONS;
+    let objects = found && is_check(prompt, &path) && times_told(state, &words) < MOST_OBJECTIONS;
     objects.then(|| {
         format!(
             "{words}, and the task wants it run, not changed. If it fails, what it speaks of is wrong: change that. Only if it is \
              the check itself that has to change, say it again"
         )
     })
+}
+
+/// Whether a task's words make a program one that checks the work: by its name, or because they only want it run. `path` has no first slash.
+pub fn is_check(prompt: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let checks = words.into_iter().any(|word| CHECKS.contains(&word));
+    let mut places = mentions(prompt, path).peekable();
+    let is_named = places.peek().is_some();
+    let runs = |at: usize| {
+        let before = prompt[..at].trim_end_matches(['`', '"', '\'']).trim_end();
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
+        word.is_some_and(|word| word.eq_ignore_ascii_case("run"))
+    };
+    is_named && name.ends_with(".lua") && (checks || places.all(runs))
 }
 
 #[cfg(test)]
@@ -71,6 +85,20 @@ mod tests {
         assert_eq!(drive.files["/check.lua"], "error");
         drive.say(&[&write]);
         assert_eq!(drive.files["/check.lua"], "print(1)");
+    }
+
+    #[test]
+    fn a_program_checks_the_work_by_its_name_or_because_it_is_only_run() {
+        for (prompt, path, checks) in [
+            ("/check.lua says whether it is right", "check.lua", true),
+            ("Make /a.txt, then run `/a.lua`.", "a.lua", true),
+            ("Mend /a.lua and run /a.lua", "a.lua", false),
+            ("Mend /lib/a.lua and run /a.lua", "a.lua", true),
+            ("Run /a.txt", "a.txt", false),
+            ("Mend it", "check.lua", false),
+        ] {
+            assert_eq!(super::is_check(prompt, path), checks, "{prompt}");
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     };
     let content = content_of(tool, args)?;
     let key = key(state, on, args)?;
+    let words = format!("{key} holds exactly this already");
+    let may_be_told = times_told(state, &words) < MOST_OBJECTIONS;
     let is_of_it = |call: &CallRecord| {
         let on = call.intended.as_ref().map(|intended| &intended.client_id);
         self::key(state, on, &call.args).as_deref() == Some(key.as_str())
@@ -44,16 +46,12 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
         if landed(call) && is_of_it(call) {
             let same = content_of(&call.tool, &call.args) == Some(content);
             let wrong = what_is_wrong(state, last_run.filter(|_| same)?)?;
-            let words = format!("{key} holds exactly this already");
-            let may_be_told = times_told(state, &words) < MOST_OBJECTIONS;
             return may_be_told.then(|| format!(
                 "{words}, and with it {wrong}. The same again changes nothing: find what is wrong in it and \
                  write that otherwise. If it is right as it is, run it with run_program, or mend what it depends on"
             ));
         }
         if is_of_it(call) && reads(call, content) {
-            let words = format!("{key} holds exactly this already");
-            let may_be_told = times_told(state, &words) < MOST_OBJECTIONS;
             return may_be_told.then(|| format!(
                 "{words}, as you were shown. The same again changes nothing: write it with what the task wants to be \
                  different, or leave it alone if it is right as it is, and do what the task still lacks"

@@ -4,24 +4,19 @@ use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use crate::domain::wakes::Wake;
 use crate::prompts::{PromptError, render};
-use crate::strategy::named_files;
 use crate::strategy::text::{fenced, head_and_tail, one_line};
 use crate::wire::api::time;
 use serde_json::{Value, json};
 
-/// The first message to a model, with the files that it names and its episode after it. It stays the same for the whole episode.
+/// The first message to a model, with its episode after it. It stays the same for the whole episode.
 ///
 /// # Errors
-/// The template `shared/named_files` or `shared/episode` is broken.
+/// The template `shared/episode` is broken.
 pub fn with_episode(
     task: String,
     state: &TaskState,
     profile: &Profile,
 ) -> Result<String, PromptError> {
-    let task = match named_files::told(state, profile)? {
-        Some(files) => format!("{}\n\n{files}", task.trim_end()),
-        None => task,
-    };
     let Some(wakes) = state.wakes() else {
         return Ok(task);
     };

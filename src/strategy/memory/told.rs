@@ -9,6 +9,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::directive::block;
+use crate::strategy::named_files;
 use crate::strategy::render::{self, Shown};
 use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::{Value, json};
@@ -27,6 +28,21 @@ pub fn task(state: &TaskState, profile: &Profile) -> Result<String, PromptError>
         "context": context(state, profile),
     });
     let task = render_prompt(&profile.prompts, "shared/task", told)?;
+    first_message(task, state, profile)
+}
+
+/// A task in the words of its strategy, with the files that it names and its episode below it. It stays the same for the whole episode.
+///
+/// # Errors
+/// The template `shared/named_files` or `shared/episode` is broken.
+pub fn first_message(
+    mut task: String,
+    state: &TaskState,
+    profile: &Profile,
+) -> Result<String, PromptError> {
+    if let Some(files) = named_files::told(state, profile)? {
+        task = format!("{}\n\n{files}", task.trim_end());
+    }
     with_episode(task, state, profile)
 }
 

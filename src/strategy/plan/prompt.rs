@@ -13,7 +13,6 @@ use crate::domain::work::plan::{StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
 use crate::strategy::directive::block::without_thinking;
 use crate::strategy::directive::executor::NO_WORDS;
-use crate::strategy::memory::episode::with_episode;
 use crate::strategy::memory::told;
 use crate::strategy::shown_tools;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
@@ -202,7 +201,7 @@ impl Course<'_> {
                 "answers": told::answers(asked),
             }),
         )?;
-        let task = with_episode(task, self.state, self.profile)?;
+        let task = told::first_message(task, self.state, self.profile)?;
         Ok(vec![Message::system(system), Message::user(task)])
     }
 
