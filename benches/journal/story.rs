@@ -46,6 +46,8 @@ impl Story {
         for limit in [&mut profile.budgets.steps, &mut profile.budgets.calls] {
             *limit = u32::MAX;
         }
+        // The story begins with the planner; whoever looks first at what the task names tells another one.
+        profile.memory.named_files = 0;
         let limits = RoleLimits::default();
         let known = Inputs {
             now_ms: 0,

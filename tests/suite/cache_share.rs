@@ -229,8 +229,14 @@ impl Story {
 
     fn next_prompt(&mut self) -> Vec<Message> {
         self.decide();
+        // The first look at the file that the task names, before the planner is asked.
+        if self.state.steps.len() == 1 && !self.state.steps[0].calls.is_empty() {
+            self.end_call(came(0));
+            self.decide();
+        }
         let prompt = self.state.prompt(Role::Planner).to_vec();
-        if !self.state.steps[0].closed {
+        let mut former = self.state.steps.iter().filter(|step| step.closed);
+        if !former.any(|step| step.planner.is_some()) {
             return prompt;
         }
         let told = |back: usize| prompt[prompt.len() - back].content.clone();
@@ -261,6 +267,11 @@ impl Story {
         });
         self.push(read);
         self.decide();
+        self.end_call(came(step));
+    }
+
+    /// The newest call leaves, and comes to this.
+    fn end_call(&mut self, result: Value) {
         let call = self.state.calls().next_back().expect("a call").clone();
         self.push(TaskEvent::CallIntended(CallIntended {
             call_id: call.call_id.clone(),
@@ -278,7 +289,7 @@ impl Story {
             call_id: call.call_id,
             report: CallReport {
                 outcome: Outcome::Done,
-                result: Some(came(step)),
+                result: Some(result),
                 error: None,
                 code: None,
                 duration_ms: Some(3),
