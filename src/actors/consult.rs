@@ -39,7 +39,7 @@ pub struct ConsultModel {
     /// What the task's kind sets for this role.
     pub choice: ModelChoice,
     /// So many of its last answers, in a row, led to nothing.
-    pub bounces: u32,
+    pub in_vain: u32,
     pub script: ScriptPosition,
     /// Ends when the answer is here.
     pub span: ModelSpan,
@@ -85,7 +85,7 @@ impl Consulting {
             messages: consult.prompt,
             format: consult.format,
             tools: consult.tools,
-            params: params.after_bounces(consult.bounces),
+            params: params.warmer(consult.in_vain),
             script: consult.script,
         };
         let span = consult.span;

@@ -25,16 +25,16 @@ pub struct ModelParams {
 }
 
 /// What each answer in a row that led to nothing adds to the temperature of the next one.
-const WARMER: f64 = 0.2;
+const WARMER: f64 = 0.3;
 /// No answer is asked for at more than this, unless the settings do.
 const WARMEST: f64 = 1.0;
 
 impl ModelParams {
     /// The parameters for a model whose last answers, so many in a row, led to nothing: at the same low temperature it would give
     /// the same answer again. Where the server's own temperature holds, that stays.
-    pub fn after_bounces(mut self, bounces: u32) -> Self {
+    pub fn warmer(mut self, in_vain: u32) -> Self {
         if let Some(own) = self.temperature {
-            let warmer = own + WARMER * f64::from(bounces);
+            let warmer = own + WARMER * f64::from(in_vain);
             self.temperature = Some(warmer.min(WARMEST).max(own));
         }
         self

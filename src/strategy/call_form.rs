@@ -138,7 +138,8 @@ mod tests {
     use crate::strategy::{direct, goals};
 
     const GOOD: &str = r#"{"tool": "fs_write", "args": {"path": "/a.lua", "content": "print(1)"}}"#;
-    const BAD: &str = r#"{"tool": "run_program", "args": {"path": "/a.lua", "args": {"x": 1}}}"#;
+    const BAD: &str =
+        r#"{"tool": "run_program", "args": {"path": "/a.lua", "args": {"x": 1, "y": 2}}}"#;
     const HELLO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [
         {"description": "Write /a.lua", "tool": "fs_write", "targets": ["/a.lua"]}]}]}"#;
 
@@ -174,7 +175,7 @@ mod tests {
             assert!(takes(&held, good), "{good}");
         }
         for bad in [
-            r#"{"tool": "run_program", "args": {"path": "/a.lua", "args": {"x": 1}}}"#,
+            r#"{"tool": "run_program", "args": {"path": "/a.lua", "args": {"x": 1, "y": 2}}}"#,
             r#"{"tool": "run_program", "args": {}}"#,
             r#"{"tool": "no_such_tool", "args": {}}"#,
             r#"{"final": "it ran", "unclear": "or not"}"#,

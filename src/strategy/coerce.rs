@@ -23,12 +23,16 @@ pub enum Mend {
     ToText,
     /// A single value became a list of one.
     ToList,
+    /// An object with numbers for keys, as Lua's lists are, or one that only wraps a list or a value, became that list.
+    OutOfObject,
     /// `[]` became `{}` or the reverse.
     EmptyTable,
     /// `null` for a property that may be left out was left out.
     NullDropped,
     /// A time limit of 0, which is not allowed, was left out.
     ZeroTimeoutDropped,
+    /// A limit above the largest that is allowed became that one.
+    Capped,
     /// A text became the one choice that differs only in upper and lower case.
     Choice,
 }
@@ -170,6 +174,12 @@ impl Walk {
                 self.note(Mend::ZeroTimeoutDropped);
             } else {
                 self.value(rule, value);
+                // One that has to be given may be the very thing that the tool sets.
+                let most = largest_limit(name, rule, value).filter(|_| !required(name));
+                if let Some(most) = most {
+                    *value = most;
+                    self.note(Mend::Capped);
+                }
             }
             self.path.pop();
         }
@@ -199,6 +209,16 @@ impl Walk {
 
 /// How optional limits of time are called: 0 means none wherever it is not allowed. Of other numbers nobody knows.
 const TIMEOUT: &str = "timeout";
+
+/// How limits are called: who asks for more than there may be means as much as there may be.
+const LIMITS: [&str; 3] = ["max_", "limit", TIMEOUT];
+
+/// The largest value of a limit, if more was asked for.
+fn largest_limit(name: &str, schema: &Value, value: &Value) -> Option<Value> {
+    let is_limit = LIMITS.iter().any(|limit| name.starts_with(limit));
+    let most = plain(schema).filter(|_| is_limit)?.get("maximum")?;
+    (value.as_f64()? > most.as_f64()?).then(|| most.clone())
+}
 
 /// Whether a value is 0 and its schema plainly asks for more.
 fn refuses_zero(schema: &Value, value: &Value) -> bool {
@@ -249,12 +269,43 @@ fn to_kind(kind: Kind, schema: &Map<String, Value>, value: &Value) -> Option<(Va
             Some((Value::Object(Map::new()), Mend::EmptyTable))
         }
         (Kind::List, single) => {
-            let items = schema.get("items").and_then(plain)?;
-            let fits = only_kind(items)?.has(single) && !looks_like_list(single);
+            let items = schema.get("items").and_then(plain);
+            let kind = items.and_then(only_kind);
+            if let Some(list) = single.as_object().and_then(|fields| list_in(kind, fields)) {
+                return Some((Value::Array(list), Mend::OutOfObject));
+            }
+            let fits = kind?.has(single) && !looks_like_list(single);
             fits.then(|| (Value::Array(vec![single.clone()]), Mend::ToList))
         }
         _ => None,
     }
+}
+
+/// The list that an object must mean where its items are of this kind: `{"1": 2, "2": 3}`, `{"args": [2, 3]}`, `{"name": "x"}`.
+fn list_in(items: Option<Kind>, fields: &Map<String, Value>) -> Option<Vec<Value>> {
+    if let Some(list) = numbered(fields) {
+        return Some(list);
+    }
+    let only = fields.values().next().filter(|_| fields.len() == 1)?;
+    match only {
+        // An item of this list, perhaps.
+        _ if items == Some(Kind::Object) => None,
+        Value::Array(list) => Some(list.clone()),
+        Value::Object(inner) => numbered(inner),
+        Value::Null => None,
+        single => Some(vec![single.clone()]),
+    }
+}
+
+/// The values of an object whose keys count from 1, or from 0.
+fn numbered(fields: &Map<String, Value>) -> Option<Vec<Value>> {
+    let from = |first: usize| {
+        let keys = (first..).take(fields.len());
+        let values = keys.map(|key| fields.get(&key.to_string()).cloned());
+        values.collect::<Option<Vec<_>>>()
+    };
+    let list = from(1).or_else(|| from(0))?;
+    (!list.is_empty()).then_some(list)
 }
 
 /// A text that holds a list may mean that list, or itself.

@@ -141,6 +141,45 @@ fn a_time_limit_of_nothing_is_none_where_it_is_not_allowed() {
 }
 
 #[test]
+fn a_list_in_an_object_is_that_list() {
+    let list = |items: Value| json!({"type": "array", "items": items});
+    let words = || list(json!({"type": "string"}));
+    becomes(words(), json!({"1": "a", "2": "b"}), json!(["a", "b"]));
+    becomes(words(), json!({"0": "a", "1": "b"}), json!(["a", "b"]));
+    becomes(words(), json!({"arg": {"1": 2, "2": 3}}), json!(["2", "3"]));
+    becomes(words(), json!({"args": ["a"]}), json!(["a"]));
+    becomes(words(), json!({"name": "a"}), json!(["a"]));
+    stays(words(), json!({"a": "x", "b": "y"}));
+    stays(words(), json!({"2": "x", "3": "y"}));
+    let edits = || {
+        list(
+            json!({"type": "object", "properties": {"search": {"type": "string"}}, "additionalProperties": false}),
+        )
+    };
+    becomes(edits(), json!({"search": "a"}), json!([{"search": "a"}]));
+    becomes(
+        edits(),
+        json!({"1": {"search": "a"}}),
+        json!([{"search": "a"}]),
+    );
+}
+
+#[test]
+fn a_limit_above_the_largest_is_that_one() {
+    let most = json!({"type": "integer", "maximum": 10});
+    let schema = |name: &str| object(json!({name: most}));
+    for name in ["max_bytes", "limit", "timeout_ms"] {
+        let (mended, changes) = coerce(&schema(name), &json!({name: 11}));
+        assert_eq!((mended, changes.len()), (json!({name: 10}), 1), "{name}");
+        assert_eq!(coerce(&schema(name), &json!({name: 10})).1, []);
+    }
+    assert_eq!(coerce(&schema("level"), &json!({"level": 11})).1, []);
+    let mut sets = schema("limit");
+    sets["required"] = json!(["limit"]);
+    assert_eq!(coerce(&sets, &json!({"limit": 11})).1, []);
+}
+
+#[test]
 fn fields_that_a_pattern_speaks_of_too_are_left_alone() {
     let schema = |patterns: Value| json!({"type": "object", "properties": {"x": {"type": "integer"}}, "patternProperties": patterns});
     let given = json!({"x": "5"});

@@ -20,28 +20,30 @@ impl Turn<'_> {
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 
-    fn tests_since_change(&self) -> &[TestRun] {
+    pub(super) fn tests_since_change(&self) -> &[TestRun] {
         &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..]
     }
 
     /// Whether the kind's demand for proof is met, if it makes one.
     pub fn may_end(&self) -> bool {
         let last = self.tests_since_change().last();
-        !self.profile.demand_proof || last.is_some_and(|test| test.success)
+        !self.profile.demand_proof
+            || (last.is_some_and(|test| test.success) && self.unmade_run().is_none())
     }
 
     /// Why what ran since the last change proves nothing: a test that failed is none.
     fn no_proof(&self) -> String {
-        match self.tests_since_change().last() {
-            None => {
+        match (self.tests_since_change().last(), self.unmade_run()) {
+            (Some(last), Some(run)) if last.success => self.told_unmade(&run),
+            (None, _) => {
                 let needs =
                     "the end needs a program that ran after the last change: run your tests first";
-                match self.run_again() {
-                    Some(call) => format!("{needs}. What ran last:\n{call}"),
+                match self.proving_call() {
+                    Some(call) => format!("{needs}, for example\n{call}"),
                     None => needs.to_owned(),
                 }
             }
-            Some(failed) => format!(
+            (Some(failed), _) => format!(
                 "the end needs a program that ran without an error after the last change, but {} failed: mend it, or run a \
                  test that shows that the task is done",
                 failed.what

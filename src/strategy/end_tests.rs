@@ -68,7 +68,7 @@ fn a_test_that_failed_is_no_proof() {
 
 #[test]
 fn a_run_that_did_not_print_what_was_expected_is_no_proof_until_it_counts_without_that() {
-    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
+    let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /sum.lua");
     bench.advance();
     for (expect, output, ends) in [
         ("EXPECT: 9\n", "023", false),

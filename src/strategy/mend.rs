@@ -1,5 +1,6 @@
 //! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
 
+use super::guards::check_program::is_check;
 use super::memory::pins::{Pins, runs};
 use super::turn::Turn;
 use crate::domain::files::from_root;
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 /// What is to be done next, as the template `shared/mend` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mend {
+    /// A program that only checks the work: what it speaks of is wrong, and not the program.
+    pub check: Option<String>,
     /// A program that is wrong, and that the task has not seen as it is now.
     pub unseen: Option<String>,
     /// The call that shows it, as the model writes calls; none where it writes none itself.
@@ -25,6 +28,7 @@ impl Turn<'_> {
         let unseen = self.unseen_program(pins);
         let look = |path: &String| self.written("fs_read", &json!({"path": path}));
         Some(Mend {
+            check: self.failed_check(pins),
             look: unseen.as_ref().and_then(look),
             may_end: !self.profile.demand_proof,
             unseen,
@@ -44,13 +48,22 @@ impl Turn<'_> {
         self.written(&tool, &Value::Object(given.collect()))
     }
 
+    /// The program of the last run, if the task's words make it one that checks the work.
+    fn failed_check(&self, pins: &Pins) -> Option<String> {
+        let path = normal(program(pins)?);
+        let prompt = &self.state.created.as_ref()?.prompt;
+        is_check(prompt, &path).then(|| from_root(&path))
+    }
+
     /// The program of the last run, if it is what is wrong: it prints something else than the task says, or fails in a line of its own.
-    /// What a program says of other files is no reason to look at it.
+    /// What a program says of other files is no reason to look at it, nor is what a check says.
     fn unseen_program(&self, pins: &Pins) -> Option<String> {
         let run = pins.tests.last()?;
-        let path = run.what.split(' ').next()?;
-        // A program of another computer has its name in front.
+        let path = program(pins)?;
         let path = path.starts_with('/').then(|| from_root(&normal(path)))?;
+        if self.failed_check(pins).is_some() {
+            return None;
+        }
         let unlike = super::stated::unlike(self.state);
         let line = pins
             .failure
@@ -66,6 +79,11 @@ impl Turn<'_> {
         let is_wrong = fails || unlike.iter().any(|unlike| unlike.run == run.what);
         (is_wrong && !self.state.files.contains_key(&path)).then_some(path)
     }
+}
+
+/// The program of the last run, as it was named.
+fn program(pins: &Pins) -> Option<&str> {
+    pins.tests.last()?.what.split(' ').next()
 }
 
 /// Whether a failure names another file than the program: then that one is wrong.
@@ -121,6 +139,21 @@ mod tests {
             json!({"path": "/sum.lua", "content": "print(5)"}),
         )]);
         assert!(!drive.shown().contains("not as it should be"));
+    }
+
+    #[test]
+    fn a_check_that_fails_is_neither_read_nor_mended() {
+        let task = "Move /a.txt into /archive. /check.lua says whether it is right: run it.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let check = "error('/check.lua:3: a.txt is still in /')";
+        drive.files.insert("/check.lua".into(), check.into());
+        drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
+        let shown = drive.shown();
+        let told = "/check.lua checks the work, and what it says is still to be done";
+        assert!(
+            shown.contains(told) && !shown.contains("read it first"),
+            "{shown}"
+        );
     }
 
     #[test]

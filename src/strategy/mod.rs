@@ -3,6 +3,7 @@
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
 pub mod act;
+mod asked_runs;
 pub mod call;
 pub mod call_form;
 pub mod calling;
@@ -42,6 +43,7 @@ mod unchanged;
 mod unfenced;
 mod untouched;
 pub mod validate;
+pub mod warmth;
 
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;

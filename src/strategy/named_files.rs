@@ -57,7 +57,7 @@ impl Turn<'_> {
     }
 
     /// The computer on which the task's files lie: its own one, or the only one there is, if the task speaks of no other.
-    fn only_computer(&self) -> Option<&ComputerView> {
+    pub(super) fn only_computer(&self) -> Option<&ComputerView> {
         let fleet = &self.inputs.fleet;
         let computer = match (self.state.home(), fleet.computers.as_slice()) {
             (Some(home), _) => fleet.computer(home)?,

@@ -11,6 +11,7 @@ use crate::domain::expectation::printed;
 use crate::domain::fold::run_label;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
+use crate::strategy::paths::{mentions, named_in};
 use crate::strategy::text::head_and_tail;
 use serde_json::Value;
 
@@ -34,13 +35,26 @@ pub struct Unlike<'a> {
 }
 
 /// How an output is announced behind the command, and whether as what shall be.
-const PRINTS: [(&str, bool); 6] = [
+const PRINTS: [(&str, bool); 9] = [
     ("prints", false),
     ("then prints", false),
     ("shall print", true),
     ("should print", true),
     ("must print", true),
     ("has to print", true),
+    ("shall then print", true),
+    ("should then print", true),
+    ("must then print", true),
+];
+
+/// How a run is told that gives its program nothing.
+const NO_ARGUMENT: [&str; 6] = [
+    "without an argument",
+    "without arguments",
+    "without any argument",
+    "without any arguments",
+    "with no argument",
+    "with no arguments",
 ];
 
 /// Words of a sentence that tells what is wrong today.
@@ -165,16 +179,21 @@ fn difference(state: &TaskState, stated: &Stated<'_>) -> Option<String> {
     let mut newest = state.calls().rev();
     let call = newest.find(|call| is_run_of(call, stated))?;
     let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
-    let printed = match output(call).trim() {
-        "" => NOTHING.to_owned(),
-        output => format!("\"{}\"", head_and_tail(output, SHOWN)),
-    };
     differs.then(|| {
+        let printed = output_in_words(call);
         format!(
             "the task says that `{}` prints {}, and its last run printed {printed}",
             stated.run, stated.text
         )
     })
+}
+
+/// What a run printed, in quotes, or that this was nothing.
+pub(super) fn output_in_words(call: &CallRecord) -> String {
+    match output(call).trim() {
+        "" => NOTHING.to_owned(),
+        output => format!("\"{}\"", head_and_tail(output, SHOWN)),
+    }
 }
 
 /// Whether a run since the last change, or that change itself, printed the text.
@@ -223,6 +242,7 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
         }
         rest = after;
     }
+    found.extend(said_without_arguments(prompt));
     let is_alone = |one: &&Stated<'_>| {
         let others = |other: &&Stated<'_>| other.run == one.run && other.text != one.text;
         // What shall be printed counts beside what is printed.
@@ -230,6 +250,47 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
         others.all(|other| one.wanted && !other.wanted)
     };
     found.iter().filter(is_alone).copied().collect()
+}
+
+/// The runs of which a task's words say what they print.
+pub(super) fn runs(prompt: &str) -> Vec<&str> {
+    stated(prompt).iter().map(|stated| stated.run).collect()
+}
+
+/// The only program that a text names, if it speaks of a run without arguments: the program, and what stands behind these words.
+pub(super) fn run_without_arguments(prompt: &str) -> Option<(&str, &str)> {
+    // Keeps every byte at its place.
+    let lower = prompt.to_ascii_lowercase();
+    let behind = |words: &&str| Some(lower.find(*words)? + words.len());
+    let at = NO_ARGUMENT.iter().filter_map(behind).max()?;
+    let mut programs = named_in(prompt);
+    programs.retain(|path| path.ends_with(".lua"));
+    let [program] = programs.as_slice() else {
+        return None;
+    };
+    let begin = mentions(prompt, program).next()?;
+    let end = begin + prompt[begin..].find(program.as_str())? + program.len();
+    Some((&prompt[begin..end], &prompt[at..]))
+}
+
+/// What such a run is said to print, in the sentence that speaks of it or in the next one.
+fn said_without_arguments(prompt: &str) -> Option<Stated<'_>> {
+    let (run, rest) = run_without_arguments(prompt)?;
+    let mut ends = rest.char_indices().filter(|end| is_end(rest, end));
+    let near = ends.nth(1).map_or(rest, |(at, _)| &rest[..at]);
+    let head = |place: usize| &prompt[..prompt.len() - rest.len() + place];
+    let mut places = near.match_indices(char::is_whitespace);
+    let (text, wanted) = places.find_map(|(place, _)| {
+        let (text, wanted, _) = announced(&rest[place..])?;
+        (!is_of_today(head(place), &rest[place..])).then_some((text, wanted))
+    })?;
+    Some(Stated {
+        run,
+        text,
+        wanted,
+        // The condition is the run itself.
+        plain: wanted && !has_word(prompt, &TURNS),
+    })
 }
 
 /// What stands before the first quoted command of a text, the command, and what stands behind it.
@@ -290,12 +351,14 @@ fn ends_a_sentence(behind: &str) -> bool {
     }
 }
 
-/// The sentence around a statement; a point inside a word or a number does not end it.
+/// Whether a sentence ends here; a point inside a word or a number does not end it.
+fn is_end(text: &str, (at, c): &(usize, char)) -> bool {
+    let next = text[at + c.len_utf8()..].chars().next();
+    *c == '\n' || ".!?;".contains(*c) && next.is_none_or(char::is_whitespace)
+}
+
+/// The sentence around a statement.
 fn sentence(before: &str, after: &str) -> String {
-    let is_end = |text: &str, (at, c): &(usize, char)| {
-        let next = text[at + c.len_utf8()..].chars().next();
-        *c == '\n' || ".!?;".contains(*c) && next.is_none_or(char::is_whitespace)
-    };
     let begin = before.char_indices().rev().find(|end| is_end(before, end));
     let begin = begin.map_or(0, |(at, c)| at + c.len_utf8());
     let end = after.char_indices().find(|end| is_end(after, end));
@@ -328,198 +391,5 @@ fn is_of_today(before: &str, after: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::strategy::drive::{Drive, profile_of};
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_does_not_hold_yet_or_shall_be_is_wanted() {
-        for (text, wanted) in [
-            ("It shall print the sum: `/sum.lua 2 3` prints 5", true),
-            ("`/sum.lua 2 3` prints 5. It does not. Mend it", true),
-            ("`/sum.lua 2 3` prints 5. Mend it", false),
-            (
-                "It should be faster. `/sum.lua 2 3` prints 5. Mend it",
-                false,
-            ),
-            ("It is broken: `/sum.lua 2 3` prints 5", false),
-            (
-                "There must be a bug in what it shall print: `/sum.lua 2 3` prints 5",
-                false,
-            ),
-            ("`/sum.lua 2 3` prints 5. It does not add them", false),
-            ("`/sum.lua 2 3` prints 5. It does not yet.", true),
-        ] {
-            let found = stated(text);
-            assert_eq!(
-                found.first().map(|one| (one.wanted, one.plain)),
-                Some((wanted, true)),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_statement_names_a_whole_command_and_the_very_output() {
-        let of = |text| {
-            let found = stated(text);
-            found
-                .into_iter()
-                .map(|s| (s.run.to_owned(), s.text.to_owned()))
-                .collect::<Vec<_>>()
-        };
-        for (text, run, output) in [
-            (
-                "It shall print the sum: `/sum.lua 2 3 4` prints 9. It does not.",
-                "/sum.lua 2 3 4",
-                "9",
-            ),
-            (
-                "prints a wrong area: `/area.lua 3 4` shall print 12. The fault",
-                "/area.lua 3 4",
-                "12",
-            ),
-            ("`/half.lua` should print 0.5, no more", "/half.lua", "0.5"),
-            (
-                "`/hello.lua` must print `Hello, World!`.",
-                "/hello.lua",
-                "Hello, World!",
-            ),
-            (
-                "`/hello.lua` prints \"hello\" at its end",
-                "/hello.lua",
-                "hello",
-            ),
-        ] {
-            assert_eq!(of(text), [(run.to_owned(), output.to_owned())], "{text}");
-        }
-        for text in [
-            "`/wc.lua FILE` prints the number of lines",
-            "`/wc.lua FILE` prints `LINES WORDS`",
-            "`/wc.lua a.txt` prints `LINES WORDS`",
-            "`/rps.lua rock` (each) prints exactly `win`",
-            "`sum 2 3` prints 5",
-            "`/sum.lua 2 3` prints 23 instead of 5",
-            "`/sum.lua 2 3` prints 23, but should not",
-            "Currently `/sum.lua 2 3` prints 23.",
-            "`/sum.lua",
-            "",
-        ] {
-            assert_eq!(of(text), [], "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_said_under_a_condition_is_not_plain() {
-        let plain = |text| stated(text).iter().map(|s| s.plain).collect::<Vec<_>>();
-        for text in [
-            "Mend it: `/sum.lua 2 3` prints 5.",
-            "`/sum.lua 2 3` shall print 5",
-            "Write it (`/sum.lua 2 3` shall print 5). It may fail if there is no file.",
-            "`/a.lua` must print `Hello, World!`.\nUse print.",
-        ] {
-            assert_eq!(plain(text), [true], "{text}");
-        }
-        for text in [
-            "`/visits.lua` shall print 1 on the first run.",
-            "`/visits.lua` shall print 1. The next run prints more.",
-            "If there is no file `/a.txt`, `/a.lua` shall print 0.",
-            "`/a.lua` shall print 0 when nothing is there.",
-            "`/a.lua` shall print 3, 4 and 5.",
-            "`/a.lua` shall print 3 blocks.",
-            "`/a.lua` then prints 3.",
-        ] {
-            assert_eq!(plain(text), [false], "{text}");
-        }
-        let two = "`/a.lua` shall print 1. Behind the wall `/a.lua` shall print 2. `/b.lua` prints 3. `/b.lua` shall print 4.";
-        assert_eq!(
-            stated(two).iter().map(|s| s.run).collect::<Vec<_>>(),
-            ["/b.lua"]
-        );
-    }
-
-    #[test]
-    fn a_run_since_the_last_change_that_printed_it_is_enough() {
-        let prompt = "Write /n.lua: `/n.lua` shall print 1.";
-        let mut drive = Drive::new(profile_of("direct"), prompt);
-        let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
-        let write = |content: &str| call("fs_write", json!({"path": "/n.lua", "content": content}));
-        let run = call("run_program", json!({"path": "/n.lua"}));
-        drive.say(&[&write("print(1)"), &run]);
-        // It prints something else now, and nothing that this task did is why.
-        drive.files.insert("/n.lua".into(), "print(2)".into());
-        drive.say(&[&run, "FINAL ANSWER: done"]);
-        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
-    }
-
-    #[test]
-    fn an_end_after_another_output_is_told_once_of_each() {
-        let mut drive = Drive::new(
-            profile_of("direct"),
-            "Mend /sum.lua: `/sum.lua 2 3` prints 5.",
-        );
-        let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
-        let write =
-            |content: &str| call("fs_write", json!({"path": "/sum.lua", "content": content}));
-        let run = call(
-            "run_program",
-            json!({"path": "/sum.lua", "args": ["2", "3"]}),
-        );
-        drive.say(&[&write("print(23)"), &run, "FINAL ANSWER: mended"]);
-        let told = drive.shown();
-        assert!(
-            told.contains("the task says that `/sum.lua 2 3` prints 5, and its last run printed"),
-            "{told}"
-        );
-        assert!(drive.bench.state.result.is_none());
-        // It stands at the end of each prompt from the run on.
-        assert!(told.contains("/sum.lua 2 3 FAILED"), "{told}");
-        drive.say(&["FINAL ANSWER: mended"]);
-        assert!(drive.bench.state.result.is_some());
-    }
-
-    #[test]
-    fn a_plan_that_says_the_same_again_is_believed_where_the_words_may_be_meant_otherwise() {
-        let prompt = "Look at /sum.lua: `/sum.lua 2 3` prints 5.";
-        let mut drive = Drive::new(profile_of("plan"), prompt);
-        let write = json!({"id": 1, "action": "write_file", "target": "/sum.lua", "params": {"content": "print(23)"}});
-        let run = json!({"id": 2, "action": "run_program", "target": "/sum.lua", "params": {"args": ["2", "3"]}, "depends_on": [1]});
-        let plan = |steps: Value| json!({"goal": "it runs", "steps": steps}).to_string();
-        drive.say(&[&plan(json!([write, run]))]);
-        let told = drive.shown();
-        assert!(
-            told.contains("prints 5, and its last run printed"),
-            "{told}"
-        );
-        let mut again = run.clone();
-        again["id"] = json!(1);
-        again["depends_on"] = json!([]);
-        drive.say(&[&plan(json!([again]))]);
-        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
-    }
-
-    #[test]
-    fn an_end_after_an_output_that_is_certainly_wrong_is_never_taken() {
-        let run = json!({"tool": "run_program", "args": {"path": "/sum.lua", "args": ["2", "3"]}});
-        let (run, end) = (run.to_string(), "FINAL ANSWER: mended");
-        for prompt in [
-            "Mend /sum.lua: `/sum.lua 2 3` prints 5.",
-            "Mend /sum.lua: `/sum.lua 2 3` shall print 5.",
-        ] {
-            let mut drive = Drive::new(profile_of("direct"), prompt);
-            drive.files.insert("/sum.lua".into(), "print(23)".into());
-            drive.say(&[&run, end, end, end]);
-            assert!(drive.bench.state.result.is_none(), "{prompt}");
-            assert!(drive.shown().contains("/sum.lua 2 3 FAILED"), "{prompt}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_without_a_panic(text in "(`|\"|prints|shall print|/a.lua| |[0-9.]{1,3}|\\PC){0,40}") {
-            let _ = stated(&text);
-        }
-    }
-}
+#[path = "stated_tests.rs"]
+mod tests;

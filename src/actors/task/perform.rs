@@ -12,7 +12,7 @@ use crate::domain::event::TaskEvent;
 use crate::domain::model_call::{LastResult, ScriptPosition};
 use crate::domain::task::{CallEnd, CallRecord, Open};
 use crate::domain::track::Track;
-use crate::strategy::{self, render};
+use crate::strategy::{self, render, warmth};
 use actix::prelude::*;
 use std::time::Duration;
 
@@ -124,11 +124,7 @@ impl Task {
             format,
             tools: self.state.native_tools(role).to_vec(),
             choice: self.profile.models.get(&role).cloned().unwrap_or_default(),
-            // The executor only translates: what is new shall come from the planner.
-            bounces: match role {
-                Role::Planner => self.state.bounces,
-                Role::Executor => 0,
-            },
+            in_vain: warmth::of(&self.state, &self.profile, role, contract),
             script: self.script_position(role),
             span,
             reply_to: ctx.address().recipient(),

@@ -305,6 +305,23 @@ impl GoalWork {
         }
     }
 
+    /// Takes in what calls did of a later subtask, while the current one is not what they did: small models do a thing that several subtasks
+    /// are made of at once, and could not do it again. `does` tells of calls that need not be made again later.
+    pub fn done_ahead(&mut self, does: impl Fn(&SubtaskPlan) -> bool) {
+        if self.claim.is_some() {
+            return;
+        }
+        let all = self.objectives.iter_mut().flat_map(|o| &mut o.subtasks);
+        let mut open = all.filter(|subtask| subtask.state == SubtaskState::Open);
+        if open.next().is_none_or(|current| does(&current.plan)) {
+            return;
+        }
+        if let Some(later) = open.find(|later| later.changed == 0 && does(&later.plan)) {
+            later.succeeded = later.succeeded.saturating_add(1);
+            later.changed = later.changed.saturating_add(1);
+        }
+    }
+
     /// What is done and what is not, for people.
     pub fn status(&self) -> Value {
         let subtask = |place: Place, subtask: &Subtask| {

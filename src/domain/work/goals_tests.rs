@@ -44,6 +44,26 @@ fn marks_go_through_the_subtasks_in_order_until_the_goal_is_achieved() {
 }
 
 #[test]
+fn what_was_done_ahead_of_its_turn_counts_for_its_subtask() {
+    let mut work = work(&[2, 1]);
+    let call = |work: &mut GoalWork, path: &str| {
+        work.done_ahead(|plan| plan.targets == [path]);
+        work.calls_ended(WROTE);
+    };
+    // What the current subtask names is done for it alone, also where a later one names it, too.
+    call(&mut work, "/1.lua");
+    call(&mut work, "/2.lua");
+    work.marked(true, "both are written", 4);
+    let (place, subtask) = work.current().unwrap();
+    assert_eq!((place.to_string().as_str(), subtask.lacks()), ("1.2", None));
+    work.marked(true, "was written", 5);
+    assert!(
+        work.current().unwrap().1.lacks().is_some(),
+        "2.1 writes /1.lua once more"
+    );
+}
+
+#[test]
 fn a_subtask_needs_an_action_of_its_own_that_could_have_done_it() {
     let mut work = work(&[2]);
     let lacks = |work: &GoalWork| work.current().unwrap().1.lacks();

@@ -83,6 +83,9 @@ pub struct Item {
     pub failed: u32,
     /// The model called it done before anything had succeeded in it.
     said_done: bool,
+    /// What it names was done while an earlier item was the current one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ahead: bool,
 }
 
 /// Where an item stands.
@@ -104,6 +107,7 @@ impl Item {
             succeeded: 0,
             failed: 0,
             said_done: false,
+            ahead: false,
         }
     }
 
@@ -166,6 +170,28 @@ impl ListWork {
             item.leave();
         }
         self.cursor = place;
+        self.pass_what_is_done();
+    }
+
+    /// Items that were done ahead of their turn are over when it comes.
+    fn pass_what_is_done(&mut self) {
+        while let Some(item) = self.items.get_mut(self.cursor).filter(|item| item.ahead) {
+            item.leave();
+            self.cursor += 1;
+        }
+    }
+
+    /// Takes in what calls did of later items, while the current one is not what they did. `does` as in [`ListWork::calls_ended`], for calls that need
+    /// not be made again later.
+    pub fn done_ahead(&mut self, does: impl Fn(&str) -> bool) {
+        let mut open = self.items.iter_mut().skip(self.cursor);
+        if open.next().is_none_or(|current| does(&current.text)) {
+            return;
+        }
+        if let Some(item) = open.find(|item| !item.ahead && does(&item.text)) {
+            item.ahead = true;
+            item.succeeded = item.succeeded.saturating_add(1);
+        }
     }
 
     fn called_done(&mut self, said: SaidDone, acts: bool) {
@@ -179,6 +205,7 @@ impl ListWork {
         if item.succeeded > 0 {
             item.leave();
             self.cursor += 1;
+            self.pass_what_is_done();
         } else {
             // Said together with the action that is to do it: that action has to succeed first.
             item.said_done = acts;
@@ -197,6 +224,7 @@ impl ListWork {
             item.leave();
             self.cursor += 1;
             self.left_by_rule = by_rule;
+            self.pass_what_is_done();
         } else {
             item.said_done = false;
         }
@@ -316,6 +344,27 @@ mod tests {
         assert_eq!(work.current().unwrap().0, 2);
         work.heard(&turn(None, Some(SaidDone::Current)));
         assert_eq!(work.current().unwrap().0, 3);
+    }
+
+    #[test]
+    fn an_item_that_was_done_ahead_of_its_turn_is_over_when_it_comes() {
+        let mut work = plan(&[
+            "fs_copy /a /x/a",
+            "fs_copy /b /x/b",
+            "run",
+            "fs_copy /b /x/b",
+        ]);
+        let call = |work: &mut ListWork, what: &'static str| {
+            work.done_ahead(|item| item == what);
+            work.calls_ended(1, 0, |item| item == what);
+        };
+        call(&mut work, "fs_copy /b /x/b");
+        assert_eq!(work.current().unwrap().0, 1);
+        call(&mut work, "fs_copy /a /x/a");
+        assert_eq!(work.current().unwrap().0, 3, "{:?}", states(&work));
+        assert_eq!(states(&work)[1], ItemState::Done);
+        call(&mut work, "run");
+        assert_eq!(work.current().unwrap().0, 4, "once more is once more");
     }
 
     #[test]

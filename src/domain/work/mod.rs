@@ -20,6 +20,7 @@ pub use goals::{
 pub use list::{Item, ItemState, ListRead, ListWork, ReactMove, ReactRead, SaidDone};
 pub use rules::{GoalRules, NumberedRules};
 
+use super::call::Target;
 use super::directive::TranslatedBy;
 use super::read::Read;
 use super::task::{CallEnd, CallRecord, Recalled, Step};
@@ -199,13 +200,51 @@ impl Work {
             Work::List(list) => {
                 let ends = ends_of(&step.calls);
                 let done = || step.calls.iter().filter(|call| call.succeeded());
+                let lasting = || done().filter(|call| lasts(call));
+                list.done_ahead(|item| lasting().any(|call| is_what(item, call)));
                 list.calls_ended(ends.succeeded, ends.failed, |item| {
                     done().any(|call| is_what(item, call))
                 });
             }
-            Work::Goals(goals) => goals.calls_ended(ends_of(&step.calls)),
+            Work::Goals(goals) => {
+                let lasting = || {
+                    let done = step.calls.iter().filter(|call| call.succeeded());
+                    done.filter(|call| lasts(call))
+                };
+                goals.done_ahead(|plan| lasting().any(|call| is_of(plan, call)));
+                goals.calls_ended(ends_of(&step.calls));
+            }
         }
     }
+}
+
+/// Whether a call that was made before its turn need not be made again. What a program does may differ then.
+fn lasts(call: &CallRecord) -> bool {
+    call.tool.starts_with("fs_")
+}
+
+/// Whether a call is what a subtask names: its tool, and the files that it is about.
+fn is_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
+    let text = |key: &str| call.args.get(key).and_then(Value::as_str);
+    let is_named = |path: &str| {
+        let path = path.trim_start_matches('/');
+        let mut named = plan.targets.iter();
+        named.any(|target| target.trim_start_matches('/') == path)
+    };
+    let there = match &plan.on {
+        Some(on) => call
+            .intended
+            .as_ref()
+            .is_some_and(|call| call.client_id == *on),
+        None => call.target == Target::Any,
+    };
+    there
+        && plan.tool == call.tool
+        && match (text("path"), text("from"), text("to")) {
+            (Some(path), _, _) => is_named(path),
+            (None, Some(from), Some(to)) => is_named(from) && is_named(to),
+            _ => false,
+        }
 }
 
 /// Whether the text of an item names this call: its tool and no other one, and its file, or both files of a copy. Small models write such items and never

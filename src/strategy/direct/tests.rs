@@ -208,7 +208,7 @@ fn who_ends_before_the_change_has_run_is_shown_the_call_that_runs_it_again() {
     ]);
     let shown = drive.shown();
     let again = call("run_program", run);
-    let told = "run your tests first. What ran last:\n{\"tool\": \"run_program\", \"args\": ";
+    let told = "run your tests first, for example\n{\"tool\": \"run_program\", \"args\": ";
     assert!(shown.contains(told) && again.contains("/a.lua"), "{shown}");
 }
 

@@ -106,6 +106,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "mend": turn.mend(&pins),
+            "run_to_make": turn.run_to_make(),
             "pins": pins,
         }),
     )

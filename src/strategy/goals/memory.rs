@@ -7,18 +7,20 @@ use super::known::FleetKnown;
 use super::mark::{is_mark, mark_tool};
 use crate::domain::chat::{Message, ToolDef};
 use crate::domain::decision::Guard;
+use crate::domain::fold::run_on;
 use crate::domain::read::{Read, TurnRead};
-use crate::domain::task::Step;
+use crate::domain::task::{Step, TaskState};
 use crate::domain::tokens::Size;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
 use crate::strategy::calling;
-use crate::strategy::memory::pins::Pins;
+use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::memory::told;
 use crate::strategy::render as show;
+use crate::strategy::stated::output_in_words;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::turn::Turn;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Blocked calls that are shown.
 const RECENT_BLOCKS: usize = 3;
@@ -111,8 +113,12 @@ pub fn focused_prompt(
         start,
         |cut| {
             let mut messages = Vec::new();
-            for (step, said) in shown.iter().skip(cut.from) {
-                messages.extend(exchange(turn, work, step, said, cut.result_bytes)?);
+            let shown = shown.iter().skip(cut.from);
+            let first = shown.clone().next().map_or(0, |(step, _)| step.number);
+            for (step, said) in shown {
+                let told = exchange(turn, work, step, said, cut.result_bytes)?;
+                let again = told::is_said_again(turn.state, step, first) && !said.native;
+                messages.extend(told.into_iter().skip(usize::from(again)));
             }
             Ok(messages)
         },
@@ -261,6 +267,9 @@ fn blocked(turn: &Turn<'_>, subtask: &Subtask) -> Vec<String> {
     shown.iter().map(|e| head_and_tail(e, 300)).collect()
 }
 
+/// Bytes of the goal's own words at the end of the last prompt.
+const GOAL_BYTES: usize = 400;
+
 fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, PromptError> {
     let state = turn.state;
     let budgets = turn.budgets();
@@ -310,7 +319,18 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "native": calling::writes_natively(turn),
             "mend": mend,
             "unproved": unproved,
-            "run_again": unproved.then(|| turn.run_again()).flatten(),
+            "run_again": unproved.then(|| turn.proving_call()).flatten(),
+            "goal": state.created.as_ref().map(|created| head_and_tail(created.prompt.trim(), GOAL_BYTES)),
+            "ran": (complete && !unproved && work.is_at_the_last()).then(|| last_run(state)).flatten(),
         }),
     )
+}
+
+/// The last run and what it printed: before a small model says that the goal is reached, it shall look at that once more.
+fn last_run(state: &TaskState) -> Option<Value> {
+    let run = state
+        .calls()
+        .rev()
+        .find(|call| runs(call) && !call.is_open())?;
+    Some(json!({"what": run_on(state.home(), run), "printed": output_in_words(run)}))
 }

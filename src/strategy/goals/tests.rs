@@ -131,7 +131,8 @@ fn who_mends_in_the_last_subtask_is_told_to_run_it_and_not_to_mark_it() {
     ];
     assert!(say(&mut drive, &said));
     let shown = drive.shown();
-    let told = "has not run since, and without that the goal is not reached";
+    let told =
+        "The run that shows that the goal is reached was not made since the last change. Make it:";
     assert!(
         shown.contains(told) && !shown.contains("Otherwise it is complete"),
         "{shown}"
@@ -452,6 +453,21 @@ fn the_prompts_with_a_realistic_state() {
     drive.bench.state.no_native_tools = true;
     say(&mut drive, &[mark(false)]);
     insta::assert_snapshot!("goals_replan_prompt", drive.shown());
+}
+
+#[test]
+fn before_the_last_mark_stands_what_the_goal_says_and_what_the_last_run_printed() {
+    let mut drive = drive();
+    drive.bench.profile.demand_proof = true;
+    let said = [
+        TWO.into(),
+        write("/hello.lua", "bye"),
+        mark(true),
+        run("/hello.lua"),
+    ];
+    say(&mut drive, &said);
+    let prompt = drive.state().prompt(Role::Planner);
+    insta::assert_snapshot!("goals_last_run", prompt.last().unwrap().content);
 }
 
 fn any_said() -> impl Strategy<Value = ChatAnswer> {

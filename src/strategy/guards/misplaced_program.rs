@@ -67,7 +67,7 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
         return (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
             format!(
                 "{words}, and nothing would run it: a file holds exactly what is written. Call the tools that tell what you need, look at their \
-                 results, and then write into {path} the result itself"
+                 results, and then write into {path} the result itself. To copy or move a file call fs_copy or fs_move"
             )
         });
     }
@@ -162,7 +162,8 @@ fn is_program(content: &str) -> bool {
     let calls = |line: &str| line.contains('(') && CALLS.iter().any(|call| line.contains(call));
     let is_code = |line: &str| {
         let ends = ["end", "end)", "else", "})", "}", ")"].contains(&line);
-        begins(line) || calls(line) || ends || line.starts_with("--") || line.contains(" = ")
+        let computes = begins(line) || calls(line) || is_call(line);
+        computes || ends || line.starts_with("--") || line.contains(" = ")
     };
     lines().all(is_code) && lines().any(|line| begins(line) || is_call(line)) && lines().any(calls)
 }
@@ -257,6 +258,7 @@ mod tests {
             "local sum = io.read('/height.txt') or 0\nio.write('/sum.txt', sum)",
             "local base = fs.read(\"/height.txt\")\nlocal sum = base + 1\nfs.write(\"/sum.txt\", sum)\n",
             "local height1 = fs_read(\"/height.txt\")",
+            "local f = fs.open(\"/a.txt\", \"r\")\nif f then\n    local all = f.readAll()\n    f.close()\nend",
             "for _, name in ipairs(fs.list(\"/\")) do\n  print(name)\nend",
             "print(2 + 3)",
         ];

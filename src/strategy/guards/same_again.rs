@@ -52,7 +52,9 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
             ));
         }
         if is_of_it(call) && reads(call, content) {
-            return may_be_told.then(|| format!(
+            // Whoever runs it for the first time sees what is wrong with it.
+            let shows = tool == "write_and_run" && last_run.is_none();
+            return (may_be_told && !shows).then(|| format!(
                 "{words}, as you were shown. The same again changes nothing: write it with what the task wants to be \
                  different, or leave it alone if it is right as it is, and do what the task still lacks"
             ));
@@ -140,8 +142,9 @@ fn what_is_wrong(state: &TaskState, (step, run): (&Step, &CallRecord)) -> Option
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn call(tool: &str, args: Value) -> String {
         json!({"tool": tool, "args": args}).to_string()
@@ -204,6 +207,13 @@ mod tests {
         assert_eq!(shown.matches(told).count(), 2, "{shown}");
         drive.say(&[&same]);
         assert_eq!(drive.files["/a.lua"], "print(1)");
+        // A first run shows what it does.
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        drive.files.insert("/a.lua".into(), "print(1)\n".into());
+        drive.say(&[&read]);
+        let again = json!({"path": "/a.lua", "content": "print(1)"});
+        let told = |tool: &str| objection(drive.state(), &Target::Any, tool, &again);
+        assert!(told("write_and_run").is_none() && told("fs_write").is_some());
         // Somebody else may have changed what was read before a change of the task.
         let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
         drive.files.insert("/a.lua".into(), "print(1)\n".into());

@@ -60,6 +60,21 @@ fn computer(call: &CallRecord) -> Option<&ClientId> {
     call.intended.as_ref().map(|intended| &intended.client_id)
 }
 
+/// What a file holds now as far as the task's calls tell; none if it was only patched since it was seen whole.
+pub fn known<'a>(state: &'a TaskState, on: Option<&ClientId>, path: &str) -> Option<&'a str> {
+    let on = on.or(state.home());
+    let calls = state.calls().rev().filter(|call| computer(call) == on);
+    for call in calls {
+        if patched(call).as_deref() == Some(path) {
+            return None;
+        }
+        if let Some((_, content)) = content_in(call).filter(|(of, _)| of == path) {
+            return Some(content);
+        }
+    }
+    None
+}
+
 /// The last whole content of a file that a failing call names: errors name files without their folder at times.
 pub fn newest<'a>(state: &'a TaskState, failed: &CallRecord, file: &str) -> Option<&'a str> {
     let wanted = files::from_root(file);

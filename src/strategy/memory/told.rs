@@ -145,8 +145,23 @@ fn shown_before<'a>(
         })
 }
 
-/// The planner's words of a step, without its thinking. A large file that it wrote again stands there as changes;
-/// then the second value says so, for the message that follows.
+/// Whether a step holds the very answer that was refused in the step before it, and was refused again: its words stand in the prompt once.
+/// A small model that reads the same words of its own again and again says them once more.
+pub fn is_said_again(state: &TaskState, step: &Step, first_step: u32) -> bool {
+    let before = state.steps.iter().rev();
+    let mut before = before.filter(|former| {
+        former.closed && former.track == step.track && former.number < step.number
+    });
+    let former = before.next().filter(|former| former.number >= first_step);
+    let refused = |step: &Step| step.blocked.is_some() && step.calls.is_empty();
+    let words = |step: &Step| Some(step.planner.as_ref()?.own_words().trim().to_owned());
+    former.is_some_and(|former| {
+        refused(former) && refused(step) && words(step).is_some() && words(former) == words(step)
+    })
+}
+
+/// The planner's words of a step, without its thinking; none if they stand in the prompt already. A large file that it wrote again stands
+/// there as changes; then the second value says so, for the message that follows.
 pub fn answer(
     state: &TaskState,
     profile: &Profile,
@@ -154,6 +169,9 @@ pub fn answer(
     view: View,
 ) -> Option<(String, Option<String>)> {
     let planner = step.planner.as_ref()?;
+    if is_said_again(state, step, view.first_step) {
+        return None;
+    }
     let said = block::without_thinking(planner.own_words()).trim();
     // What was said is kept longer than results: it is what the planner builds on.
     let most = view.max_bytes * 8;

@@ -19,8 +19,10 @@ pub(super) fn call(text: &str) -> Option<ReactMove> {
     }
     let mut values = values_of(values)?;
     let begins = values.first().is_some_and(|value| value.starts_with('/'));
+    // "fs_write /a.lua /a.lua.bak" copies; the name of a file is not what a file shall hold.
+    let writes_a_name = tool == "fs_write" && values.get(1).is_some_and(|v| v.starts_with('/'));
     let args = match values.len() {
-        _ if !begins => return None,
+        _ if !begins || writes_a_name => return None,
         1 => Value::String(values.pop()?),
         _ => values.into(),
     };
@@ -107,6 +109,7 @@ mod tests {
             "I call run_program /check.lua",
             "1. fs_read /a.txt\n2. fs_read /b.txt",
             "fs_write /a.lua print(\"x\")",
+            "fs_write /a.lua /a.lua.bak",
             "fs_write /a.lua \"print(\"x\")\"",
             "fs_write /a.txt \"red",
             "fs_write /a.txt content=red",

@@ -84,10 +84,10 @@ fn tell(turn: &Turn<'_>, step: &Step, view: View) -> Result<Vec<Message>, Prompt
     if !matches!(step.read, Some(Read::React(_))) {
         return Ok(Vec::new());
     }
-    Ok(vec![
-        Message::assistant(said(step, view.max_bytes)),
-        Message::user(observation(turn, step, view)?),
-    ])
+    let again = told::is_said_again(turn.state, step, view.first_step);
+    let said = (!again).then(|| Message::assistant(said(step, view.max_bytes)));
+    let observed = Message::user(observation(turn, step, view)?);
+    Ok(said.into_iter().chain([observed]).collect())
 }
 
 /// The turn as it was taken: without what the model invented after its action, so that it does not learn to.
@@ -152,7 +152,11 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
     };
     let item = current.map(|(_, item)| item);
     let tools = turn.tools(None);
-    let call = item.and_then(|item| call_of_line(&item.text, &tools));
+    let mend = turn.mend(&pins);
+    // What has to be mended first is not to be run again as it is.
+    let call = item
+        .filter(|_| mend.is_none())
+        .and_then(|item| call_of_line(&item.text, &tools));
     let call = call.and_then(|(tool, args)| turn.written(&tool, &args));
     render(
         &turn.profile.prompts,
@@ -168,7 +172,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "ran_well": pins.tests.last().is_some_and(|test| test.success),
-            "mend": turn.mend(&pins),
+            "mend": mend,
             "pins": pins,
         }),
     )

@@ -18,7 +18,7 @@ use crate::domain::work::plan::{
 };
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
-use crate::strategy::guards::misplaced_program;
+use crate::strategy::guards::{misplaced_program, same_again};
 use crate::strategy::paths::normal;
 use crate::strategy::render;
 use crate::strategy::validate::{Refusal, check_call};
@@ -85,12 +85,13 @@ impl Course<'_> {
             return Some(self.failed(work, failure_text(call)));
         }
         match past.read() {
-            Some(StepRead::Calls { calls: said }) if calls.len() >= said.len() => {
-                Some(self.settle(work, Settled::Done))
-            }
             Some(StepRead::Calls { calls: said }) => {
+                let said = self.own_calls(&work.step, said);
+                if calls.len() >= said.len() {
+                    return Some(self.settle(work, Settled::Done));
+                }
                 let problems = if calls.is_empty() {
-                    self.problems(work, said)
+                    self.problems(work, &said)
                 } else {
                     Vec::new()
                 };
@@ -183,6 +184,40 @@ impl Course<'_> {
         })
     }
 
+    /// The calls of an answer without those that write what other steps of the plan are for: an executor that sees the whole task does
+    /// too much at once, and those steps would find their work done and fail.
+    fn own_calls(&self, step: &PlanStep, said: &[StepCall]) -> Vec<StepCall> {
+        let writes = |step: &PlanStep| {
+            let changes = matches!(step.action, PlanAction::WriteFile | PlanAction::EditFile);
+            let target = step.target.as_deref().filter(|_| changes)?;
+            Some(normal(target))
+        };
+        let own = writes(step);
+        let place = self.place();
+        let others: Vec<String> = match own {
+            None => Vec::new(),
+            Some(_) => {
+                let others = self.work.current().map(|work| &work.step);
+                let others = others.filter(|other| other.id != step.id);
+                let others =
+                    others.filter(|other| place.computer_of(other) == place.computer_of(step));
+                others
+                    .filter_map(writes)
+                    .filter(|other| Some(other) != own.as_ref())
+                    .collect()
+            }
+        };
+        let is_of_another = |call: &&StepCall| {
+            let path = |name: &str| call.args.get(name).and_then(Value::as_str).map(normal);
+            let written = path("to").or_else(|| path("path"));
+            written.is_some_and(|written| others.contains(&written))
+        };
+        let (theirs, mine): (Vec<&StepCall>, Vec<&StepCall>) = said.iter().partition(is_of_another);
+        // Who only does what another step is for is told so by the checks.
+        let kept = if mine.is_empty() { theirs } else { mine };
+        kept.into_iter().cloned().collect()
+    }
+
     /// What is wrong with the calls of an answer; all of them are checked before the first is made.
     fn problems(&self, work: &StepWork, calls: &[StepCall]) -> Vec<String> {
         let most = self.profile.plan.max_calls_per_step as usize;
@@ -257,6 +292,8 @@ impl Course<'_> {
             // The lane waits for a computer that nobody has seen yet.
             Ok(_) | Err(Refusal::CannotTell) => {
                 let told = misplaced_program::objection(self.state, tool, &call.args);
+                let told =
+                    told.or_else(|| same_again::objection(self.state, &target, tool, &call.args));
                 told.into_iter().collect()
             }
             Err(Refusal::Arguments(problems)) => problems

@@ -63,14 +63,16 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     }
 }
 
-/// The plan with the numbers that its steps get. A plan after the first may count from 1 or go on counting.
+/// The plan with the numbers that its steps get. A plan after the first may count from 1, or go on counting from any number behind those that
+/// were given.
 fn numbered(plan: &TaskPlan, work: &PlanWork) -> Result<TaskPlan, String> {
     let next = work.next_number();
     let begins = plan.steps.first().map_or(1, |step| step.id);
-    if begins != 1 && begins != next {
-        return Err(format!("the ids have to begin with 1, not with {begins}"));
+    if begins != 1 && (begins < next || next == 1) {
+        return Err(format!(
+            "the ids have to begin with {next}, not with {begins}"
+        ));
     }
-    let shift = next - begins;
     let mut plan = plan.clone();
     for (at, step) in plan.steps.iter_mut().enumerate() {
         let expected = begins.saturating_add(at as u32);
@@ -80,9 +82,12 @@ fn numbered(plan: &TaskPlan, work: &PlanWork) -> Result<TaskPlan, String> {
                 step.id
             ));
         }
-        step.id = step.id.saturating_add(shift);
+        step.id = next.saturating_add(at as u32);
         for id in &mut step.depends_on {
-            *id = id.saturating_add(shift);
+            // Any other is one of a former plan.
+            if *id >= begins {
+                *id = next.saturating_add(*id - begins);
+            }
         }
     }
     Ok(plan)

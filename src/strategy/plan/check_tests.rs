@@ -126,6 +126,34 @@ fn a_file_that_is_made_and_then_filled_is_one_step() {
 }
 
 #[test]
+fn a_later_plan_counts_from_1_or_on_from_any_free_number() {
+    let setting = Setting::begin();
+    let mut work = PlanWork::default();
+    let first = plan_of(json!([step(1, &[]), step(2, &[1])]));
+    let first = PlanAdvance::Adopted {
+        plan: check(&first, &work, &setting.place()).unwrap(),
+        after_step: 1,
+    };
+    work.advance(&first, 0);
+    for begins in [1, 3, 17] {
+        let later = plan_of(json!([step(begins, &[]), step(begins + 1, &[begins])]));
+        let later = check(&later, &work, &setting.place()).unwrap();
+        let ids = later.steps.iter().map(|s| (s.id, s.depends_on.clone()));
+        assert_eq!(
+            ids.collect::<Vec<_>>(),
+            [(3, vec![]), (4, vec![3])],
+            "{begins}"
+        );
+    }
+    let taken = plan_of(json!([step(2, &[])]));
+    let problems = check(&taken, &work, &setting.place()).unwrap_err();
+    assert!(
+        problems[0].contains("begin with 3, not with 2"),
+        "{problems:?}"
+    );
+}
+
+#[test]
 fn size_and_depth_are_limited() {
     let many: Vec<Value> = (1..=13).map(|id| step(id, &[])).collect();
     assert!(problems(json!(many))[0].contains("13 steps"));

@@ -35,7 +35,7 @@ const CHANGE_IT_YOURSELF: &str = ". Give the change yourself this time, word for
      stands\", \"replace\": \"the new piece\"}, or write_file with params {\"content\": \"the whole file\"}";
 
 /// Whether a step changes a file and leaves it to the executor what is to be written.
-fn leaves_the_change_open(step: &PlanStep) -> bool {
+pub(super) fn leaves_the_change_open(step: &PlanStep) -> bool {
     let changes = matches!(step.action, PlanAction::EditFile | PlanAction::WriteFile);
     let has = |name: &str| step.params.get(name).is_some();
     changes && !["content", "search", "edits", "diff"].into_iter().any(has)

@@ -1,5 +1,7 @@
 //! Where a plan's steps happen: the computers and tools that are there, and which steps may run at the same time.
 
+use super::finish::leaves_the_change_open;
+use super::targets::absolute;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
@@ -7,6 +9,7 @@ use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, PlanStep};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::memory::contents;
 use crate::strategy::paths::normal;
 
 /// What a plan is checked against and carried out on.
@@ -78,7 +81,11 @@ impl<'a> Place<'a> {
         if !step.action.may_change() {
             usable.retain(looks);
         }
-        let meant = meant(step);
+        let meant = if self.is_written_whole(step) {
+            vec!["fs_write"]
+        } else {
+            meant(step)
+        };
         let is_meant = |tool: &&&Tool| meant.contains(&tool.name.as_str());
         let narrowed: Vec<&Tool> = usable.iter().filter(is_meant).copied().collect();
         if narrowed.is_empty() {
@@ -88,6 +95,21 @@ impl<'a> Place<'a> {
         }
     }
 }
+
+impl Place<'_> {
+    /// Whether a step changes a short file that was seen whole, and leaves open how: a small model that is to give edits repeats the
+    /// file's lines as they are, and writes the whole file well.
+    fn is_written_whole(&self, step: &PlanStep) -> bool {
+        let target = step.target.as_deref().map(absolute);
+        let open = step.action == PlanAction::EditFile && leaves_the_change_open(step);
+        let known = target.filter(|_| open);
+        let known = known.and_then(|path| contents::known(self.state, step.on.as_ref(), &path));
+        known.is_some_and(|content| content.len() <= SHORT)
+    }
+}
+
+/// Bytes of a file that an executor writes whole.
+const SHORT: usize = 800;
 
 /// Tools that change nothing, also where their computer does not say so.
 const LOOKING: [&str; 5] = ["fs_list", "fs_read", "fs_find", "fs_grep", "tool_list"];

@@ -171,7 +171,10 @@ pub fn resolve<'a>(
             }
             Found::Unknown => {}
             Found::Missing(_) if may_be_made(plan, at, place) => {}
-            Found::Missing(others) => problems.push(missing(step, path, &others)),
+            Found::Missing(others) => {
+                let moves = moves_it(step, path, &others, place);
+                problems.push(missing(step, path, &others) + &moves);
+            }
             Found::Several(paths) => problems.push(format!(
                 "step {}: {path} could be {}: name one of them in full",
                 step.id,
@@ -198,6 +201,24 @@ fn missing(step: &PlanStep, path: &str, others: &[String]) -> String {
         format!("; there is {}", others.join(", "))
     };
     format!("step {}: {path} does not exist{hint}", step.id)
+}
+
+/// What a planner is told whose step means to bring a file to another place: models call that an edit of the new one.
+fn moves_it(step: &PlanStep, path: &str, others: &[String], place: &Place<'_>) -> String {
+    let created = place.state.created.as_ref();
+    let prompt = created.map_or("", |created| created.prompt.as_str());
+    let prompt = prompt.to_lowercase();
+    let mut words = prompt.split(|c: char| !c.is_alphabetic());
+    let command = words.find_map(|word| match word {
+        "move" | "rename" => Some("move"),
+        "copy" => Some("copy"),
+        _ => None,
+    });
+    let (Some(command), [from], PlanAction::EditFile) = (command, others, &step.action) else {
+        return String::new();
+    };
+    let to = absolute(path);
+    format!(". To {command} it there: \"action\": \"shell\", \"target\": \"{command} {from} {to}\"")
 }
 
 /// Whether a step before this one may make what is not there yet.

@@ -144,7 +144,7 @@ async fn a_planner_whose_answer_led_to_nothing_is_asked_at_a_higher_temperature(
     let settings = Loader::new().load().unwrap();
     let own = settings.models.role(Role::Planner).params.temperature;
     let (_, _, asked) = outage(Duration::ZERO, away()).until_done().await;
-    assert_eq!(asked, [own.unwrap() + 0.2]);
+    assert_eq!(asked, [own.unwrap() + 0.3]);
 }
 
 #[actix::test]

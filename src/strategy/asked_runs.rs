@@ -1,0 +1,224 @@
+//! Runs of which a task's own words speak: "`/sum.lua 2 3 4` prints 9", "/greet.lua fails without an argument", "/check.lua says
+//! whether it is right". A weak model runs its program in a way that worked before, and says that all is done.
+
+use super::guards::check_program::is_check;
+use super::guards::times_told;
+use super::paths::{mentions, named_in, normal};
+use super::stated;
+use super::turn::Turn;
+use super::unchanged::changes;
+use crate::domain::files::from_root;
+use crate::domain::task::TestRun;
+use crate::domain::work::Work;
+use serde_json::json;
+
+/// How often it is told of one run: it may be one that cannot be made.
+const MOST_OBJECTIONS: usize = 2;
+
+impl Turn<'_> {
+    /// The first of them that was not made since the last change, as its command line. None where that was told often enough; of a
+    /// plan, at the end of the first one.
+    pub(super) fn unmade_run(&self) -> Option<String> {
+        let prompt = &self.state.created.as_ref()?.prompt;
+        if let Work::Plan(work) = &self.state.work
+            && work.plans.len() > 1
+        {
+            return None;
+        }
+        let made = self.tests_since_change();
+        let mut unmade = asked(prompt).into_iter();
+        let unmade = unmade.find(|run| !made.iter().any(|test| is_of(run, test)))?;
+        (times_told(self.state, &words(&unmade)) < MOST_OBJECTIONS).then_some(unmade)
+    }
+
+    /// What an end is told before such a run was made.
+    pub(super) fn told_unmade(&self, run: &str) -> String {
+        let told = format!("{}: make this run first", words(run));
+        match self.written_run(run) {
+            Some(call) => format!("{told}\n{call}"),
+            None => told,
+        }
+    }
+
+    /// The call of such a run that the work of this task still needs; none before anything was changed.
+    pub(super) fn run_to_make(&self) -> Option<String> {
+        if !self.profile.demand_proof || !self.state.calls().any(changes) {
+            return None;
+        }
+        self.written_run(&self.unmade_run()?)
+    }
+
+    /// The call that proves that the task is done, as the model writes calls: a run that the task speaks of, or the one that was last.
+    pub(super) fn proving_call(&self) -> Option<String> {
+        match self.unmade_run() {
+            Some(run) => self.written_run(&run),
+            None => self.run_again(),
+        }
+    }
+
+    /// Such a run as a call; none where it may be meant for another computer.
+    fn written_run(&self, run: &str) -> Option<String> {
+        self.only_computer()?;
+        let mut words = run.split(' ');
+        let path = words.next()?;
+        let args: Vec<&str> = words.collect();
+        let given = match args.is_empty() {
+            true => json!({"path": path}),
+            false => json!({"path": path, "args": args}),
+        };
+        self.written("run_program", &given)
+    }
+}
+
+fn words(run: &str) -> String {
+    format!("the task speaks of `{run}`, which did not run since the last change")
+}
+
+/// All runs that a task speaks of, each once.
+fn asked(prompt: &str) -> Vec<String> {
+    let stated = stated::runs(prompt).into_iter();
+    let bare = stated::run_without_arguments(prompt).map(|(run, _)| run);
+    let mut runs: Vec<String> = Vec::new();
+    for run in stated.chain(bare) {
+        if !runs.iter().any(|known| known == run) {
+            runs.push(run.to_owned());
+        }
+    }
+    let programs = named_in(prompt).into_iter();
+    let checks = programs.filter(|path| is_check(prompt, path) && !takes_something(prompt, path));
+    let checks = checks.map(|path| from_root(&path));
+    let is_known = |check: &String| {
+        let of = |run: &String| run.split(' ').next() == Some(check);
+        runs.iter().any(of)
+    };
+    let more: Vec<String> = checks.filter(|check| !is_known(check)).collect();
+    runs.extend(more);
+    runs
+}
+
+/// Whether a program is to be run with arguments: which ones no rule can tell from the words.
+fn takes_something(prompt: &str, path: &str) -> bool {
+    let mut places = mentions(prompt, path);
+    places.any(|at| {
+        let behind = prompt[at..].trim_start_matches('/');
+        let behind = behind.strip_prefix(path).unwrap_or_default();
+        behind
+            .trim_start_matches(['`', '"', '\''])
+            .starts_with(" with ")
+    })
+}
+
+/// Whether a run was this one, on whatever computer.
+fn is_of(run: &str, test: &TestRun) -> bool {
+    let what = test.what.trim();
+    let (program, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let what = format!("{} {rest}", from_root(&normal(program)));
+    let what = what.trim_end();
+    what == run
+        || what
+            .strip_prefix(run)
+            .is_some_and(|on| on.starts_with(" on "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::chat::Role;
+    use crate::strategy::drive::{Drive, profile_of};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_runs_of_a_task_are_those_that_its_words_speak_of() {
+        for (prompt, runs) in [
+            (
+                "Mend /sum.lua: `/sum.lua 2 3 4` prints 9. Run it with 2 3 4.",
+                vec!["/sum.lua 2 3 4"],
+            ),
+            (
+                "/greet.lua fails when it is run without an argument. Mend it.",
+                vec!["/greet.lua"],
+            ),
+            (
+                "Make /a.txt. /check.lua says whether it is right: run it.",
+                vec!["/check.lua"],
+            ),
+            ("Mend /a.lua and run it.", vec![]),
+            ("Write /a.lua, then run /b.lua with 3 4.", vec![]),
+        ] {
+            assert_eq!(asked(prompt), runs, "{prompt}");
+        }
+    }
+
+    fn drive() -> Drive {
+        let task = "Mend /greet.lua, which fails when it is run without an argument.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.bench.profile.demand_proof = true;
+        drive
+    }
+
+    fn call(tool: &str, args: serde_json::Value) -> String {
+        json!({"tool": tool, "args": args}).to_string()
+    }
+
+    fn write() -> String {
+        call(
+            "fs_write",
+            json!({"path": "/greet.lua", "content": "print(1)"}),
+        )
+    }
+
+    const END: &str = "FINAL ANSWER: mended";
+
+    #[test]
+    fn an_end_before_such_a_run_is_told_its_call() {
+        let mut drive = drive();
+        let other = json!({"path": "/greet.lua", "args": ["you"]});
+        drive.say(&[&write(), &call("run_program", other), END]);
+        let told = "the task speaks of `/greet.lua`, which did not run since the last change: make this run first\n\
+                    {\"tool\": \"run_program\", \"args\": {\"path\":\"/greet.lua\"}}";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        assert!(drive.bench.state.result.is_none());
+        let run = call("run_program", json!({"path": "greet.lua"}));
+        drive.say(&[&run, END]);
+        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
+    fn the_end_of_the_prompt_shows_such_a_run_once_something_was_changed() {
+        let told = "The task speaks of this run, and it was not made since the last change:\n{\"tool\": \"run_program\", \"args\": {\"path\":\"/greet.lua\"}}";
+        let mut drive = drive();
+        drive.say(&[&call("fs_list", json!({}))]);
+        assert!(!drive.shown().contains(told), "{}", drive.shown());
+        drive.say(&[&write()]);
+        let prompt = drive.state().prompt(Role::Planner);
+        insta::assert_snapshot!("run_to_make", prompt.last().unwrap().content);
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        drive.say(&[&call("run_program", json!({"path": "/greet.lua"}))]);
+        assert!(!drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    #[test]
+    fn who_ends_it_three_times_is_believed() {
+        let mut drive = drive();
+        let other = json!({"path": "/greet.lua", "args": ["you"]});
+        drive.say(&[&write(), &call("run_program", other), END, END]);
+        assert!(drive.bench.state.result.is_none());
+        drive.say(&[END]);
+        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
+    fn an_end_before_any_run_is_told_the_call_of_the_run_that_the_task_speaks_of() {
+        let mut drive = drive();
+        drive.say(&[&write(), END]);
+        let told = "run your tests first, for example\n{\"tool\": \"run_program\", \"args\": {\"path\":\"/greet.lua\"}}";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_read_without_a_panic(text in "(`|/a.lua|/check.lua| run | without an argument| it shall print |\\PC){0,30}") {
+            let _ = asked(&text);
+        }
+    }
+}
