@@ -138,6 +138,8 @@ impl Provider for Scripted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::chat::Role;
+    use crate::domain::model_call::{LastResult, ScriptPosition};
 
     #[test]
     fn every_built_in_scenario_parses() {
@@ -146,6 +148,36 @@ mod tests {
         for name in names {
             let text = built_in(&name).expect("listed scenarios exist");
             Scenario::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+
+    /// A demo that is killed while the program of its unclear directive runs goes on with the same words.
+    #[test]
+    fn a_run_of_the_demo_whose_fate_nobody_knows_is_asked_for_again_by_both_roles() {
+        let scenario = Scenario::parse(&built_in("todo").expect("built in")).expect("parses");
+        let ordered = |role, answers| {
+            let mut position = ScriptPosition::default();
+            for _ in 0..answers {
+                let answer = scenario.answer(role, &position).expect("in order");
+                position.prior_answers.push(answer.text);
+            }
+            position
+        };
+        for (role, answers, holds) in [
+            (Role::Planner, 4, "PATH: /TODO.lua list"),
+            (Role::Executor, 2, "Running TODO.lua list"),
+        ] {
+            let mut position = ordered(role, answers);
+            position.last_result = Some(LastResult {
+                outcome: "unknown".into(),
+                success: None,
+                text: String::new(),
+            });
+            for _ in 0..2 {
+                let again = scenario.answer(role, &position).expect("says it again");
+                assert!(again.text.contains(holds), "{role:?}: {}", again.text);
+                position.prior_answers.push(again.text);
+            }
         }
     }
 
