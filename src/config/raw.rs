@@ -101,6 +101,7 @@ pub(super) struct RawGateway {
 pub(super) struct RawExecutor {
     pub mode: String,
     pub draft: bool,
+    pub mends: u32,
 }
 
 #[derive(Debug, Clone, Deserialize, Serialize)]

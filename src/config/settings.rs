@@ -181,6 +181,8 @@ pub struct ExecutorSettings {
     pub mode: ExecutorMode,
     /// Whether the model drafts freely before it is held to a form.
     pub draft: bool,
+    /// How often in a task a program that failed may be mended in a prompt of its own.
+    pub mends: u32,
 }
 
 /// `[memory]`

@@ -42,6 +42,7 @@ pub(super) fn settings(merged: &Merged) -> Result<Settings, ConfigError> {
         executor: ExecutorSettings {
             mode: check.executor_mode(&raw.executor.mode)?,
             draft: raw.executor.draft,
+            mends: raw.executor.mends,
         },
         budgets: Budgets {
             steps: check.at_least_one("budgets.steps", raw.budgets.steps)?,

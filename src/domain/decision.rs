@@ -194,6 +194,8 @@ pub enum Contract {
     StepCalls,
     /// Words that a step of a plan is done by.
     StepWords,
+    /// One program, whole, in a fence.
+    Program,
     /// Whether a plan's goal holds, as JSON.
     Review,
     /// The facts of the steps up to `upto_step`, before they leave the prompt.

@@ -23,6 +23,8 @@ pub enum Read {
     Step(StepRead),
     /// A planner's word on what was done.
     Review(ReviewRead),
+    /// A program, whole; none if there was none.
+    Program { content: Option<String> },
     /// Facts, one a line; none if there was no list.
     Summary { facts: Vec<String> },
 }
@@ -38,6 +40,8 @@ impl Read {
             Read::Plan(read) => read.title(),
             Read::Step(read) => read.title(),
             Read::Review(read) => read.title(),
+            Read::Program { content: None } => "unreadable: no program".to_owned(),
+            Read::Program { content: Some(_) } => "writes the program anew".to_owned(),
             Read::Summary { facts } => format!("sums up in {} facts", facts.len()),
         }
     }

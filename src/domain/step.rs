@@ -41,6 +41,12 @@ pub struct Step {
 /// What the request of a step says that reads the files which the task names, before any model is asked.
 pub const FIRST_LOOK: &str = "Reading the files that the task names";
 
+/// What the request of a step says that makes a run of which a task speaks that wants a program mended.
+pub const FIRST_RUN: &str = "Running what the task speaks of";
+
+/// What the request of a step says that makes a run anew, after a program was mended.
+pub const MADE_AGAIN: &str = "Running it again after it was mended";
+
 /// Which piece of a former result is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recalled {
@@ -123,8 +129,30 @@ pub enum CallEnd {
 impl Step {
     /// Whether rules read here what the task names; nothing that a model wished for.
     pub fn looks_first(&self) -> bool {
+        self.is_by_rule(FIRST_LOOK)
+    }
+
+    /// Whether a program is mended here in a prompt of its own, which no planner wished for.
+    pub fn mends(&self) -> bool {
+        self.planner.is_none() && !self.executor.is_empty() && self.track.is_main()
+    }
+
+    /// Whether rules make a run here: one of which the task speaks, or anew one that was before a program was mended.
+    pub fn runs_by_rule(&self) -> bool {
+        let is_one = [FIRST_RUN, MADE_AGAIN]
+            .iter()
+            .any(|why| self.is_by_rule(why));
+        self.executor.is_empty() && is_one
+    }
+
+    /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same.
+    pub fn is_aside(&self) -> bool {
+        self.mends() || self.runs_by_rule()
+    }
+
+    fn is_by_rule(&self, explained: &str) -> bool {
         let request = self.request.as_ref().filter(|_| self.planner.is_none());
-        matches!(request, Some(StrictRequest::Tool { explanation, .. }) if explanation == FIRST_LOOK)
+        matches!(request, Some(StrictRequest::Tool { explanation, .. }) if explanation == explained)
     }
 
     /// Whether a person who proved who they are consented to exactly this call in this step.

@@ -10,6 +10,7 @@ use super::guards::{
 };
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
+use super::own_name;
 use super::shell_words;
 use super::shown_tools::unfilled;
 use super::turn::Turn;
@@ -200,6 +201,9 @@ impl Turn<'_> {
             target = Target::Any;
         }
         if let Some(mended) = unfenced(&tool, &parameters) {
+            parameters = Cow::Owned(mended);
+        }
+        if let Some(mended) = own_name::left_out(&tool, &parameters) {
             parameters = Cow::Owned(mended);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);

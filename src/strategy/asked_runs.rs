@@ -3,12 +3,19 @@
 
 use super::guards::check_program::is_check;
 use super::guards::times_told;
+use super::memory::contents;
+use super::memory::pins::Pins;
+use super::mending::{MENDS, has_word};
 use super::paths::{mentions, named_in, normal};
 use super::stated;
 use super::turn::Turn;
 use super::unchanged::changes;
+use crate::domain::decision::Decision;
+use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::files::from_root;
+use crate::domain::step::{FIRST_RUN, Step};
 use crate::domain::task::TestRun;
+use crate::domain::track::Track;
 use crate::domain::work::Work;
 use serde_json::json;
 
@@ -16,6 +23,56 @@ use serde_json::json;
 const MOST_OBJECTIONS: usize = 2;
 
 impl Turn<'_> {
+    /// Where a task wants a program mended and says what a run of it prints, that run is made before its model is asked: what is
+    /// wrong is known then. None after anything else was done, after a run that was not as it should be, and in a task that lives on.
+    pub(super) fn first_run(&self) -> Option<Decision> {
+        let created = self.state.created.as_ref()?;
+        let prompt = created.prompt.as_str();
+        let steps = &self.state.steps;
+        let is_begun = steps
+            .iter()
+            .any(|step| !step.looks_first() && !step.is_aside());
+        if self.profile.executor_mends == 0
+            || !self.may_step_aside()
+            || is_begun
+            || steps.is_empty()
+            || self.state.wakes().is_some()
+            || !has_word(prompt, &MENDS)
+        {
+            return None;
+        }
+        let pins = Pins::of(self.state, self.profile);
+        if pins.tests.last().is_some_and(|run| !run.success) {
+            return None;
+        }
+        let computer = self.only_computer().filter(|computer| computer.online)?;
+        computer.tool("run_program")?;
+        let made = self.tests_since_change();
+        let is_made = |run: &String| made.iter().any(|test| is_of(run, test));
+        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
+        let is_known = |run: &String| {
+            let path = program(run);
+            let known = contents::known(self.state, None, &from_root(&path));
+            known.is_some() && !is_check(prompt, &path)
+        };
+        let run = asked(prompt)
+            .into_iter()
+            .find(|run| is_known(run) && !is_made(run))?;
+        let mut words = run.split(' ');
+        let path = words.next()?;
+        let request = StrictRequest::Tool {
+            explanation: FIRST_RUN.to_owned(),
+            tool: "run_program".to_owned(),
+            parameters: json!({"path": path, "args": words.collect::<Vec<_>>()}),
+            on: None,
+        };
+        let step = Step::new(0, Track::MAIN);
+        let tried = self.try_calls(&step, vec![request], TranslatedBy::Rules);
+        tried
+            .ok()
+            .filter(|decision| matches!(decision, Decision::Call { .. }))
+    }
+
     /// The first of them that was not made since the last change, as its command line. None where that was told often enough; of a
     /// plan, at the end of the first one.
     pub(super) fn unmade_run(&self) -> Option<String> {

@@ -42,6 +42,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         strategy_version: crate::strategy::directive::VERSION,
         executor_mode: mode,
         executor_draft: false,
+        executor_mends: 0,
         allowed_tools: vec!["*".into()],
         demand_proof: true,
         instructions: String::new(),

@@ -21,10 +21,15 @@ pub fn calls_in_content(content: &str) -> Vec<ToolCall> {
             rest = next_line(rest);
             continue;
         }
-        match first_value(start) {
+        // Small models double the braces, as templates do.
+        let doubled = start
+            .strip_prefix('{')
+            .filter(|inner| inner.starts_with("{\""));
+        match first_value(start).or_else(|| first_value(doubled?)) {
             Some((value, after)) => {
                 collect(&value, &mut calls);
                 // Another value may follow on the same line.
+                let after = after.trim_start_matches('}');
                 rest = after.trim_start_matches([',', ';', ' ', '\t']);
             }
             None => rest = next_line(start),
@@ -160,6 +165,16 @@ mod tests {
             name: name.into(),
             arguments,
         }
+    }
+
+    #[test]
+    fn doubled_braces_are_read_as_single_ones() {
+        let text = r#"{{"name": "run_program", "arguments": {"path": "/a.lua"}}}"#;
+        let calls = calls_in_content(text);
+        assert_eq!(calls.len(), 1);
+        assert_eq!(calls[0].arguments, json!({"path": "/a.lua"}));
+        let two = format!("{text}\n{text}");
+        assert_eq!(calls_in_content(&two).len(), 2);
     }
 
     #[test]

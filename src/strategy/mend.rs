@@ -2,17 +2,23 @@
 
 use super::guards::check_program::is_check;
 use super::memory::pins::{Pins, runs};
+use super::shown_tools::{self, skeleton};
 use super::turn::Turn;
 use crate::domain::files::from_root;
 use crate::strategy::paths::normal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// How many calls are shown for what a check still finds undone.
+const MOST_CALLS: usize = 2;
+
 /// What is to be done next, as the template `shared/mend` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mend {
     /// A program that only checks the work: what it speaks of is wrong, and not the program.
     pub check: Option<String>,
+    /// The calls that the task's own words name, for what such a check still finds undone; none where it names none.
+    pub with: Option<String>,
     /// A program that is wrong, and that the task has not seen as it is now.
     pub unseen: Option<String>,
     /// The call that shows it, as the model writes calls; none where it writes none itself.
@@ -27,8 +33,10 @@ impl Turn<'_> {
         pins.tests.last().filter(|run| !run.success)?;
         let unseen = self.unseen_program(pins);
         let look = |path: &String| self.written("fs_read", &json!({"path": path}));
+        let check = self.failed_check(pins);
         Some(Mend {
-            check: self.failed_check(pins),
+            with: check.as_ref().and_then(|_| self.named_calls()),
+            check,
             look: unseen.as_ref().and_then(look),
             may_end: !self.profile.demand_proof,
             unseen,
@@ -46,6 +54,16 @@ impl Turn<'_> {
         let given = ["path", "args", "input"].into_iter();
         let given = given.filter_map(|name| Some((name.to_owned(), last.args.get(name)?.clone())));
         self.written(&tool, &Value::Object(given.collect()))
+    }
+
+    /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls.
+    fn named_calls(&self) -> Option<String> {
+        let prompt = &self.state.created.as_ref()?.prompt;
+        let shown = self.shown_tools().shown;
+        let named = shown_tools::named_by(&shown, prompt).take(MOST_CALLS);
+        let calls = named.filter_map(|tool| self.written(&tool.name, &skeleton(tool.told_args()?)));
+        let calls: Vec<String> = calls.collect();
+        (!calls.is_empty()).then(|| calls.join("\n"))
     }
 
     /// The program of the last run, if the task's words make it one that checks the work.
@@ -143,13 +161,14 @@ mod tests {
 
     #[test]
     fn a_check_that_fails_is_neither_read_nor_mended() {
-        let task = "Move /a.txt into /archive. /check.lua says whether it is right: run it.";
+        let task = "Delete /a.txt. /check.lua says whether it is right: run it.";
         let mut drive = Drive::new(profile_of("direct"), task);
         let check = "error('/check.lua:3: a.txt is still in /')";
         drive.files.insert("/check.lua".into(), check.into());
         drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
         let shown = drive.shown();
-        let told = "/check.lua checks the work, and what it says is still to be done";
+        let told = "/check.lua checks the work, and what it says is still to be done. Do that now:\n\
+                    {\"tool\": \"fs_delete\", \"args\": {\"path\":\"…\"}}\nThen run /check.lua again";
         assert!(
             shown.contains(told) && !shown.contains("read it first"),
             "{shown}"

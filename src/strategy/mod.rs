@@ -22,9 +22,11 @@ pub mod guards;
 mod lua_lists;
 pub mod memory;
 mod mend;
+mod mending;
 mod named_files;
 mod nap;
 pub mod numbered;
+mod own_name;
 pub mod paths;
 pub mod plan;
 pub mod policy;
@@ -201,6 +203,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             let read = plan::read(contract, answer);
             TaskEvent::AnswerRead { consult, read }
         }
+        Contract::Program => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Program {
+                content: mending::read(answer),
+            },
+        },
         Contract::Summary { .. } => TaskEvent::AnswerRead {
             consult,
             read: Read::Summary {
@@ -249,6 +257,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
     let named = named
         .chain(computers)
         .chain(called_there)
+        .chain(mending::computer(state, profile))
         .chain(templates::named_computers(state, profile))
         .chain(planned);
     Wants::of(state, profile, named.collect())

@@ -4,7 +4,7 @@
 use super::fleet::ToolLookup;
 use crate::domain::profile::{Profile, ToolRules};
 use crate::domain::task::TaskState;
-use crate::domain::tool::name_matches;
+use crate::domain::tool::{EffectClass, name_matches};
 use crate::domain::toolbox::Tool;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -29,6 +29,9 @@ const EMPTY_WORDS: [&str; 28] = [
     "its", "has", "have", "not", "but", "you", "your", "can", "use", "used", "one", "each", "what",
     "which", "there", "where",
 ];
+
+/// The word in the names of tools that run programs.
+const RUN: &str = "run";
 
 /// The shorter one of two words has to be at least this long to count as the stem of the other.
 const STEM: usize = 4;
@@ -186,6 +189,18 @@ fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
     )
 }
 
+/// Those of `tools` that change something, and whose name's words all stand in a task: "Move /a.txt" names `fs_move`. What runs programs
+/// is none of them.
+pub fn named_by<'a>(tools: &[&'a Tool], task: &str) -> impl Iterator<Item = &'a Tool> {
+    let wanted = words(task);
+    let is_named = move |tool: &&Tool| {
+        let own = words(&tool.name);
+        let stands = |own: &String| *own != RUN && wanted.iter().any(|word| alike(own, word));
+        tool.effect != EffectClass::Read && !own.is_empty() && own.iter().all(stands)
+    };
+    tools.iter().copied().filter(is_named)
+}
+
 /// Words of the name weigh more than those of the description.
 fn shared_words(tool: &Tool, wanted: &[String]) -> usize {
     let count = |text: &str| {
@@ -267,6 +282,29 @@ mod tests {
             chosen("Let the turtle dig a hole", &rules(3, &[])),
             ["fs_list", "fs_read", "turtle_dig"]
         );
+    }
+
+    #[test]
+    fn a_task_names_the_tools_whose_words_it_uses_and_none_that_only_look_or_run() {
+        let mut fleet = fleet();
+        fleet.extend(["fs_move", "fs_delete", "write_and_run"].map(|name| tool(name, "")));
+        let all: Vec<&Tool> = fleet.iter().collect();
+        for (task, named) in [
+            (
+                "Move /a.txt into /archive, then run /check.lua",
+                vec!["fs_move"],
+            ),
+            (
+                "The turtle shall dig; write down what it finds",
+                vec!["turtle_dig"],
+            ),
+            ("Write /a.lua and run it", vec![]),
+        ] {
+            let names: Vec<&str> = named_by(&all, task)
+                .map(|tool| tool.name.as_str())
+                .collect();
+            assert_eq!(names, named, "{task}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! nothing is said of when it does.
 
 use super::guards::times_told;
+use super::memory::pins::runs as runs_a_program;
 use super::turn::Turn;
 use super::unchanged::changes;
 use crate::domain::call::CallReport;
@@ -167,7 +168,8 @@ pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
 }
 
 fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
-    !call.is_open() && run_label(call).trim() == stated.run
+    let is_run = runs_a_program(call) || call.tool == "shell_exec";
+    is_run && !call.is_open() && run_label(call).trim() == stated.run
 }
 
 fn lacks(call: &CallRecord, stated: &Stated<'_>) -> bool {

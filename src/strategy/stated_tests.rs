@@ -229,3 +229,14 @@ proptest! {
         let _ = stated(&text);
     }
 }
+
+#[test]
+fn a_file_that_was_read_did_not_run() {
+    let mut drive = Drive::new(
+        profile_of("direct"),
+        "/greet.lua fails without an argument. It shall then print `Hello, friend!`. Mend it.",
+    );
+    drive.files.insert("/greet.lua".into(), "error".into());
+    drive.say(&[&json!({"tool": "fs_read", "args": {"path": "/greet.lua"}}).to_string()]);
+    assert!(!drive.shown().contains("its last run"), "{}", drive.shown());
+}

@@ -9,7 +9,7 @@ use crate::domain::directive::{Action, TaskResult, ThenItem};
 use crate::domain::event::{DirectCall, DirectCallEnded, StoredEvent, TaskEvent};
 use crate::domain::fixtures::intended;
 use crate::domain::ids::{CallId, Generation, QuestionId, TaskId};
-use crate::domain::profile::ExecutorMode;
+use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::TaskState;
 use proptest::prelude::*;
 use serde_json::json;
@@ -30,6 +30,7 @@ fn any_answer() -> impl Strategy<Value = String> {
             then: vec![ThenItem::Run { path: "/a.lua".into(), args: vec![] }]
         })),
         Just("DIRECTIVE: RUN".to_owned()),
+        Just("```lua\ny\n```".to_owned()),
         Just("{\"kind\":\"final\",\"explanation\":\"\",\"result\":{\"success\":true,\"message\":\"\"}}".to_owned()),
         "\\PC{0,40}",
     ]
@@ -166,8 +167,9 @@ proptest! {
         answers in proptest::collection::vec(any_answer(), 40),
         ends in proptest::collection::vec((0u8..4, any::<bool>()), 40),
         mode in prop_oneof![Just(ExecutorMode::Auto), Just(ExecutorMode::Always), Just(ExecutorMode::Never)],
+        mends in 0u32..4,
     ) {
-        let mut bench = Bench::new(profile(mode));
+        let mut bench = Bench::new(Profile { executor_mends: mends, ..profile(mode) });
         let (mut answers, mut ends) = (answers.into_iter().cycle(), ends.into_iter().cycle());
         for _ in 0..200 {
             match bench.advance() {

@@ -43,11 +43,12 @@ pub struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     /// What comes before anything that a strategy does itself: the end of a summary that it asked for, waiting out a
-    /// model failure, and the end of a task that comes to nothing.
+    /// model failure, the end of a task that comes to nothing, and a program that is being mended.
     pub fn opening(&self) -> Option<Decision> {
         let decision = self.memory().after_summary();
         let decision = decision.or_else(|| self.after_model_failure());
-        decision.or_else(|| self.no_progress())
+        let decision = decision.or_else(|| self.no_progress());
+        decision.or_else(|| self.mending())
     }
 
     /// The memory of the task's main track.
@@ -102,14 +103,17 @@ impl<'a> Turn<'a> {
     }
 
     /// What stands before a new step: the budget of steps, a computer that nobody has seen yet, without which a
-    /// model would not even know the tools, and the first look at the files that the task names.
+    /// model would not even know the tools, the first look at the files that the task names, and a program that failed.
     pub fn before_step(&self) -> Option<Decision> {
         if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Step) {
             return Some(guards::fail_over(self.state, over));
         }
         match self.tools(None).home_is_unseen() {
             true => Some(self.wait_for_computer()),
-            false => self.first_look(),
+            false => {
+                let decision = self.first_look().or_else(|| self.begin_mending());
+                decision.or_else(|| self.first_run())
+            }
         }
     }
 

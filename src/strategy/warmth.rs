@@ -18,6 +18,13 @@ pub fn of(state: &TaskState, profile: &Profile, role: Role, contract: Contract) 
         }
         (Role::Planner, ..) => state.bounces.max(repeats(state, profile)),
         (Role::Executor, Contract::StepCalls, _) => former_tries(state, contract),
+        (Role::Executor, Contract::Program, _) => {
+            let mends = state
+                .steps
+                .iter()
+                .filter(|step| step.closed && step.mends());
+            count(mends.count())
+        }
         (Role::Executor, ..) => 0,
     }
 }

@@ -36,6 +36,8 @@ pub struct KindForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     executor_draft: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    executor_mends: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     start_tasks: Option<bool>,
     #[serde(default)]
     budgets: BudgetKeys,
@@ -142,6 +144,7 @@ impl KindForm {
             strategy: self.strategy.clone(),
             executor_mode: self.executor_mode.unwrap_or(settings.executor.mode),
             executor_draft: self.executor_draft.unwrap_or(settings.executor.draft),
+            executor_mends: self.executor_mends.unwrap_or(settings.executor.mends),
             allowed_tools,
             demand_proof: self.demand_proof,
             instructions: self.instructions.clone(),

@@ -15,7 +15,7 @@ use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render};
 use crate::strategy::calling;
 use crate::strategy::memory::pins::{Pins, runs};
-use crate::strategy::memory::told;
+use crate::strategy::memory::{View, told};
 use crate::strategy::render as show;
 use crate::strategy::stated::output_in_words;
 use crate::strategy::text::head_and_tail;
@@ -49,6 +49,7 @@ pub fn decompose_prompt(
         }),
     )?;
     let mut prompt = vec![Message::system(system), Message::user(goal_text(turn)?)];
+    prompt.extend(told::asides(turn.state, turn.profile)?);
     if let Some(work) = work {
         prompt.push(Message::user(replan_text(turn, work)?));
     }
@@ -93,10 +94,11 @@ pub fn focused_prompt(
     let head = vec![Message::system(system), Message::user(goal_text(turn)?)];
     let tail = Message::user(focus_text(turn, work, rounds)?);
     let steps = turn.state.steps.iter();
-    let mut exchanges: Vec<(&Step, &TurnRead)> = steps
+    let mut exchanges: Vec<(&Step, Option<&TurnRead>)> = steps
         .filter(|step| step.closed)
         .filter_map(|step| match &step.read {
-            Some(Read::Turn(said)) => Some((step, said)),
+            Some(Read::Turn(said)) => Some((step, Some(said))),
+            _ if step.is_aside() => Some((step, None)),
             _ => None,
         })
         .collect();
@@ -116,6 +118,10 @@ pub fn focused_prompt(
             let shown = shown.iter().skip(cut.from);
             let first = shown.clone().next().map_or(0, |(step, _)| step.number);
             for (step, said) in shown {
+                let Some(said) = said else {
+                    messages.push(by_itself(turn, step, cut.result_bytes)?);
+                    continue;
+                };
                 let told = exchange(turn, work, step, said, cut.result_bytes)?;
                 let again = told::is_said_again(turn.state, step, first) && !said.native;
                 messages.extend(told.into_iter().skip(usize::from(again)));
@@ -182,6 +188,27 @@ fn replan_text(turn: &Turn<'_>, work: &GoalWork) -> Result<String, PromptError> 
             "errors": facts.errors,
         }),
     )
+}
+
+/// What came of a step that no answer asked for.
+fn by_itself(turn: &Turn<'_>, step: &Step, max_bytes: usize) -> Result<Message, PromptError> {
+    let view = View {
+        first_step: 0,
+        max_bytes,
+    };
+    let blocked = step.blocked.as_ref();
+    let told = json!({
+        "blocked": blocked.map(|b| json!({"guard": b.guard.as_str(), "evidence": b.evidence})),
+        "calls": told::calls(turn.state, turn.profile, step, view, None),
+        "told": Value::Null,
+        "question": told::question(step),
+        "notes": told::notes(turn.state, step),
+    });
+    Ok(Message::user(render(
+        &turn.profile.prompts,
+        "goals/result",
+        told,
+    )?))
 }
 
 fn exchange(

@@ -509,8 +509,10 @@ proptest! {
         ends in prop::collection::vec(0u8..6, 1..20),
         (proof, verify) in any::<(bool, bool)>(),
         rounds in 1u32..16,
+        mends in 0u32..4,
     ) {
         let mut profile = profile_of(NAME);
+        profile.executor_mends = mends;
         profile.demand_proof = proof;
         profile.goals.verify_files = verify;
         profile.goals.rounds = rounds;

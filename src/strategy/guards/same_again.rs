@@ -52,6 +52,10 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
             ));
         }
         if is_of_it(call) && reads(call, content) {
+            // What it made itself, or what was mended for it, it may write where its plan wants that written.
+            if state.files.get(&key).is_some_and(|file| file.written) {
+                return None;
+            }
             // Whoever runs it for the first time sees what is wrong with it.
             let shows = tool == "write_and_run" && last_run.is_none();
             return (may_be_told && !shows).then(|| format!(
@@ -237,5 +241,18 @@ mod tests {
             drive.say(&said);
             assert!(!refused(&drive), "{said:?}");
         }
+    }
+
+    #[test]
+    fn what_the_task_wrote_itself_may_be_written_again_after_it_was_read() {
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        let write = |content: &str| call("fs_write", json!({"path": "/a.lua", "content": content}));
+        let read = call("fs_read", json!({"path": "/a.lua"}));
+        drive.say(&[&write("own"), &read, &write("own")]);
+        assert!(
+            !drive.shown().contains("holds exactly this"),
+            "{}",
+            drive.shown()
+        );
     }
 }

@@ -4,6 +4,7 @@
 use super::episode::with_episode;
 use super::recall::{self, Handle};
 use super::{View, contents, diff, pins};
+use crate::domain::chat::Message;
 use crate::domain::directive::Action;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState};
@@ -46,6 +47,33 @@ pub fn first_message(
     with_episode(task, state, profile)
 }
 
+/// What was done aside, for who plans; none if that is nothing.
+///
+/// # Errors
+/// The template `shared/done_already` is broken.
+pub fn asides(state: &TaskState, profile: &Profile) -> Result<Option<Message>, PromptError> {
+    let view = View {
+        first_step: 0,
+        max_bytes: profile.memory.result_bytes,
+    };
+    let steps = state
+        .steps
+        .iter()
+        .filter(|step| step.closed && step.is_aside());
+    let calls: Vec<String> = steps
+        .flat_map(|step| calls(state, profile, step, view, None))
+        .collect();
+    if calls.is_empty() {
+        return Ok(None);
+    }
+    let told = render_prompt(
+        &profile.prompts,
+        "shared/done_already",
+        json!({"calls": calls}),
+    )?;
+    Ok(Some(Message::user(told)))
+}
+
 /// What was given with the task, fenced: it is data.
 pub fn context(state: &TaskState, profile: &Profile) -> Option<String> {
     let created = state.created.as_ref()?;
@@ -73,7 +101,17 @@ pub fn calls(
             handle: Some(handle(step, index)),
             content: known_content(state, profile, step, index, view),
         };
-        render::call_as(call, &shown)
+        let told = render::call_as(call, &shown);
+        match call.args.get("content").and_then(Value::as_str) {
+            // No answer of the planner's holds it.
+            Some(content) if step.mends() => {
+                let content = fenced(&head_and_tail(content, view.max_bytes), "lua");
+                format!(
+                    "{told}\nIt was mended from what its run had shown, and holds now:\n{content}"
+                )
+            }
+            _ => told,
+        }
     })
     .collect()
 }

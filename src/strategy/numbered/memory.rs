@@ -36,6 +36,7 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
         Message::system(system),
         Message::user(told::task(turn.state, turn.profile)?),
     ];
+    prompt.extend(told::asides(turn.state, turn.profile)?);
     // One former try is enough to learn from.
     let tried = turn.state.steps.iter().rev().find_map(|step| {
         let said = step.planner.as_ref()?;
@@ -81,6 +82,9 @@ pub fn next(turn: &Turn<'_>, work: &ListWork) -> Result<Next, PromptError> {
 
 /// One turn and what came of it; planning is no part of the conversation.
 fn tell(turn: &Turn<'_>, step: &Step, view: View) -> Result<Vec<Message>, PromptError> {
+    if step.is_aside() {
+        return Ok(vec![Message::user(observation(turn, step, view)?)]);
+    }
     if !matches!(step.read, Some(Read::React(_))) {
         return Ok(Vec::new());
     }

@@ -396,8 +396,10 @@ proptest! {
         said in prop::collection::vec(any_said(), 1..40),
         ends in prop::collection::vec(0u8..6, 1..20),
         proof in any::<bool>(),
+        mends in 0u32..4,
     ) {
         let mut profile = profile_of(NAME);
+        profile.executor_mends = mends;
         profile.demand_proof = proof;
         profile.budgets.steps = 24;
         let mut drive = Drive::new(profile, "Mend /a.lua");

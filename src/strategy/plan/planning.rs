@@ -41,6 +41,9 @@ impl Course<'_> {
         if let Some(draft) = &self.work.draft {
             return Some(self.after_draft(draft));
         }
+        if let Some(decision) = self.turn(Track::MAIN).mending() {
+            return Some(decision);
+        }
         let step = self.state.current_step();
         let answered = step.filter(|step| step.planner.is_some());
         if let Some(step) = answered {
@@ -199,7 +202,7 @@ impl Course<'_> {
         let looked = on_main
             .next()
             .filter(|step| step.planner.is_none() && step.question.is_none())
-            .filter(|step| !step.looks_first());
+            .filter(|step| !step.looks_first() && !step.is_aside());
         let is_over = looked
             .is_some_and(|step| step.closed && (!step.calls.is_empty() || step.blocked.is_some()));
         if is_over {

@@ -202,7 +202,10 @@ impl Course<'_> {
             }),
         )?;
         let task = told::first_message(task, self.state, self.profile)?;
-        Ok(vec![Message::system(system), Message::user(task)])
+        let head = [Message::system(system), Message::user(task)].into_iter();
+        Ok(head
+            .chain(told::asides(self.state, self.profile)?)
+            .collect())
     }
 
     /// The plan as it is followed, in the planner's own form.

@@ -9,6 +9,7 @@ mod direct;
 mod directive;
 mod executor;
 mod goals;
+mod mender;
 mod naive;
 mod numbered;
 mod plan;

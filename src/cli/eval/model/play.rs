@@ -1,9 +1,9 @@
 //! One run as the scripted model lives it: which move is next, what it said last, and what the prompt tells of it.
 
-use super::executor;
 use super::slip::{Dice, Slip, Slips};
 use super::voice::{Asked, Said, Seen, Voice, at};
 use super::words::{CHATTER, OTHER_ANSWERS, bad_args, invented_path, wrong_tool};
+use super::{executor, mender};
 use crate::cli::eval::suite::{Act, Move, Task};
 use crate::llm::ChatRequest;
 use std::collections::BTreeMap;
@@ -51,6 +51,9 @@ impl Play {
 
     /// The answer to a prompt.
     pub fn answer(&mut self, request: &ChatRequest) -> Said {
+        if let Some(path) = mender::asked(request) {
+            return self.mended(path);
+        }
         match self.voice.asked(request) {
             Asked::Move { seen } => {
                 self.look(&seen);
@@ -64,20 +67,32 @@ impl Play {
                 self.look(&seen);
                 self.outline()
             }
-            Asked::Translate(text) => {
-                let slip = self
-                    .slips
-                    .next(|slip| slip != Slip::Repeated && slip != Slip::Alternation);
-                match slip {
-                    Some(slip) if slip.is_of_words() => self.words(slip),
-                    slip => {
-                        let (pick, share) = (self.slips.dice.below(12), self.share());
-                        executor::translated(&text, slip, pick, share)
-                    }
+            Asked::Translate(text) => match self.slip_in_a_side_task() {
+                Some(slip) if slip.is_of_words() => self.words(slip),
+                slip => {
+                    let (pick, share) = (self.slips.dice.below(12), self.share());
+                    executor::translated(&text, slip, pick, share)
                 }
-            }
+            },
             Asked::Words(words) => Said::text(words),
         }
+    }
+
+    fn mended(&mut self, path: &str) -> Said {
+        let slip = self.slip_in_a_side_task();
+        match slip {
+            Some(slip) if slip.is_of_words() => self.words(slip),
+            slip => {
+                let share = self.share();
+                mender::mended(&self.moves, self.next, path, slip, share)
+            }
+        }
+    }
+
+    /// A mistake of who sees one thing only, and does not know what it said before.
+    fn slip_in_a_side_task(&mut self) -> Option<Slip> {
+        let may = |slip| slip != Slip::Repeated && slip != Slip::Alternation;
+        self.slips.next(may)
     }
 
     fn outline(&mut self) -> Said {

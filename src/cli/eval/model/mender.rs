@@ -1,0 +1,67 @@
+//! Who mends one program in a prompt of its own, as a weak model plays it: it sees what was asked for and the program, and writes what
+//! the task's solution has for it.
+
+use super::slip::Slip;
+use super::voice::Said;
+use crate::cli::eval::suite::{Act, Move};
+use crate::domain::chat::Role;
+use crate::llm::ChatRequest;
+
+/// The path of the program that a prompt wants mended; none if it wants something else.
+pub fn asked(request: &ChatRequest) -> Option<&str> {
+    let prompt = request
+        .messages
+        .last()
+        .filter(|_| request.role == Role::Executor)?;
+    let heading = prompt
+        .content
+        .lines()
+        .find(|line| line.ends_with(" as it is now"))?;
+    heading.strip_prefix("# ")?.strip_suffix(" as it is now")
+}
+
+/// The program as the solution writes it, from its next move on, with a mistake if one is due.
+pub fn mended(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share: f64) -> Said {
+    let text = |mv: &Move| match &mv.act {
+        Act::Write { path: of, text } | Act::WriteAndRun { path: of, text, .. } if of == path => {
+            Some(text.clone())
+        }
+        _ => None,
+    };
+    let to_come = moves.iter().skip(next).find_map(text);
+    let text = to_come.or_else(|| moves.iter().take(next).rev().find_map(text));
+    let said = match text {
+        Some(text) => Said::text(format!("```lua\n{}\n```", text.trim_end())),
+        None => Said::text("I see nothing wrong in it."),
+    };
+    match slip {
+        None => said,
+        Some(Slip::CutOff) => said.cut(share),
+        Some(Slip::Malformed) => Said::text(said.content.replace("```", "")),
+        Some(_) => Said::text("The program is right as it is."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::eval::model::voice::at;
+
+    #[test]
+    fn the_program_that_the_solution_writes_next_is_written() {
+        let write = |path: &str, text: &str| {
+            let (path, text) = (path.to_owned(), text.to_owned());
+            at(Act::Write { path, text }, None)
+        };
+        let moves = [
+            write("/a.lua", "first"),
+            write("/b.lua", "b"),
+            write("/a.lua", "then"),
+        ];
+        let said = |next, path| mended(&moves, next, path, None, 0.5).content;
+        assert_eq!(said(0, "/a.lua"), "```lua\nfirst\n```");
+        assert_eq!(said(1, "/a.lua"), "```lua\nthen\n```");
+        assert_eq!(said(2, "/b.lua"), "```lua\nb\n```");
+        assert_eq!(said(0, "/c.lua"), "I see nothing wrong in it.");
+    }
+}

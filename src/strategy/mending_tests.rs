@@ -1,0 +1,247 @@
+//! Programs that are mended in a prompt of their own.
+
+use super::*;
+use crate::domain::decision::Decision;
+use crate::domain::profile::Profile;
+use crate::strategy::drive::{Drive, profile_of};
+
+const TASK: &str = "`/sum.lua 2 3` shall print 5. It does not. Mend it.";
+const WRONG: &str = "23";
+const RIGHT: &str = "```lua\n5\n```";
+
+/// Programs of the rig print what they hold.
+fn drive_of(strategy: &str, task: &str, mends: u32) -> Drive {
+    let mut profile: Profile = profile_of(strategy);
+    profile.executor_mends = mends;
+    profile.memory.named_files = 3;
+    let mut drive = Drive::new(profile, task);
+    drive.files.insert("/sum.lua".into(), WRONG.into());
+    drive
+}
+
+fn call(tool: &str, args: Value) -> String {
+    json!({"tool": tool, "args": args}).to_string()
+}
+
+fn run() -> String {
+    call(
+        "run_program",
+        json!({"path": "/sum.lua", "args": ["2", "3"]}),
+    )
+}
+
+/// Who is asked now.
+fn asked(drive: &Drive) -> Role {
+    match drive.decisions.last() {
+        Some(Decision::Consult(consult)) => consult.role,
+        other => panic!("nobody is asked: {other:?}"),
+    }
+}
+
+fn prompt(drive: &Drive) -> String {
+    let messages = drive.state().prompt(Role::Executor).iter();
+    let texts: Vec<&str> = messages.map(|message| message.content.trim_end()).collect();
+    texts.join("\n=====\n")
+}
+
+#[test]
+fn the_run_of_which_a_task_speaks_is_made_and_its_program_mended_before_the_planner_is_asked() {
+    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+        let mut drive = drive_of(strategy, TASK, 6);
+        assert!(drive.run_to_consult());
+        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
+        if strategy == "direct" {
+            insta::assert_snapshot!("mending", prompt(&drive));
+        }
+        drive.say(&[RIGHT]);
+        assert_eq!(asked(&drive), Role::Planner, "{strategy}");
+        assert_eq!(drive.files["/sum.lua"], "5\n", "{strategy}");
+        let shown = drive.shown();
+        for told in [
+            "It was mended from what its run had shown, and holds now:\n```lua\n5\n```",
+            "## run /sum.lua 2 3 on base: done",
+        ] {
+            assert!(shown.contains(told), "{strategy}: {told}\n{shown}");
+        }
+        if strategy == "numbered" {
+            let planned = drive.state().prompt(Role::Planner);
+            insta::assert_snapshot!("done_already", planned.last().unwrap().content);
+        }
+        let labels: Vec<String> = drive
+            .state()
+            .calls()
+            .map(|call| run_on(None, call))
+            .collect();
+        assert_eq!(
+            labels,
+            ["/sum.lua", "/sum.lua 2 3", "/sum.lua", "/sum.lua 2 3"],
+            "{strategy}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_fails_later_is_mended_alone_too_and_what_was_told_before_stays() {
+    let task = "Write /a.lua and run it.";
+    let directive =
+        "DIRECTIVE: WRITE_FILE\nPATH: /a.lua\nCONTENT:\n```lua\nerror\n```\nTHEN:\n1 RUN /a.lua";
+    let write = call("fs_write", json!({"path": "/a.lua", "content": "error"}));
+    let ran = call("run_program", json!({"path": "/a.lua"}));
+    let react =
+        |tool: &str, args: &str| format!("Thought: on\nAction: {tool}\nAction Input: {args}");
+    let react_write = react("fs_write", "{\"path\": \"/a.lua\", \"content\": \"error\"}");
+    let react_run = react("run_program", "{\"path\": \"/a.lua\"}");
+    let goals = r#"{"objectives": [{"description": "it is written", "subtasks": [{"description": "write /a.lua and run it", "tool": "run_program", "targets": ["/a.lua"]}]}]}"#;
+    for (strategy, said) in [
+        ("direct", vec![write.as_str(), ran.as_str()]),
+        ("directive", vec![directive]),
+        (
+            "numbered",
+            vec!["1. Write /a.lua\n2. Run /a.lua", &react_write, &react_run],
+        ),
+        ("goals", vec![goals, &write, &ran]),
+    ] {
+        let mut drive = drive_of(strategy, task, 6);
+        drive.say(&said);
+        assert_eq!(
+            asked(&drive),
+            Role::Executor,
+            "{strategy}: {}",
+            drive.shown()
+        );
+        let before = drive.state().prompt(Role::Planner).to_vec();
+        drive.say(&["```lua\nprint(1)\n```"]);
+        assert_eq!(asked(&drive), Role::Planner, "{strategy}");
+        let shown = drive.shown();
+        assert!(
+            shown.contains("holds now:\n```lua\nprint(1)\n```"),
+            "{strategy}\n{shown}"
+        );
+        assert!(
+            shown.contains("## run /a.lua on base: done"),
+            "{strategy}\n{shown}"
+        );
+        let kept = drive.state().prompt(Role::Planner).iter().zip(&before);
+        let kept = kept.take_while(|(a, b)| a == b).count();
+        assert_eq!(kept, before.len() - 1, "{strategy}: all but the tail");
+    }
+}
+
+#[test]
+fn after_two_vain_answers_in_a_row_it_is_the_planner_s_turn() {
+    let mut drive = drive_of("direct", TASK, 3);
+    drive.say(&["I see nothing wrong.", "```lua\n23\n```"]);
+    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
+    for told in [
+        "the answer held no program",
+        "the answer was the program as it is",
+    ] {
+        assert!(drive.shown().contains(told), "{told}\n{}", drive.shown());
+    }
+    // One is left, and then none.
+    drive.say(&[&call("fs_list", json!({}))]);
+    assert_eq!(asked(&drive), Role::Executor);
+    drive.say(&["```lua\n24\n```"]);
+    assert_eq!(asked(&drive), Role::Planner);
+    drive.say(&[&call("fs_list", json!({}))]);
+    assert_eq!(asked(&drive), Role::Planner);
+    assert_eq!(drive.state().usage.executor_model_calls, 3);
+}
+
+#[test]
+fn what_ran_since_the_last_change_runs_again_after_a_program_of_the_task_s_own_was_mended() {
+    let task = "Write /a.lua, which prints one. Run it. /check.lua says whether it is right.";
+    let mut drive = drive_of("direct", task, 6);
+    drive.files.insert("/check.lua".into(), "error".into());
+    let write = call("fs_write", json!({"path": "/a.lua", "content": "two"}));
+    let ran = call("run_program", json!({"path": "/a.lua"}));
+    let check = call("run_program", json!({"path": "/check.lua"}));
+    drive.say(&[&write, &ran, &check]);
+    assert_eq!(asked(&drive), Role::Executor, "{}", drive.shown());
+    assert!(
+        prompt(&drive).contains("# /a.lua as it is now"),
+        "{}",
+        prompt(&drive)
+    );
+    drive.say(&["```lua\none\n```"]);
+    let calls: Vec<String> = drive
+        .state()
+        .calls()
+        .map(|call| run_on(None, call))
+        .collect();
+    let last = &calls[calls.len() - 3..];
+    assert_eq!(
+        last,
+        ["/a.lua", "/a.lua", "/check.lua"],
+        "written, run and checked"
+    );
+    // The check fails still.
+    assert_eq!(asked(&drive), Role::Executor);
+}
+
+#[test]
+fn nothing_is_mended_that_the_task_does_not_want_mended() {
+    for (task, mends) in [
+        ("Run /sum.lua with 2 3; `/sum.lua 2 3` shall print 5.", 6),
+        (TASK, 0),
+    ] {
+        let mut drive = drive_of("direct", task, mends);
+        drive.say(&[&run()]);
+        assert_eq!(asked(&drive), Role::Planner, "{task}");
+    }
+    let task = "Mend /a.cfg. /check.lua says whether it is right.";
+    let mut drive = drive_of("direct", task, 6);
+    drive.files.insert("/check.lua".into(), "error".into());
+    let read = call("fs_read", json!({"path": "/check.lua"}));
+    drive.say(&[&read, &call("run_program", json!({"path": "/check.lua"}))]);
+    assert_eq!(asked(&drive), Role::Planner, "a check is right");
+}
+
+#[test]
+fn of_a_program_and_its_module_the_one_is_mended_in_which_the_task_sees_the_fault() {
+    let task =
+        "/area.lua uses the module /shapes.lua: `/area.lua 3 4` shall print 12. Mend the module.";
+    let mut drive = drive_of("direct", task, 6);
+    let area = "dofile('/shapes.lua')";
+    drive.files.insert("/area.lua".into(), area.into());
+    drive.files.insert("/shapes.lua".into(), "w + h".into());
+    assert!(drive.run_to_consult());
+    assert!(
+        prompt(&drive).contains("# /shapes.lua as it is now"),
+        "{}",
+        prompt(&drive)
+    );
+    drive.say(&["no idea"]);
+    assert!(
+        prompt(&drive).contains("# /area.lua as it is now"),
+        "{}",
+        prompt(&drive)
+    );
+}
+
+#[test]
+fn a_cut_off_program_is_none() {
+    let said = |content: &str, stop| {
+        let answer = ChatAnswer {
+            stop,
+            ..crate::strategy::bench::answer(content)
+        };
+        read(&answer)
+    };
+    let open = "It adds.\n```lua\nprint(5)";
+    assert_eq!(said(open, StopReason::Length), None);
+    assert_eq!(said(open, StopReason::Stop).as_deref(), Some("print(5)\n"));
+    let whole = "```lua\nprint(5)\n```\nand ```more";
+    assert_eq!(
+        said(whole, StopReason::Length).as_deref(),
+        Some("print(5)\n")
+    );
+    assert_eq!(said("print(5)", StopReason::Stop), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_answer_is_read_without_a_panic(text in "(```|lua|\n|print\\(1\\)|\\PC){0,30}") {
+        let _ = read(&crate::strategy::bench::answer(&text));
+    }
+}
