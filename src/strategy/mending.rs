@@ -20,7 +20,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, MADE_AGAIN, Step};
-use crate::domain::task::TaskState;
+use crate::domain::task::{Open, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::Work;
 use crate::prompts::{PromptError, render as render_prompt};
@@ -72,6 +72,21 @@ impl<'a> Turn<'a> {
         })
     }
 
+    /// Where a model cannot be asked to mend: that is a help, and no reason to end the task.
+    pub(super) fn mend_given_up(&self) -> Option<Decision> {
+        let failure = self.state.last_failure.as_ref()?;
+        let step = self.state.current_step_on(self.track)?;
+        let gives_up =
+            step.mends() && !failure.retryable && self.state.open_on(self.track) == &Open::Nothing;
+        gives_up.then(|| {
+            let words = format!(
+                "mending it alone: the model could not be asked ({})",
+                failure.code
+            );
+            self.block(Guard::Invalid, words)
+        })
+    }
+
     /// Begins to mend the program of the last run, or makes anew what ran before one was mended; none where there is nothing of the
     /// kind, or it was tried often enough.
     pub(super) fn begin_mending(&self) -> Option<Decision> {
@@ -83,6 +98,11 @@ impl<'a> Turn<'a> {
             return Some(decision);
         }
         let closed = self.state.steps.iter().rev();
+        let unanswered =
+            |step: &&Step| step.mends() && step.executor.iter().all(|tried| tried.answer.is_none());
+        if self.state.steps.iter().any(|step| unanswered(&step)) {
+            return None;
+        }
         let in_a_row = closed
             .take_while(|step| step.planner.is_none())
             .filter(|step| step.mends());

@@ -1,7 +1,9 @@
 //! Programs that are mended in a prompt of their own.
 
 use super::*;
+use crate::domain::chat::ChatFailure;
 use crate::domain::decision::Decision;
+use crate::domain::event::TaskEvent;
 use crate::domain::profile::Profile;
 use crate::strategy::drive::{Drive, profile_of};
 
@@ -146,6 +148,33 @@ fn after_two_vain_answers_in_a_row_it_is_the_planner_s_turn() {
     drive.say(&[&call("fs_list", json!({}))]);
     assert_eq!(asked(&drive), Role::Planner);
     assert_eq!(drive.state().usage.executor_model_calls, 3);
+}
+
+#[test]
+fn a_model_that_cannot_be_asked_to_mend_is_no_reason_to_end_the_task() {
+    for strategy in ["direct", "plan"] {
+        let mut drive = drive_of(strategy, TASK, 6);
+        drive.run_to_consult();
+        let Open::Consult { seq: consult, .. } = *drive.state().open_on(Track::MAIN) else {
+            panic!("nobody is asked");
+        };
+        drive.bench.push(TaskEvent::ModelFailed {
+            consult,
+            role: Role::Executor,
+            failure: ChatFailure {
+                code: "model_not_found".into(),
+                message: "no such model".into(),
+                hint: "pull it".into(),
+                retryable: false,
+            },
+        });
+        assert!(
+            drive.run_to_consult(),
+            "{strategy}: {:?}",
+            drive.decisions.last()
+        );
+        assert_eq!(asked(&drive), Role::Planner, "{strategy}");
+    }
 }
 
 #[test]

@@ -46,6 +46,7 @@ impl<'a> Turn<'a> {
     /// model failure, the end of a task that comes to nothing, and a program that is being mended.
     pub fn opening(&self) -> Option<Decision> {
         let decision = self.memory().after_summary();
+        let decision = decision.or_else(|| self.mend_given_up());
         let decision = decision.or_else(|| self.after_model_failure());
         let decision = decision.or_else(|| self.no_progress());
         decision.or_else(|| self.mending())

@@ -49,6 +49,10 @@ impl TaskState {
                     Some(step) => {
                         step.blocked = Some(blocked);
                         step.closed = true;
+                        if step.mends() {
+                            // A model that could not mend is not what the task waits for.
+                            self.last_failure = None;
+                        }
                     }
                     None => self.note(guard.as_str(), evidence.clone()),
                 }
