@@ -4,6 +4,7 @@
 //! made anew.
 
 use super::guards::check_program::is_check;
+use super::guards::failure_text;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::render;
@@ -198,7 +199,7 @@ impl<'a> Turn<'a> {
         let mut ran: Vec<&CallRecord> = calls
             // A program that was written and run at once is both the change and its run.
             .take_while(|call| !changes(call) || runs(call))
-            .filter(|call| runs(call))
+            .filter(|call| runs(call) && !is_of_nothing(call))
             .collect();
         ran.reverse();
         let next = ran
@@ -358,6 +359,11 @@ pub(super) fn has_word(prompt: &str, wanted: &[&str]) -> bool {
     let prompt = prompt.to_lowercase();
     let mut words = prompt.split(|c: char| !c.is_alphabetic());
     words.any(|word| wanted.contains(&word))
+}
+
+/// Whether a run found no program of that name.
+fn is_of_nothing(call: &CallRecord) -> bool {
+    !call.succeeded() && failure_text(call).contains("no such program")
 }
 
 /// The computer of the last run, where its program may have to be mended there.

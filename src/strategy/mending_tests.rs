@@ -185,7 +185,9 @@ fn what_ran_since_the_last_change_runs_again_after_a_program_of_the_task_s_own_w
     let write = call("fs_write", json!({"path": "/a.lua", "content": "two"}));
     let ran = call("run_program", json!({"path": "/a.lua"}));
     let check = call("run_program", json!({"path": "/check.lua"}));
-    drive.say(&[&write, &ran, &check]);
+    // A program that is not there is not run again.
+    let none = call("run_program", json!({"path": "/none.lua"}));
+    drive.say(&[&write, &none, &ran, &check]);
     assert_eq!(asked(&drive), Role::Executor, "{}", drive.shown());
     assert!(
         prompt(&drive).contains("# /a.lua as it is now"),
