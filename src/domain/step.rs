@@ -216,6 +216,15 @@ impl CallRecord {
         self.report().is_some_and(CallReport::kept_a_file)
     }
 
+    /// Whether it wrote a file with exactly what it held: the computer took the hash of what was there for the one that it tells now.
+    pub fn rewrote_the_same(&self) -> bool {
+        let known = self.args.get("if_hash").and_then(Value::as_str);
+        let result = self.report().and_then(|report| report.result.as_ref());
+        let told = ["/hash", "/write/hash"].iter();
+        let mut told = told.filter_map(|at| result?.pointer(at)?.as_str());
+        known.is_some_and(|known| told.any(|hash| hash == known)) && !self.kept_a_file()
+    }
+
     /// What the computer reported, if it did.
     pub fn report(&self) -> Option<&CallReport> {
         match &self.end {

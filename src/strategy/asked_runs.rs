@@ -10,6 +10,7 @@ use super::paths::{mentions, named_in, normal};
 use super::stated;
 use super::turn::Turn;
 use super::unchanged::changes;
+use super::unmended::only_program;
 use crate::domain::decision::Decision;
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::files::from_root;
@@ -55,9 +56,9 @@ impl Turn<'_> {
             let known = contents::known(self.state, None, &from_root(&path));
             known.is_some() && !is_check(prompt, &path)
         };
-        let run = asked(prompt)
-            .into_iter()
-            .find(|run| is_known(run) && !is_made(run))?;
+        let asked = asked(prompt).into_iter().chain(bare_run(prompt));
+        let mut to_make = asked.filter(|run| is_known(run) && !is_made(run));
+        let run = to_make.next()?;
         let mut words = run.split(' ');
         let path = words.next()?;
         let request = StrictRequest::Tool {
@@ -132,7 +133,7 @@ fn words(run: &str) -> String {
 }
 
 /// All runs that a task speaks of, each once.
-fn asked(prompt: &str) -> Vec<String> {
+pub(super) fn asked(prompt: &str) -> Vec<String> {
     let stated = stated::runs(prompt).into_iter();
     let bare = stated::run_without_arguments(prompt).map(|(run, _)| run);
     let mut runs: Vec<String> = Vec::new();
@@ -153,6 +154,25 @@ fn asked(prompt: &str) -> Vec<String> {
     runs
 }
 
+/// The run of the only program that a task names, if it wants that run and speaks of nothing that it shall be given.
+fn bare_run(prompt: &str) -> Option<String> {
+    let lower = prompt.to_lowercase();
+    let mut wanted = lower
+        .match_indices("run it")
+        .map(|(at, it)| &lower[at + it.len()..]);
+    let is_bare = |rest: &str| {
+        let rest = rest.trim_start();
+        rest.is_empty() || rest.starts_with(['.', ';', ':', ','])
+    };
+    // "It" may be what checks the work.
+    let mut named = named_in(prompt).into_iter();
+    if named.any(|path| is_check(prompt, &path)) || !wanted.any(is_bare) {
+        return None;
+    }
+    let program = only_program(prompt)?;
+    Some(from_root(&program))
+}
+
 /// Whether a program is to be run with arguments: which ones no rule can tell from the words.
 fn takes_something(prompt: &str, path: &str) -> bool {
     let mut places = mentions(prompt, path);
@@ -167,7 +187,12 @@ fn takes_something(prompt: &str, path: &str) -> bool {
 
 /// Whether a run was this one, on whatever computer.
 fn is_of(run: &str, test: &TestRun) -> bool {
-    let what = test.what.trim();
+    names(run, &test.what)
+}
+
+/// Whether the command line of a run is this one, on whatever computer.
+pub(super) fn names(run: &str, what: &str) -> bool {
+    let what = what.trim();
     let (program, rest) = what.split_once(' ').unwrap_or((what, ""));
     let what = format!("{} {rest}", from_root(&normal(program)));
     let what = what.trim_end();
@@ -203,6 +228,25 @@ mod tests {
             ("Write /a.lua, then run /b.lua with 3 4.", vec![]),
         ] {
             assert_eq!(asked(prompt), runs, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_arguments_is_made_first_where_the_task_wants_it() {
+        for (prompt, run) in [
+            (
+                "/count.lua does not start. Mend it and run it.",
+                Some("/count.lua"),
+            ),
+            ("Mend /a.lua, and run it with 2 3.", None),
+            ("Mend /a.lua and /b.lua and run it.", None),
+            (
+                "Mend /a.lua. /check.lua says whether it is right: run it.",
+                None,
+            ),
+            ("Mend /a.lua and run it both ways.", None),
+        ] {
+            assert_eq!(bare_run(prompt).as_deref(), run, "{prompt}");
         }
     }
 

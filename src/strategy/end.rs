@@ -17,6 +17,7 @@ impl Turn<'_> {
         let objection = self.given_up(&result);
         let objection = objection.or_else(|| self.unchanged(&result));
         let objection = objection.or_else(|| self.untouched(&result));
+        let objection = objection.or_else(|| self.unmended());
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 

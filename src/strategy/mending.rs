@@ -3,11 +3,13 @@
 //! at once in one of thirty lines. What it writes is written as any other call, by rule, and the runs since the last change are
 //! made anew.
 
+use super::asked_runs;
 use super::guards::check_program::is_check;
 use super::guards::failure_text;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::render;
+use super::stated;
 use super::text::fenced;
 use super::turn::Turn;
 use super::unchanged::changes;
@@ -243,6 +245,11 @@ impl<'a> Turn<'a> {
         let is_it =
             |call: &&CallRecord| runs(call) && !call.is_open() && run_on(home, call) == failed.what;
         let run = self.state.calls().rev().find(is_it)?;
+        // What a planner expected of it may be what is wrong.
+        let is_wrong = !run.succeeded() || stated::is_unlike(self.state, run);
+        if !is_wrong || self.is_shown_right(&pins, &failed.what) {
+            return None;
+        }
         let on = self.elsewhere(run);
         let failure = pins.failure.as_ref();
         let line = failure.and_then(|failure| failure.line.as_deref());
@@ -260,6 +267,24 @@ impl<'a> Turn<'a> {
             content,
             run,
         })
+    }
+
+    /// Whether a run of the same program of which the task speaks was as it should be: then another one was made in a wrong way.
+    fn is_shown_right(&self, pins: &Pins, failed: &str) -> bool {
+        let created = self.state.created.as_ref();
+        let prompt = created.map_or("", |created| created.prompt.as_str());
+        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
+        let asked = asked_runs::asked(prompt);
+        let is_asked = |what: &str| asked.iter().any(|run| asked_runs::names(run, what));
+        let mut well = pins.tests.iter().filter(|test| test.success);
+        !is_asked(failed)
+            && well.any(|test| program(&test.what) == program(failed) && is_asked(&test.what))
+    }
+
+    /// Whether a program was mended and its runs were made since, without a fault.
+    pub(super) fn is_mended(&self) -> bool {
+        let mended = |step: &Step| step.mends() && step.calls.iter().any(CallRecord::succeeded);
+        self.state.steps.iter().any(mended) && !self.last_run_is_unlike()
     }
 
     /// The programs in which the fault may lie, the likeliest first.
@@ -281,14 +306,13 @@ impl<'a> Turn<'a> {
             true => self.written_programs(on),
             false => Vec::new(),
         };
-        let is_loaded_meant = has_word(prompt, &LOADED);
-        let (first, last) = match is_loaded_meant {
-            true => (loaded, Vec::new()),
-            false => (Vec::new(), loaded),
+        let program = match has_word(prompt, &LOADED) && !loaded.is_empty() {
+            true => None,
+            false => program,
         };
-        let all = failing.into_iter().chain(first).chain(program);
+        let all = failing.into_iter().chain(program);
         let mut known: Vec<(String, &'a str)> = Vec::new();
-        for path in all.chain(last).chain(own) {
+        for path in all.chain(loaded).chain(own) {
             let is_new = known.iter().all(|(known, _)| *known != path);
             if is_new
                 && !checks(&path)

@@ -65,7 +65,7 @@ fn the_run_of_which_a_task_speaks_is_made_and_its_program_mended_before_the_plan
         ] {
             assert!(shown.contains(told), "{strategy}: {told}\n{shown}");
         }
-        if strategy == "numbered" {
+        if strategy == "goals" {
             let planned = drive.state().prompt(Role::Planner);
             insta::assert_snapshot!("done_already", planned.last().unwrap().content);
         }
@@ -230,24 +230,45 @@ fn nothing_is_mended_that_the_task_does_not_want_mended() {
 
 #[test]
 fn of_a_program_and_its_module_the_one_is_mended_in_which_the_task_sees_the_fault() {
-    let task =
-        "/area.lua uses the module /shapes.lua: `/area.lua 3 4` shall print 12. Mend the module.";
-    let mut drive = drive_of("direct", task, 6);
-    let area = "dofile('/shapes.lua')";
-    drive.files.insert("/area.lua".into(), area.into());
-    drive.files.insert("/shapes.lua".into(), "w + h".into());
-    assert!(drive.run_to_consult());
-    assert!(
-        prompt(&drive).contains("# /shapes.lua as it is now"),
-        "{}",
-        prompt(&drive)
-    );
-    drive.say(&["no idea"]);
-    assert!(
-        prompt(&drive).contains("# /area.lua as it is now"),
-        "{}",
-        prompt(&drive)
-    );
+    for (fault, first, then) in [
+        ("Mend the module.", "/shapes.lua", "/shapes.lua"),
+        ("Mend it.", "/area.lua", "/shapes.lua"),
+    ] {
+        let task = format!("/area.lua uses /shapes.lua: `/area.lua 3 4` shall print 12. {fault}");
+        let mut drive = drive_of("direct", &task, 6);
+        let area = "dofile('/shapes.lua')";
+        drive.files.insert("/area.lua".into(), area.into());
+        drive.files.insert("/shapes.lua".into(), "w + h".into());
+        assert!(drive.run_to_consult());
+        let shown =
+            |drive: &Drive, path: &str| prompt(drive).contains(&format!("# {path} as it is now"));
+        assert!(shown(&drive, first), "{fault}: {}", prompt(&drive));
+        drive.say(&["no idea"]);
+        assert!(shown(&drive, then), "{fault}: {}", prompt(&drive));
+    }
+}
+
+#[test]
+fn a_run_in_a_wrong_way_is_no_reason_to_mend_what_was_shown_to_be_right() {
+    let mut drive = drive_of("directive", TASK, 6);
+    drive.say(&[RIGHT]);
+    // The planner expects something else than the task says.
+    drive.say(&["DIRECTIVE: RUN\nPATH: /sum.lua\nARGS: [\"2\", \"3\"]\nEXPECT: \"five\""]);
+    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
+    drive.say(&["DIRECTIVE: RUN\nPATH: /sum.lua\nARGS: [\"error\"]"]);
+    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
+}
+
+#[test]
+fn who_plans_in_a_list_gets_none_for_what_was_mended_already() {
+    let mut drive = drive_of("numbered", TASK, 6);
+    drive.say(&[RIGHT]);
+    let Work::List(list) = &drive.state().work else {
+        panic!("no list: {:?}", drive.state().work);
+    };
+    assert_eq!(list.items.len(), 1);
+    let over = !drive.say(&["Thought: it adds\nFinal Answer: /sum.lua adds its arguments"]);
+    assert!(over && drive.state().result.is_some(), "{}", drive.shown());
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub mod turn;
 pub mod turn_reader;
 mod unchanged;
 mod unfenced;
+mod unmended;
 mod untouched;
 pub mod validate;
 pub mod warmth;

@@ -173,7 +173,33 @@ fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
 }
 
 fn lacks(call: &CallRecord, stated: &Stated<'_>) -> bool {
-    printed(call, stated.text) == Some(false)
+    match printed(call, stated.text) {
+        Some(true) => !stands_in(output(call), stated.text),
+        Some(false) => true,
+        None => false,
+    }
+}
+
+/// Whether an output has a text as a whole: not in a longer word or number, nor with its last sign doubled ("Hello!" in "Hello!!").
+fn stands_in(output: &str, text: &str) -> bool {
+    let first = text.chars().next();
+    let last = text.chars().next_back();
+    output.match_indices(text).any(|(at, _)| {
+        let before = output[..at].chars().next_back();
+        let mut behind = output[at + text.len()..].chars();
+        let after = behind.next();
+        let joins = |inner: Option<char>, outer: Option<char>| match (inner, outer) {
+            (Some(inner), Some(outer)) => {
+                (inner.is_alphanumeric() && outer.is_alphanumeric())
+                    || (inner == outer && inner.is_ascii_punctuation())
+            }
+            _ => false,
+        };
+        let is_fraction = last.is_some_and(|last| last.is_ascii_digit())
+            && after == Some('.')
+            && behind.next().is_some_and(|next| next.is_ascii_digit());
+        !joins(first, before) && !joins(last, after) && !is_fraction
+    })
 }
 
 /// How the newest run differs, if none since the last change has printed the text.
@@ -201,7 +227,9 @@ pub(super) fn output_in_words(call: &CallRecord) -> String {
 /// Whether a run since the last change, or that change itself, printed the text.
 fn was_shown(state: &TaskState, stated: &Stated<'_>) -> bool {
     for call in state.calls().rev() {
-        if is_run_of(call, stated) && printed(call, stated.text) == Some(true) {
+        let shows =
+            || printed(call, stated.text) == Some(true) && stands_in(output(call), stated.text);
+        if is_run_of(call, stated) && shows() {
             return true;
         }
         if changes(call) {

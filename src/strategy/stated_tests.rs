@@ -240,3 +240,20 @@ fn a_file_that_was_read_did_not_run() {
     drive.say(&[&json!({"tool": "fs_read", "args": {"path": "/greet.lua"}}).to_string()]);
     assert!(!drive.shown().contains("its last run"), "{}", drive.shown());
 }
+
+#[test]
+fn a_text_stands_in_an_output_as_a_whole() {
+    for (output, text, stands) in [
+        ("9", "9", true),
+        ("sum: 9.", "9", true),
+        ("19", "9", false),
+        ("9.5", "9", false),
+        ("Hello, friend!!", "Hello, friend!", false),
+        ("Hello, friend!\nHello, friend!!", "Hello, friend!", true),
+        ("drill ready", "drill ready", true),
+        ("drill readyish", "drill ready", false),
+        ("(all)", "all", true),
+    ] {
+        assert_eq!(stands_in(output, text), stands, "{output} / {text}");
+    }
+}

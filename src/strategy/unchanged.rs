@@ -52,7 +52,7 @@ pub(super) fn changes(call: &CallRecord) -> bool {
     let intended = call.intended.as_ref();
     let may = call.child.is_some() || intended.is_some_and(|call| !looks(call.effect));
     let happened = call.succeeded() || call.outcome() == Some(Outcome::Unknown);
-    may && happened && !runs
+    may && happened && !runs && !call.rewrote_the_same()
 }
 
 #[cfg(test)]
@@ -91,8 +91,10 @@ mod tests {
     #[test]
     fn an_end_that_changed_nothing_is_asked_for_again_where_a_change_was_wanted() {
         let run = ("run_program", json!({"path": "/a.lua"}));
-        let write = ("fs_write", json!({"path": "/b.lua", "content": "print(1)"}));
-        assert_eq!(ends("Mend /a.lua", &[write, run.clone()]), (true, true));
+        let write = ("fs_write", json!({"path": "/a.lua", "content": "print(2)"}));
+        let read = ("fs_read", json!({"path": "/a.lua"}));
+        let calls = [read, write, run.clone()];
+        assert_eq!(ends("Mend /a.lua", &calls), (true, true));
         assert_eq!(
             ends("Mend /a.lua", std::slice::from_ref(&run)),
             (false, true)

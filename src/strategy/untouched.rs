@@ -55,7 +55,7 @@ fn wished(state: &TaskState) -> Vec<&CallRecord> {
 }
 
 /// Whether any text among a call's arguments names a file, alone or in a command, with the first slash or without.
-fn names(args: &Value, path: &str) -> bool {
+pub(super) fn names(args: &Value, path: &str) -> bool {
     match args {
         Value::String(text) => normal(text) == path || mentions(text, path).next().is_some(),
         Value::Array(items) => items.iter().any(|item| names(item, path)),

@@ -233,7 +233,11 @@ impl TaskState {
                 self.drift.get_or_insert(drift.message);
             }
         }
-        if effects.changed {
+        let ended = self.steps.iter().rev().flat_map(|step| &step.calls);
+        let same = ended
+            .clone()
+            .any(|ended| ended.call_id == call.call_id && ended.rewrote_the_same());
+        if effects.changed && !same {
             self.tests_before_change = self.tests.len();
         }
         if let Some(ran) = effects.test {

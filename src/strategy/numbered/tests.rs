@@ -35,6 +35,8 @@ fn last_guard(drive: &Drive) -> Guard {
 
 const READ: &str = "Thought: I look.\nAction: fs_read\nAction Input: {\"path\": \"/a.lua\"}";
 const WRITE: &str = "Thought: mend it\nItem done\nAction: fs_write\nAction Input:\npath=/a.lua\ncontent=\n```lua\nprint(1)\n```";
+const WRITE_ANEW: &str =
+    "Action: fs_write\nAction Input:\npath=/a.lua\ncontent=\n```lua\nprint(2)\n```";
 const RUN: &str = "Item done\nAction: run_program\nAction Input: /a.lua";
 
 #[test]
@@ -203,7 +205,12 @@ fn where_proof_is_demanded_a_final_answer_needs_a_program_that_ran() {
 fn after_a_program_ran_well_the_end_of_the_task_is_what_is_asked_for_first() {
     let mut drive = drive();
     drive.files.clear();
-    for (said, may_end) in [(PLAN, false), (WRITE, false), (RUN, true), (WRITE, false)] {
+    for (said, may_end) in [
+        (PLAN, false),
+        (WRITE, false),
+        (RUN, true),
+        (WRITE_ANEW, false),
+    ] {
         assert!(drive.say(&[said]), "{said}");
         let shown = drive.shown();
         assert_eq!(
