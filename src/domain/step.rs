@@ -216,6 +216,18 @@ impl CallRecord {
         self.report().is_some_and(CallReport::kept_a_file)
     }
 
+    /// Whether it was to run a program that is not there: that shows nothing of what the task does.
+    pub fn found_no_program(&self) -> bool {
+        let report = self.report().filter(|report| !report.succeeded());
+        let result = report.and_then(|report| report.result.as_ref());
+        let said = result.and_then(|result| result.get("error")?.as_str());
+        let error = report.and_then(|report| report.error.as_deref());
+        self.tool == "run_program"
+            && said
+                .or(error)
+                .is_some_and(|error| error.contains("no such program"))
+    }
+
     /// Whether it wrote a file with exactly what it held: the computer took the hash of what was there for the one that it tells now.
     pub fn rewrote_the_same(&self) -> bool {
         let known = self.args.get("if_hash").and_then(Value::as_str);

@@ -1,6 +1,7 @@
 //! What ends a task, and what must not be taken for a whole answer.
 
 use super::bench::{Bench, answer, profile};
+use super::drive::{Drive, profile_of};
 use super::{directive, own_part, read_answer, told_behind};
 use crate::domain::chat::{Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -46,6 +47,20 @@ fn cut_off(bench: &mut Bench, text: &str) {
         answer,
     });
     bench.push(read);
+}
+
+#[test]
+fn neither_a_program_that_is_not_there_nor_a_file_that_stays_as_it_is_takes_the_proof_away() {
+    let call = |tool: &str, args| json!({"tool": tool, "args": args}).to_string();
+    let write = call("fs_write", json!({"path": "/a.lua", "content": "print(1)"}));
+    let run = |path: &str| call("run_program", json!({"path": path}));
+    let mut drive = Drive::new(profile_of("direct"), "Write /a.lua and run it.");
+    drive.bench.profile.demand_proof = true;
+    drive.say(&[&write, &run("/a.lua"), &run("/none.lua"), &write]);
+    let tests = &drive.state().tests;
+    assert_eq!((tests.len(), drive.state().tests_before_change), (1, 0));
+    assert!(!drive.say(&["FINAL ANSWER: written"]), "{}", drive.shown());
+    assert!(drive.state().result.is_some());
 }
 
 #[test]

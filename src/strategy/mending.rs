@@ -5,7 +5,6 @@
 
 use super::asked_runs;
 use super::guards::check_program::is_check;
-use super::guards::failure_text;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::render;
@@ -37,9 +36,7 @@ const MOST_BYTES: usize = 2_000;
 const MOST_IN_A_ROW: usize = 2;
 
 /// Words of a task that wants a program mended which it did not write itself.
-pub(super) const MENDS: [&str; 8] = [
-    "mend", "mends", "fix", "fixes", "repair", "correct", "debug", "broken",
-];
+pub(super) const MENDS: [&str; 6] = ["mend", "mends", "fix", "fixes", "repair", "debug"];
 
 /// Words of a task whose fault may lie in what the program loads.
 const LOADED: [&str; 2] = ["module", "library"];
@@ -201,7 +198,7 @@ impl<'a> Turn<'a> {
         let mut ran: Vec<&CallRecord> = calls
             // A program that was written and run at once is both the change and its run.
             .take_while(|call| !changes(call) || runs(call))
-            .filter(|call| runs(call) && !is_of_nothing(call))
+            .filter(|call| runs(call) && !call.found_no_program())
             .collect();
         ran.reverse();
         let next = ran
@@ -383,11 +380,6 @@ pub(super) fn has_word(prompt: &str, wanted: &[&str]) -> bool {
     let prompt = prompt.to_lowercase();
     let mut words = prompt.split(|c: char| !c.is_alphabetic());
     words.any(|word| wanted.contains(&word))
-}
-
-/// Whether a run found no program of that name.
-fn is_of_nothing(call: &CallRecord) -> bool {
-    !call.succeeded() && failure_text(call).contains("no such program")
 }
 
 /// The computer of the last run, where its program may have to be mended there.

@@ -233,14 +233,14 @@ impl TaskState {
                 self.drift.get_or_insert(drift.message);
             }
         }
-        let ended = self.steps.iter().rev().flat_map(|step| &step.calls);
-        let same = ended
-            .clone()
-            .any(|ended| ended.call_id == call.call_id && ended.rewrote_the_same());
+        let mut ended = self.steps.iter().rev().flat_map(|step| &step.calls);
+        let ended = ended.find(|ended| ended.call_id == call.call_id);
+        let same = ended.is_some_and(CallRecord::rewrote_the_same);
+        let of_nothing = ended.is_some_and(CallRecord::found_no_program);
         if effects.changed && !same {
             self.tests_before_change = self.tests.len();
         }
-        if let Some(ran) = effects.test {
+        if let Some(ran) = effects.test.filter(|_| !of_nothing) {
             self.tests.push(TestRun {
                 what: run_on(home.as_ref(), call),
                 success: ran && !self.missed_its_expectation(&call.call_id),
