@@ -255,10 +255,12 @@ impl<'a> Turn<'a> {
         let mended = closed.filter(|step| step.mends()).count();
         let at = mended.checked_rem(candidates.len())?;
         let (path, content) = candidates.into_iter().nth(at)?;
-        // What a run reports itself stands in what is shown of it.
-        let failure = failure.filter(|_| run.succeeded());
         Some(Ailing {
-            failure: failure.map(|failure| failure.text.clone()),
+            // What a run reports itself stands in what is shown of it.
+            failure: match run.succeeded() {
+                true => failure.map(|failure| failure.text.clone()),
+                false => line.and_then(|line| failing_line(line, &path)),
+            },
             path,
             on,
             content,
@@ -303,9 +305,9 @@ impl<'a> Turn<'a> {
             true => self.written_programs(on),
             false => Vec::new(),
         };
-        let program = match has_word(prompt, &LOADED) && !loaded.is_empty() {
-            true => None,
-            false => program,
+        let (failing, program) = match has_word(prompt, &LOADED) && !loaded.is_empty() {
+            true => (None, None),
+            false => (failing, program),
         };
         let all = failing.into_iter().chain(program);
         let mut known: Vec<(String, &'a str)> = Vec::new();
@@ -380,6 +382,14 @@ pub(super) fn has_word(prompt: &str, wanted: &[&str]) -> bool {
     let prompt = prompt.to_lowercase();
     let mut words = prompt.split(|c: char| !c.is_alphabetic());
     words.any(|word| wanted.contains(&word))
+}
+
+/// Where a program failed, with the line itself: a small model does not count to it. None if that was in another one.
+fn failing_line(at: &str, path: &str) -> Option<String> {
+    let (file, rest) = at.split_once(':')?;
+    let (number, source) = rest.split_once(':')?;
+    let is_here = files::from_root(&normal(file)) == path;
+    is_here.then(|| format!("It failed in line {number}: `{}`", source.trim()))
 }
 
 /// The computer of the last run, where its program may have to be mended there.

@@ -272,6 +272,36 @@ fn who_plans_in_a_list_gets_none_for_what_was_mended_already() {
 }
 
 #[test]
+fn a_subtask_is_complete_whose_file_was_mended_and_whose_program_ran_before_it() {
+    let mut drive = drive_of("goals", TASK, 6);
+    let goals = r#"{"objectives": [{"description": "it adds", "subtasks": [
+        {"description": "write /sum.lua anew", "tool": "fs_write", "targets": ["/sum.lua"]},
+        {"description": "run /sum.lua with 2 3", "tool": "run_program", "targets": ["/sum.lua"]}]}]}"#;
+    let done = call(
+        "mark_subtask_complete",
+        json!({"success": true, "reason": "it prints 5"}),
+    );
+    let is_asked = drive.say(&[RIGHT, goals, &done, &done]);
+    assert!(
+        !is_asked && drive.state().result.is_some(),
+        "{}",
+        drive.shown()
+    );
+}
+
+#[test]
+fn the_line_in_which_a_program_failed_is_shown() {
+    let mut drive = drive_of("direct", "/sum.lua fails. Mend it and run it.", 6);
+    drive
+        .files
+        .insert("/sum.lua".into(), "  error('x')\n".into());
+    assert!(drive.run_to_consult());
+    let told = "It failed in line 1: `error('x')`";
+    assert!(prompt(&drive).contains(told), "{}", prompt(&drive));
+    assert_eq!(failing_line("/a.lua:3: x = y", "/b.lua"), None);
+}
+
+#[test]
 fn a_cut_off_program_is_none() {
     let said = |content: &str, stop| {
         let answer = ChatAnswer {

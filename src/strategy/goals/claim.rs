@@ -5,9 +5,11 @@ use super::facts::{self, Facts, FileState, parent};
 use super::mark::mark_args;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
+use crate::strategy::paths::normal;
 use serde_json::{Value, json};
 
 /// The tool that looks.
@@ -33,7 +35,7 @@ impl Course<'_> {
         let Some((place, subtask)) = work.current() else {
             return self.marked(success, reason);
         };
-        if let Some(lacks) = subtask.lacks() {
+        if let Some(lacks) = subtask.lacks().filter(|_| !self.was_done_before(subtask)) {
             let evidence = format!("subtask {place} is not complete: {lacks}");
             return self.turn.block(Guard::Unfinished, evidence);
         }
@@ -54,6 +56,34 @@ impl Course<'_> {
                 step: step.number,
             },
         }
+    }
+
+    /// Whether what the subtask is for holds from before it: its program ran well since the last change, so that the same run once more
+    /// may be refused, or its file was mended by itself.
+    fn was_done_before(&self, subtask: &Subtask) -> bool {
+        let plan = &subtask.plan;
+        if plan.on.is_some() {
+            return false;
+        }
+        let path = |target: &String| from_root(&normal(target));
+        if plan.tool == "run_program" {
+            let program = |what: &str| path(&what.split(' ').next().unwrap_or_default().to_owned());
+            let ran = self.turn.tests_since_change().iter();
+            let mut ran = ran.filter(|test| test.success);
+            return ran.any(|test| {
+                plan.targets
+                    .iter()
+                    .any(|target| path(target) == program(&test.what))
+            });
+        }
+        let state = self.turn.state;
+        let is_own = |target: &String| {
+            state
+                .files
+                .get(&path(target))
+                .is_some_and(|file| file.written)
+        };
+        self.turn.is_mended() && !plan.writes.is_empty() && plan.writes.iter().all(is_own)
     }
 
     /// What the subtask names and nothing has done, the first time that it is marked so: perhaps another way has done the same.
