@@ -190,7 +190,7 @@ pub struct TaskCreated {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     /// How many tasks stand above it: 0 for one that people made.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub depth: u32,
     /// Whether it may start tasks as a tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -204,10 +204,6 @@ pub struct TaskCreated {
     /// Whether its model may sleep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_sleep: bool,
-}
-
-fn is_zero(depth: &u32) -> bool {
-    *depth == 0
 }
 
 /// The call of a one-call task.

@@ -41,3 +41,8 @@ pub mod track;
 pub mod uptime;
 pub mod wakes;
 pub mod work;
+
+/// What is left out of journals where it says nothing.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}

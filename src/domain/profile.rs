@@ -22,7 +22,7 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executor_draft: bool,
     /// How often in a task a program that failed may be mended in a prompt of its own.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub executor_mends: u32,
     /// Globs of tools that a task of this kind may use.
     pub allowed_tools: Vec<String>,
@@ -57,10 +57,6 @@ pub struct Profile {
     pub templates: Vec<Template>,
     /// The prompt templates by id, exactly as they were.
     pub prompts: BTreeMap<String, String>,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// When the executor model is asked.

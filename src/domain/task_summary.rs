@@ -114,7 +114,7 @@ pub struct TaskSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
     /// The episode that runs or ran last; 0 in a task that ends where it ends.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub episode: u32,
     /// It sleeps, and what wakes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,10 +125,6 @@ pub struct TaskSummary {
     /// does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<String>,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl TaskState {

@@ -22,6 +22,7 @@ use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::{Recalled, Step};
+use crate::domain::track::Track;
 use crate::domain::work::Advance;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -141,6 +142,14 @@ impl Turn<'_> {
                 Verdict::Ask(approval) => self.ask_consent(request, by, approval),
             },
         )
+    }
+
+    /// Calls that the server makes by rule, beside the planner. None where a guard, the policy or their arguments stand against them: the
+    /// planner finds out, if it wants them.
+    pub(super) fn by_rule(&self, requests: Vec<StrictRequest>) -> Option<Decision> {
+        let step = Step::new(0, Track::MAIN);
+        let tried = self.try_calls(&step, requests, TranslatedBy::Rules).ok()?;
+        matches!(tried, Decision::Call { .. }).then_some(tried)
     }
 
     /// Asks a person whether calls may be made that the policy leaves to people.

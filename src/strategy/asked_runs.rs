@@ -4,21 +4,22 @@
 use super::guards::check_program::is_check;
 use super::guards::times_told;
 use super::memory::contents;
-use super::memory::pins::Pins;
-use super::mending::{MENDS, has_word};
+use super::memory::pins::{Pins, runs};
+use super::mending::MENDS;
 use super::paths::{mentions, named_in, normal};
 use super::stated;
+use super::text::has_word;
 use super::turn::Turn;
 use super::unchanged::changes;
 use super::unmended::only_program;
 use crate::domain::decision::Decision;
-use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
-use crate::domain::step::{FIRST_RUN, Step};
+use crate::domain::fold::run_on;
+use crate::domain::step::{CallRecord, FIRST_RUN};
 use crate::domain::task::TestRun;
-use crate::domain::track::Track;
 use crate::domain::work::Work;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How often it is told of one run: it may be one that cannot be made.
 const MOST_OBJECTIONS: usize = 2;
@@ -27,8 +28,7 @@ impl Turn<'_> {
     /// Where a task wants a program mended and says what a run of it prints, that run is made before its model is asked: what is
     /// wrong is known then. None after anything else was done, after a run that was not as it should be, and in a task that lives on.
     pub(super) fn first_run(&self) -> Option<Decision> {
-        let created = self.state.created.as_ref()?;
-        let prompt = created.prompt.as_str();
+        let prompt = self.asked_for();
         let steps = &self.state.steps;
         let is_begun = steps
             .iter()
@@ -48,8 +48,11 @@ impl Turn<'_> {
         }
         let computer = self.only_computer().filter(|computer| computer.online)?;
         computer.tool("run_program")?;
-        let made = self.tests_since_change();
-        let is_made = |run: &String| made.iter().any(|test| is_of(run, test));
+        // Also one whose fate nobody knows: no rule repeats it.
+        let home = self.state.home();
+        let made = |call: &CallRecord| runs(call).then(|| run_on(home, call));
+        let made: Vec<String> = self.state.calls().filter_map(made).collect();
+        let is_made = |run: &String| made.iter().any(|made| names(run, made));
         let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
         let is_known = |run: &String| {
             let path = program(run);
@@ -59,19 +62,12 @@ impl Turn<'_> {
         let asked = asked(prompt).into_iter().chain(bare_run(prompt));
         let mut to_make = asked.filter(|run| is_known(run) && !is_made(run));
         let run = to_make.next()?;
-        let mut words = run.split(' ');
-        let path = words.next()?;
-        let request = StrictRequest::Tool {
+        self.by_rule(vec![StrictRequest::Tool {
             explanation: FIRST_RUN.to_owned(),
             tool: "run_program".to_owned(),
-            parameters: json!({"path": path, "args": words.collect::<Vec<_>>()}),
+            parameters: args_of(&run),
             on: None,
-        };
-        let step = Step::new(0, Track::MAIN);
-        let tried = self.try_calls(&step, vec![request], TranslatedBy::Rules);
-        tried
-            .ok()
-            .filter(|decision| matches!(decision, Decision::Call { .. }))
+        }])
     }
 
     /// The first of them that was not made since the last change, as its command line. None where that was told often enough; of a
@@ -117,14 +113,18 @@ impl Turn<'_> {
     /// Such a run as a call; none where it may be meant for another computer.
     fn written_run(&self, run: &str) -> Option<String> {
         self.only_computer()?;
-        let mut words = run.split(' ');
-        let path = words.next()?;
-        let args: Vec<&str> = words.collect();
-        let given = match args.is_empty() {
-            true => json!({"path": path}),
-            false => json!({"path": path, "args": args}),
-        };
-        self.written("run_program", &given)
+        self.written("run_program", &args_of(run))
+    }
+}
+
+/// What a run of this command line is given.
+fn args_of(run: &str) -> Value {
+    let mut words = run.split(' ');
+    let path = words.next().unwrap_or_default();
+    let args: Vec<&str> = words.collect();
+    match args.is_empty() {
+        true => json!({"path": path}),
+        false => json!({"path": path, "args": args}),
     }
 }
 

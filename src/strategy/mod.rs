@@ -21,7 +21,6 @@ pub mod grammar;
 pub mod guards;
 mod lua_lists;
 pub mod memory;
-mod mend;
 mod mending;
 mod named_files;
 mod nap;

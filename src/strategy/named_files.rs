@@ -8,13 +8,12 @@ use super::text::fenced;
 use super::turn::Turn;
 use crate::domain::call::Target;
 use crate::domain::decision::Decision;
-use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
 use crate::domain::profile::Profile;
 use crate::domain::step::FIRST_LOOK;
-use crate::domain::task::{CallRecord, Step, TaskState};
+use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::tool::ComputerView;
-use crate::domain::track::Track;
 use crate::prompts::{PromptError, render};
 use serde_json::{Value, json};
 
@@ -48,12 +47,7 @@ impl Turn<'_> {
         if requests.is_empty() {
             return None;
         }
-        let step = Step::new(0, Track::MAIN);
-        let tried = self.try_calls(&step, requests, TranslatedBy::Rules);
-        // A guard or the policy stands against looking: the model finds out, if it wants to know.
-        tried
-            .ok()
-            .filter(|decision| matches!(decision, Decision::Call { .. }))
+        self.by_rule(requests)
     }
 
     /// The computer on which the task's files lie: its own one, or the only one there is, if the task speaks of no other.
@@ -120,6 +114,7 @@ mod tests {
     use crate::domain::decision::Inputs;
     use crate::domain::ids::ClientId;
     use crate::domain::tool::FleetView;
+    use crate::domain::track::Track;
     use crate::strategy::drive::{Drive, fleet, profile_of};
 
     const TASK: &str = "Mend /sum.lua, which reads /numbers.txt, and write /out/new.txt";

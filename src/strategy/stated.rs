@@ -13,7 +13,7 @@ use crate::domain::fold::run_label;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
 use crate::strategy::paths::{mentions, named_in};
-use crate::strategy::text::head_and_tail;
+use crate::strategy::text::{has_word, head_and_tail};
 use serde_json::Value;
 
 /// A run and what it prints.
@@ -362,12 +362,6 @@ fn is_run(run: &str) -> bool {
 fn is_placeholder(word: &str) -> bool {
     let mut letters = word.chars().filter(|c| c.is_alphabetic()).peekable();
     letters.peek().is_some() && letters.all(char::is_uppercase)
-}
-
-fn has_word(text: &str, words: &[&str]) -> bool {
-    let text = text.to_lowercase();
-    let mut said = text.split(|c: char| !c.is_alphanumeric());
-    said.any(|word| words.contains(&word))
 }
 
 /// Whether nothing more of a sentence follows.

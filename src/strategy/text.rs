@@ -57,6 +57,13 @@ pub fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN) + 4
 }
 
+/// Whether a text has one of some words, in small letters, as a whole.
+pub fn has_word(text: &str, words: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    let mut said = text.split(|c: char| !c.is_alphanumeric());
+    said.any(|word| words.contains(&word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,6 +52,12 @@ impl<'a> Turn<'a> {
         decision.or_else(|| self.mending())
     }
 
+    /// The task in the words in which it was given.
+    pub(super) fn asked_for(&self) -> &'a str {
+        let created = self.state.created.as_ref();
+        created.map_or("", |created| created.prompt.as_str())
+    }
+
     /// The memory of the task's main track.
     pub fn memory(&self) -> Memory<'a> {
         Memory {

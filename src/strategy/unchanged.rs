@@ -7,6 +7,7 @@ use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::TaskResult;
 use crate::domain::task::CallRecord;
 use crate::domain::tool::EffectClass;
+use crate::strategy::text::has_word;
 
 const UNCHANGED: &str = "this task has changed nothing so far: it has looked, and it ran programs. If something was to be made or mended, \
                          do that, and run what shows it. If nothing was, end the task once more and say what you found";
@@ -38,9 +39,7 @@ impl Turn<'_> {
 }
 
 pub(super) fn asks_for_a_change(prompt: &str) -> bool {
-    let prompt = prompt.to_lowercase();
-    let mut words = prompt.split(|c: char| !c.is_alphabetic());
-    words.any(|word| CHANGES.contains(&word))
+    has_word(prompt, &CHANGES)
 }
 
 /// Whether a call is known to change something, or nobody knows. What a program does nobody knows either, but a program that is run is

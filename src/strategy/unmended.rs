@@ -2,8 +2,9 @@
 
 use super::guards::check_program::is_check;
 use super::guards::times_told;
-use super::mending::{MENDS, has_word};
+use super::mending::MENDS;
 use super::paths::named_in;
+use super::text::has_word;
 use super::turn::Turn;
 use super::unchanged::changes;
 use super::untouched::names;
@@ -15,7 +16,7 @@ const MOST_OBJECTIONS: usize = 2;
 impl Turn<'_> {
     /// What such an end is told. Of several programs nobody can tell which one is meant.
     pub(super) fn unmended(&self) -> Option<Decision> {
-        let prompt = &self.state.created.as_ref()?.prompt;
+        let prompt = self.asked_for();
         if !self.profile.demand_proof || !self.may_end() || !has_word(prompt, &MENDS) {
             return None;
         }

@@ -187,7 +187,7 @@ fn changed_files(effects: &mut Effects, report: &CallReport) {
 }
 
 impl TaskState {
-    /// Takes what a call showed into the books; `on` is the computer that it ran on.
+    /// Takes what a call that has ended showed into the books.
     pub(super) fn record_effects(&mut self, call: &CallRecord, effects: Effects) {
         let step = self.usage.steps;
         let home = self.home().cloned();
@@ -233,14 +233,10 @@ impl TaskState {
                 self.drift.get_or_insert(drift.message);
             }
         }
-        let mut ended = self.steps.iter().rev().flat_map(|step| &step.calls);
-        let ended = ended.find(|ended| ended.call_id == call.call_id);
-        let same = ended.is_some_and(CallRecord::rewrote_the_same);
-        let of_nothing = ended.is_some_and(CallRecord::found_no_program);
-        if effects.changed && !same {
+        if effects.changed && !call.rewrote_the_same() {
             self.tests_before_change = self.tests.len();
         }
-        if let Some(ran) = effects.test.filter(|_| !of_nothing) {
+        if let Some(ran) = effects.test.filter(|_| !call.found_no_program()) {
             self.tests.push(TestRun {
                 what: run_on(home.as_ref(), call),
                 success: ran && !self.missed_its_expectation(&call.call_id),

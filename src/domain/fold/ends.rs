@@ -3,7 +3,7 @@
 use super::effects::effects_of;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, QuestionId};
-use crate::domain::task::{CallEnd, Open, Step, TaskState, UserAnswer};
+use crate::domain::task::{CallEnd, CallRecord, Open, Step, TaskState, UserAnswer};
 
 impl TaskState {
     /// An outcome is final, but an unknown one may once become known.
@@ -17,8 +17,11 @@ impl TaskState {
         match &call.end {
             CallEnd::Open => {
                 let effects = effects_of(call, report);
-                let called = call.clone();
-                self.end_call(call_id, CallEnd::Finished(report.clone()));
+                let called = CallRecord {
+                    end: CallEnd::Finished(report.clone()),
+                    ..call.clone()
+                };
+                self.end_call(call_id, called.end.clone());
                 self.child_ended(&called, report);
                 self.record_effects(&called, effects);
             }

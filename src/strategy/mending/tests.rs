@@ -1,11 +1,13 @@
 //! Programs that are mended in a prompt of their own.
 
 use super::*;
+use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::ChatFailure;
 use crate::domain::decision::Decision;
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::Profile;
-use crate::strategy::drive::{Drive, profile_of};
+use crate::strategy::drive::{Drive, carry_out, profile_of};
+use std::collections::BTreeMap;
 
 const TASK: &str = "`/sum.lua 2 3` shall print 5. It does not. Mend it.";
 const WRONG: &str = "23";
@@ -298,7 +300,71 @@ fn the_line_in_which_a_program_failed_is_shown() {
     assert!(drive.run_to_consult());
     let told = "It failed in line 1: `error('x')`";
     assert!(prompt(&drive).contains(told), "{}", prompt(&drive));
-    assert_eq!(failing_line("/a.lua:3: x = y", "/b.lua"), None);
+}
+
+#[test]
+fn a_run_of_another_program_is_not_made_anew() {
+    let mut drive = drive_of("direct", "Write /a.lua; run /pay.lua, then /a.lua.", 6);
+    drive.files.insert("/pay.lua".into(), "paid".into());
+    let write = call("fs_write", json!({"path": "/a.lua", "content": "error"}));
+    let ran = |path: &str| call("run_program", json!({"path": path}));
+    drive.say(&[&write, &ran("/pay.lua"), &ran("/a.lua"), "```lua\none\n```"]);
+    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
+    assert_eq!(
+        (runs_of(&drive, "/pay.lua"), runs_of(&drive, "/a.lua")),
+        (1, 2)
+    );
+}
+
+/// The rig's computer, on which nobody knows what became of the runs of one program.
+fn lost(
+    program: &'static str,
+) -> impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport {
+    move |files, call| match call.args["path"] == program && call.tool == "run_program" {
+        true => {
+            CallReport::without_answer(Outcome::Unknown, "unknown", "the computer started again")
+        }
+        false => carry_out(files, call),
+    }
+}
+
+fn runs_of(drive: &Drive, path: &str) -> usize {
+    let mut calls = drive.state().calls().filter(|call| runs(call));
+    calls
+        .by_ref()
+        .filter(|call| call.args["path"] == path)
+        .count()
+}
+
+#[test]
+fn a_first_run_whose_fate_nobody_knows_is_not_made_again_by_rule() {
+    let mut drive = drive_of("direct", TASK, 6);
+    assert!(drive.run_to_consult_with(lost("/sum.lua")));
+    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
+    assert_eq!(runs_of(&drive, "/sum.lua"), 1);
+}
+
+#[test]
+fn no_run_is_made_anew_after_one_whose_fate_nobody_knows() {
+    let task = "Write /a.lua and run it. /check.lua says whether it is right.";
+    let mut drive = drive_of("direct", task, 6);
+    drive.files.insert("/check.lua".into(), "error".into());
+    let said = [
+        call("fs_write", json!({"path": "/a.lua", "content": "two"})),
+        call("run_program", json!({"path": "/a.lua"})),
+        call("run_program", json!({"path": "/check.lua"})),
+        "```lua\none\n```".to_owned(),
+    ];
+    for text in said {
+        assert!(drive.run_to_consult_with(lost("/a.lua")));
+        drive.answer(crate::strategy::bench::answer(&text));
+    }
+    assert!(drive.run_to_consult_with(lost("/a.lua")));
+    assert_eq!(drive.files["/a.lua"], "one\n", "it was mended");
+    assert_eq!(
+        (runs_of(&drive, "/a.lua"), asked(&drive)),
+        (1, Role::Planner)
+    );
 }
 
 #[test]

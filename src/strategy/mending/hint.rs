@@ -1,13 +1,14 @@
 //! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
 
-use super::guards::check_program::is_check;
-use super::memory::pins::{Pins, runs};
-use super::shown_tools::{self, skeleton};
-use super::turn::Turn;
+use super::args_of_run;
 use crate::domain::files::from_root;
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
+use crate::strategy::shown_tools::{self, skeleton};
+use crate::strategy::turn::Turn;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// How many calls are shown for what a check still finds undone.
 const MOST_CALLS: usize = 2;
@@ -29,7 +30,7 @@ pub struct Mend {
 
 impl Turn<'_> {
     /// None while nothing has failed since the last change.
-    pub(super) fn mend(&self, pins: &Pins) -> Option<Mend> {
+    pub(in crate::strategy) fn mend(&self, pins: &Pins) -> Option<Mend> {
         pins.tests.last().filter(|run| !run.success)?;
         let unseen = self.unseen_program(pins);
         let look = |path: &String| self.written("fs_read", &json!({"path": path}));
@@ -44,16 +45,14 @@ impl Turn<'_> {
     }
 
     /// The call that runs again what ran last, as the model writes calls; what ran last may have been changed since.
-    pub(super) fn run_again(&self) -> Option<String> {
+    pub(in crate::strategy) fn run_again(&self) -> Option<String> {
         let last = self.state.calls().rev().find(|call| runs(call))?;
         let on = last.intended.as_ref().map(|intended| &intended.client_id);
         let tool = match on.filter(|on| self.state.home() != Some(on)) {
             Some(on) => format!("{on}/run_program"),
             None => "run_program".to_owned(),
         };
-        let given = ["path", "args", "input"].into_iter();
-        let given = given.filter_map(|name| Some((name.to_owned(), last.args.get(name)?.clone())));
-        self.written(&tool, &Value::Object(given.collect()))
+        self.written(&tool, &args_of_run(last))
     }
 
     /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls.
@@ -82,7 +81,7 @@ impl Turn<'_> {
         if self.failed_check(pins).is_some() {
             return None;
         }
-        let unlike = super::stated::unlike(self.state);
+        let unlike = crate::strategy::stated::unlike(self.state);
         let line = pins
             .failure
             .as_ref()
@@ -114,6 +113,7 @@ fn speaks_of_another(text: &str, own: &str) -> bool {
 mod tests {
     use super::*;
     use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::Value;
 
     const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/sum.lua\"}}";
 

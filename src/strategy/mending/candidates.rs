@@ -1,0 +1,198 @@
+//! Which program of a task is to be mended: where the fault may lie, and what may be changed so.
+
+use crate::domain::files;
+use crate::domain::fold::run_on;
+use crate::domain::ids::ClientId;
+use crate::domain::step::CallRecord;
+use crate::strategy::asked_runs;
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::memory::contents;
+use crate::strategy::memory::pins::{Pins, runs};
+use crate::strategy::paths::normal;
+use crate::strategy::stated;
+use crate::strategy::text::has_word;
+use crate::strategy::turn::Turn;
+use serde_json::Value;
+
+/// Bytes of a program that may be mended so: a longer one is patched, and by who knows the task.
+const MOST_BYTES: usize = 2_000;
+
+/// Words of a task that wants a program mended which it did not write itself.
+pub(in crate::strategy) const MENDS: [&str; 6] =
+    ["mend", "mends", "fix", "fixes", "repair", "debug"];
+
+/// Words of a task whose fault may lie in what the program loads.
+const LOADED: [&str; 2] = ["module", "library"];
+
+/// A program that is to be mended.
+pub(super) struct Ailing<'a> {
+    pub path: String,
+    /// The computer, unless it is the task's own.
+    pub on: Option<&'a ClientId>,
+    pub content: &'a str,
+    pub run: &'a CallRecord,
+    /// What is wrong with the run, where the run itself does not say so.
+    pub failure: Option<String>,
+}
+
+impl<'a> Turn<'a> {
+    /// The computer of a call, unless it is the task's own.
+    pub(super) fn elsewhere(&self, call: &'a CallRecord) -> Option<&'a ClientId> {
+        let on = call.intended.as_ref().map(|intended| &intended.client_id);
+        on.filter(|on| self.state.home().is_some_and(|home| home != *on))
+    }
+
+    /// The program that is to be mended: the last run did not do what it should, nothing has changed since, and the program is short,
+    /// known as it is now, and the task's own or one that its words want mended. Of several, each in turn.
+    pub(super) fn ailing(&self) -> Option<Ailing<'a>> {
+        let pins = Pins::of(self.state, self.profile);
+        let failed = pins.tests.last().filter(|run| !run.success)?;
+        let home = self.state.home();
+        let is_it =
+            |call: &&CallRecord| runs(call) && !call.is_open() && run_on(home, call) == failed.what;
+        let run = self.state.calls().rev().find(is_it)?;
+        // What a planner expected of it may be what is wrong.
+        let is_wrong = !run.succeeded() || stated::is_unlike(self.state, run);
+        if !is_wrong || self.is_shown_right(&pins, &failed.what) {
+            return None;
+        }
+        let on = self.elsewhere(run);
+        let failure = pins.failure.as_ref();
+        let line = failure.and_then(|failure| failure.line.as_deref());
+        let candidates = self.candidates(run, on, line);
+        let closed = self.state.steps.iter().filter(|step| step.closed);
+        let mended = closed.filter(|step| step.mends()).count();
+        let at = mended.checked_rem(candidates.len())?;
+        let (path, content) = candidates.into_iter().nth(at)?;
+        Some(Ailing {
+            // What a run reports itself stands in what is shown of it.
+            failure: match run.succeeded() {
+                true => failure.map(|failure| failure.text.clone()),
+                false => line.and_then(|line| failing_line(line, &path)),
+            },
+            path,
+            on,
+            content,
+            run,
+        })
+    }
+
+    /// Whether a run of the same program of which the task speaks was as it should be: then another one was made in a wrong way.
+    fn is_shown_right(&self, pins: &Pins, failed: &str) -> bool {
+        let prompt = self.asked_for();
+        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
+        let asked = asked_runs::asked(prompt);
+        let is_asked = |what: &str| asked.iter().any(|run| asked_runs::names(run, what));
+        let mut well = pins.tests.iter().filter(|test| test.success);
+        !is_asked(failed)
+            && well.any(|test| program(&test.what) == program(failed) && is_asked(&test.what))
+    }
+
+    /// The programs in which the fault may lie, the likeliest first.
+    fn candidates(
+        &self,
+        run: &CallRecord,
+        on: Option<&ClientId>,
+        failing_line: Option<&str>,
+    ) -> Vec<(String, &'a str)> {
+        let prompt = self.asked_for();
+        let program = run.args.get("path").and_then(Value::as_str);
+        let program = program.map(|path| files::from_root(&normal(path)));
+        let failing = failing_line.and_then(|line| line.split(':').next());
+        let failing = failing.map(|path| files::from_root(&normal(path)));
+        let loaded = self.loaded_by(program.as_deref(), on);
+        let checks = |path: &String| is_check(prompt, &normal(path));
+        let own = match program.as_ref().is_some_and(checks) {
+            true => self.written_programs(on),
+            false => Vec::new(),
+        };
+        let (failing, program) = match has_word(prompt, &LOADED) && !loaded.is_empty() {
+            true => (None, None),
+            false => (failing, program),
+        };
+        let all = failing.into_iter().chain(program);
+        let mut known: Vec<(String, &'a str)> = Vec::new();
+        for path in all.chain(loaded).chain(own) {
+            let is_new = known.iter().all(|(known, _)| *known != path);
+            if is_new
+                && !checks(&path)
+                && self.may_mend(&path, on)
+                && let Some(content) = contents::known(self.state, on, &path)
+                && content.len() <= MOST_BYTES
+            {
+                known.push((path, content));
+            }
+        }
+        known
+    }
+
+    /// Whether a program is the task's own, or its words want such a thing mended.
+    fn may_mend(&self, path: &str, on: Option<&ClientId>) -> bool {
+        self.written_in(path, on).is_some() || has_word(self.asked_for(), &MENDS)
+    }
+
+    /// The step in which this task last saw a program of its own; none if it is somebody else's.
+    fn written_in(&self, path: &str, on: Option<&ClientId>) -> Option<u32> {
+        let key = files::key(self.state.home(), on, path);
+        let record = self.state.files.get(&key).filter(|file| file.written)?;
+        Some(record.step)
+    }
+
+    /// The known programs whose names stand in quotes in the text of another one.
+    fn loaded_by(&self, program: Option<&str>, on: Option<&ClientId>) -> Vec<String> {
+        let text = program.and_then(|path| contents::known(self.state, on, path));
+        let Some(text) = text else {
+            return Vec::new();
+        };
+        let named = |path: &String| {
+            let stem = path.trim_end_matches(".lua").trim_start_matches('/');
+            ["\"", "'"].iter().any(|quote| {
+                let starts = [format!("{quote}{stem}"), format!("{quote}/{stem}")];
+                starts.iter().any(|start| text.contains(start.as_str()))
+            })
+        };
+        let known = self.known_programs(on).into_iter();
+        known
+            .filter(|path| Some(path.as_str()) != program && named(path))
+            .collect()
+    }
+
+    /// The programs that this task wrote, the newest first.
+    fn written_programs(&self, on: Option<&ClientId>) -> Vec<String> {
+        let mut own = self.known_programs(on);
+        own.retain(|path| self.written_in(path, on).is_some());
+        own.sort_by_key(|path| std::cmp::Reverse(self.written_in(path, on)));
+        own
+    }
+
+    fn known_programs(&self, on: Option<&ClientId>) -> Vec<String> {
+        let prefix = on.map(|on| format!("{on}:"));
+        let keys = self.state.files.keys().filter(|key| key.ends_with(".lua"));
+        let paths = keys.filter_map(|key| match &prefix {
+            Some(prefix) => key.strip_prefix(prefix.as_str()),
+            None => key.starts_with('/').then_some(key.as_str()),
+        });
+        paths.map(str::to_owned).collect()
+    }
+}
+
+/// Where a program failed, with the line itself: a small model does not count to it. None if that was in another one.
+fn failing_line(at: &str, path: &str) -> Option<String> {
+    let (file, rest) = at.split_once(':')?;
+    let (number, source) = rest.split_once(':')?;
+    let is_here = files::from_root(&normal(file)) == path;
+    is_here.then(|| format!("It failed in line {number}: `{}`", source.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_another_program_is_not_shown() {
+        let told = "It failed in line 3: `x = y`".to_owned();
+        assert_eq!(failing_line("a.lua:3:   x = y", "/a.lua"), Some(told));
+        assert_eq!(failing_line("/a.lua:3: x = y", "/b.lua"), None);
+        assert_eq!(failing_line("/a.lua:3", "/a.lua"), None);
+    }
+}

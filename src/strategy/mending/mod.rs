@@ -1,0 +1,254 @@
+//! Mending in a prompt of its own: where a program of a task did not do what it should, a model is shown this program, what was asked
+//! for and what the run did, and nothing else. A small model that copies a program to the end in the prompt of a whole task mends it
+//! at once in one of thirty lines. What it writes is written as any other call, by rule, and the run is made anew.
+
+mod candidates;
+mod hint;
+
+use super::memory::pins::{Pins, runs};
+use super::render;
+use super::text::fenced;
+use super::turn::Turn;
+use super::unchanged::changes;
+use crate::domain::call::{Address, Outcome, Target};
+use crate::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason};
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::fold::run_on;
+use crate::domain::profile::Profile;
+use crate::domain::read::Read;
+use crate::domain::step::{CallRecord, MADE_AGAIN, Step};
+use crate::domain::task::{Open, TaskState};
+use crate::domain::track::Track;
+use crate::domain::work::Work;
+use crate::prompts::{PromptError, render as render_prompt};
+use crate::strategy::paths::normal;
+use candidates::Ailing;
+use serde_json::{Value, json};
+
+pub(super) use candidates::MENDS;
+
+/// How often in a row, before the planner has its turn.
+const MOST_IN_A_ROW: usize = 2;
+
+impl<'a> Turn<'a> {
+    /// What is done about a program that is being mended; none while none is.
+    pub(super) fn mending(&self) -> Option<Decision> {
+        let step = self.state.current_step_on(self.track)?;
+        if !step.mends() {
+            return None;
+        }
+        let answered = step.executor.last().filter(|tried| tried.answer.is_some());
+        Some(match answered {
+            Some(tried) => self.write_mended(step, tried.read.as_ref()),
+            None => match self.ailing() {
+                Some(ailing) => self.consult_for_mend(&ailing),
+                None => self.block(
+                    Guard::Invalid,
+                    "there is nothing to mend any more".to_owned(),
+                ),
+            },
+        })
+    }
+
+    /// Where a model cannot be asked to mend: that is a help, and no reason to end the task.
+    pub(super) fn mend_given_up(&self) -> Option<Decision> {
+        let failure = self.state.last_failure.as_ref()?;
+        let step = self.state.current_step_on(self.track)?;
+        let gives_up =
+            step.mends() && !failure.retryable && self.state.open_on(self.track) == &Open::Nothing;
+        gives_up.then(|| {
+            let words = format!(
+                "mending it alone: the model could not be asked ({})",
+                failure.code
+            );
+            self.block(Guard::Invalid, words)
+        })
+    }
+
+    /// Begins to mend the program of the last run, or makes anew what ran before one was mended; none where there is nothing of the
+    /// kind, or it was tried often enough.
+    pub(super) fn begin_mending(&self) -> Option<Decision> {
+        let most = self.profile.executor_mends as usize;
+        if most == 0 || !self.may_step_aside() {
+            return None;
+        }
+        if let Some(decision) = self.run_anew() {
+            return Some(decision);
+        }
+        let steps = &self.state.steps;
+        // A model that could not be asked once is not asked again.
+        let unanswered =
+            |step: &Step| step.mends() && step.executor.iter().all(|tried| tried.answer.is_none());
+        let aside = steps.iter().rev().take_while(|step| step.planner.is_none());
+        let in_a_row = aside.filter(|step| step.mends()).count();
+        if steps.iter().any(unanswered) || in_a_row >= MOST_IN_A_ROW || self.mends_so_far() >= most
+        {
+            return None;
+        }
+        Some(self.consult_for_mend(&self.ailing()?))
+    }
+
+    /// Whether the server may do something beside the planner now. What fails in a step of a plan is planned anew.
+    pub(super) fn may_step_aside(&self) -> bool {
+        let has_plan = matches!(self.state.work, Work::Plan(_));
+        self.track == Track::MAIN && !has_plan
+    }
+
+    fn mends_so_far(&self) -> usize {
+        self.state.steps.iter().filter(|step| step.mends()).count()
+    }
+
+    fn consult_for_mend(&self, ailing: &Ailing<'_>) -> Decision {
+        let prompt = self.mend_prompt(ailing);
+        let format = OutputFormat::Text;
+        self.consult(
+            Role::Executor,
+            Contract::Program,
+            prompt,
+            format,
+            Vec::new(),
+        )
+    }
+
+    fn mend_prompt(&self, ailing: &Ailing<'_>) -> Result<Vec<Message>, PromptError> {
+        let prompts = &self.profile.prompts;
+        let told = json!({
+            "prompt": self.asked_for(),
+            "path": ailing.path,
+            "content": fenced(ailing.content, "lua"),
+            "run": render::call(ailing.run, None, self.profile.memory.result_bytes),
+            "failure": ailing.failure,
+        });
+        Ok(vec![
+            Message::system(render_prompt(prompts, "shared/mender", json!({}))?),
+            Message::user(render_prompt(prompts, "shared/program_to_mend", told)?),
+        ])
+    }
+
+    /// Writes what the model made of the program.
+    fn write_mended(&self, step: &Step, read: Option<&Read>) -> Decision {
+        let refused = |why: &str| self.block(Guard::Invalid, format!("mending it alone: {why}"));
+        let Some(ailing) = self.ailing() else {
+            return refused("there is nothing to mend any more");
+        };
+        let Some(Read::Program {
+            content: Some(content),
+        }) = read
+        else {
+            return refused("the answer held no program");
+        };
+        if content.trim() == ailing.content.trim() {
+            return refused("the answer was the program as it is");
+        }
+        let request = StrictRequest::Tool {
+            explanation: format!("Mending {} from what its run did", ailing.path),
+            tool: "fs_write".to_owned(),
+            parameters: json!({"path": ailing.path, "content": content}),
+            on: ailing.on.cloned(),
+        };
+        match self.try_act(step, request, TranslatedBy::Model) {
+            Ok(decision) => decision,
+            Err(problems) => refused(&problems.join("; ")),
+        }
+    }
+
+    /// After a program was mended: the first of the runs that it was mended for, and of its own before it, that was not made since. No
+    /// other program runs by rule: what it did may not be done twice. None once one of them fails again.
+    fn run_anew(&self) -> Option<Decision> {
+        let steps = &self.state.steps;
+        let at = steps.iter().rposition(|step| step.mends())?;
+        let (before, mended) = steps.split_at(at);
+        let (mended, since) = mended.split_first()?;
+        let mended = mended.calls.iter().find(|call| call.succeeded())?;
+        let made: Vec<&CallRecord> = since.iter().flat_map(|step| &step.calls).collect();
+        if since.iter().any(|step| !step.runs_by_rule())
+            || made.iter().any(|call| !call.succeeded())
+            || self.last_run_fails()
+        {
+            return None;
+        }
+        let calls = before.iter().flat_map(|step| &step.calls).rev();
+        // A program that was written and run at once is both the change and its run.
+        let calls = calls.take_while(|call| !changes(call) || runs(call));
+        let mut ran = calls.filter(|call| runs(call) && !call.found_no_program());
+        let failed = ran.next()?;
+        let is_its_own = |call: &&CallRecord| is_of_one_program(call, mended);
+        let mut to_make: Vec<&CallRecord> = ran.filter(is_its_own).collect();
+        to_make.reverse();
+        to_make.push(failed);
+        // What may or may not have happened is the planner's to look at, and is repeated by no rule.
+        let is_certain =
+            |call: &&CallRecord| matches!(call.outcome(), Some(Outcome::Done | Outcome::Failed));
+        if !to_make.iter().all(is_certain) {
+            return None;
+        }
+        let label = |call: &CallRecord| run_on(self.state.home(), call);
+        let is_made = |call: &CallRecord| made.iter().any(|made| label(made) == label(call));
+        let next = to_make.into_iter().find(|call| !is_made(call))?;
+        self.by_rule(vec![StrictRequest::Tool {
+            explanation: MADE_AGAIN.to_owned(),
+            tool: "run_program".to_owned(),
+            parameters: args_of_run(next),
+            on: self.elsewhere(next).cloned(),
+        }])
+    }
+
+    fn last_run_fails(&self) -> bool {
+        let pins = Pins::of(self.state, self.profile);
+        pins.tests.last().is_some_and(|run| !run.success)
+    }
+
+    /// Whether a program was mended and its runs were made since, without a fault.
+    pub(super) fn is_mended(&self) -> bool {
+        let mended = |step: &Step| step.mends() && step.calls.iter().any(CallRecord::succeeded);
+        self.state.steps.iter().any(mended) && !self.last_run_fails()
+    }
+}
+
+/// Whether two calls are about one program on one computer.
+fn is_of_one_program(call: &CallRecord, other: &CallRecord) -> bool {
+    let path = |call: &CallRecord| Some(normal(call.args.get("path")?.as_str()?));
+    let on = |call: &CallRecord| Some(call.intended.as_ref()?.client_id.clone());
+    path(call) == path(other) && on(call) == on(other)
+}
+
+/// What a run was given, so that it can be made again.
+fn args_of_run(run: &CallRecord) -> Value {
+    let given = ["path", "args", "input"].into_iter();
+    let given = given.filter_map(|name| Some((name.to_owned(), run.args.get(name)?.clone())));
+    Value::Object(given.collect())
+}
+
+/// The computer of the last run, where its program may have to be mended there.
+pub(super) fn computer(state: &TaskState, profile: &Profile) -> Option<Address> {
+    let run = state.calls().rev().find(|call| runs(call));
+    let run = run.filter(|_| profile.executor_mends > 0)?;
+    let target = Target::Computer(run.intended.as_ref()?.client_id.clone());
+    Some(Address {
+        target,
+        tool: String::new(),
+    })
+}
+
+/// The program in an answer: what its first fence holds. None where there is none, or where the answer was cut off inside of it.
+pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
+    let mut lines = answer.content.lines();
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    lines.by_ref().find(|line| is_fence(line))?;
+    let mut program = String::new();
+    let mut closed = false;
+    for line in lines {
+        if is_fence(line) {
+            closed = true;
+            break;
+        }
+        program.push_str(line);
+        program.push('\n');
+    }
+    let is_whole = closed || answer.stop == StopReason::Stop;
+    (is_whole && !program.trim().is_empty()).then_some(program)
+}
+
+#[cfg(test)]
+mod tests;
