@@ -5,8 +5,8 @@ use super::facts::{self, Facts, FileState, parent};
 use super::mark::mark_args;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
-use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
+use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
 use crate::strategy::paths::normal;
@@ -58,32 +58,42 @@ impl Course<'_> {
         }
     }
 
-    /// Whether what the subtask is for holds from before it: its program ran well since the last change, so that the same run once more
-    /// may be refused, or its file was mended by itself.
+    /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had
+    /// come out the same often enough, and well; or its files are programs that were mended by themselves.
     fn was_done_before(&self, subtask: &Subtask) -> bool {
         let plan = &subtask.plan;
+        let targets =
+            |paths: &[String]| -> Vec<String> { paths.iter().map(|path| normal(path)).collect() };
         if plan.on.is_some() {
             return false;
         }
-        let path = |target: &String| from_root(&normal(target));
         if plan.tool == "run_program" {
-            let program = |what: &str| path(&what.split(' ').next().unwrap_or_default().to_owned());
-            let ran = self.turn.tests_since_change().iter();
-            let mut ran = ran.filter(|test| test.success);
-            return ran.any(|test| {
-                plan.targets
-                    .iter()
-                    .any(|target| path(target) == program(&test.what))
+            let targets = targets(&plan.targets);
+            let begun_after = subtask.begun_after.unwrap_or_default();
+            let steps = self.turn.state.steps.iter();
+            let mut refused = steps
+                .filter(|step| step.number > begun_after)
+                .filter(|step| {
+                    step.blocked
+                        .as_ref()
+                        .is_some_and(|b| b.guard == Guard::Duplicate)
+                });
+            return refused.any(|step| {
+                let mut wanted = wanted_runs(step);
+                wanted.any(|path| targets.contains(&path) && self.ran_well(&path))
             });
         }
-        let state = self.turn.state;
-        let is_own = |target: &String| {
-            state
-                .files
-                .get(&path(target))
-                .is_some_and(|file| file.written)
-        };
-        self.turn.is_mended() && !plan.writes.is_empty() && plan.writes.iter().all(is_own)
+        let mended = self.turn.mended();
+        let writes = targets(&plan.writes);
+        !writes.is_empty() && writes.iter().all(|path| mended.contains(path))
+    }
+
+    /// Whether a program of this task's computer ran since the last change, and well at last.
+    fn ran_well(&self, path: &str) -> bool {
+        let ran = self.turn.tests_since_change().iter().rev();
+        let mut ran =
+            ran.filter(|test| normal(test.what.split(' ').next().unwrap_or_default()) == path);
+        ran.next().is_some_and(|test| test.success)
     }
 
     /// What the subtask names and nothing has done, the first time that it is marked so: perhaps another way has done the same.
@@ -250,6 +260,16 @@ fn unused_tool<'a>(
     let mut calls = calls.into_iter();
     let used = calls.any(|call| call.tool == tool && call.succeeded());
     (stands_alone && !used).then_some(tool)
+}
+
+/// The programs that the answer of a step wants to run.
+fn wanted_runs(step: &Step) -> impl Iterator<Item = String> {
+    let calls = match &step.read {
+        Some(Read::Turn(said)) => said.calls.as_slice(),
+        _ => &[],
+    };
+    let runs = calls.iter().filter(|call| call.name == "run_program");
+    runs.filter_map(|call| Some(normal(call.arguments.get("path")?.as_str()?)))
 }
 
 #[cfg(test)]

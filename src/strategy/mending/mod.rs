@@ -199,10 +199,16 @@ impl<'a> Turn<'a> {
         pins.tests.last().is_some_and(|run| !run.success)
     }
 
-    /// Whether a program was mended and its runs were made since, without a fault.
-    pub(super) fn is_mended(&self) -> bool {
-        let mended = |step: &Step| step.mends() && step.calls.iter().any(CallRecord::succeeded);
-        self.state.steps.iter().any(mended) && !self.last_run_fails()
+    /// The programs of the task's own computer that were mended so, without their first slash, while no run fails since.
+    pub(super) fn mended(&self) -> Vec<String> {
+        if self.last_run_fails() {
+            return Vec::new();
+        }
+        let mends = self.state.steps.iter().filter(|step| step.mends());
+        let calls = mends.flat_map(|step| &step.calls);
+        let here = calls.filter(|call| call.succeeded() && self.elsewhere(call).is_none());
+        here.filter_map(|call| Some(normal(call.args.get("path")?.as_str()?)))
+            .collect()
     }
 }
 

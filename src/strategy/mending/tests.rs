@@ -273,19 +273,43 @@ fn who_plans_in_a_list_gets_none_for_what_was_mended_already() {
     assert!(over && drive.state().result.is_some(), "{}", drive.shown());
 }
 
+const GOALS: &str = r#"{"objectives": [{"description": "it adds", "subtasks": [
+    {"description": "write /sum.lua anew", "tool": "fs_write", "targets": ["/sum.lua"]},
+    {"description": "run /sum.lua with 2 3", "tool": "run_program", "targets": ["/sum.lua"]}]}]}"#;
+
 #[test]
-fn a_subtask_is_complete_whose_file_was_mended_and_whose_program_ran_before_it() {
+fn a_subtask_that_writes_what_was_mended_is_complete_and_one_that_runs_it_has_to_run_it() {
     let mut drive = drive_of("goals", TASK, 6);
-    let goals = r#"{"objectives": [{"description": "it adds", "subtasks": [
-        {"description": "write /sum.lua anew", "tool": "fs_write", "targets": ["/sum.lua"]},
-        {"description": "run /sum.lua with 2 3", "tool": "run_program", "targets": ["/sum.lua"]}]}]}"#;
     let done = call(
         "mark_subtask_complete",
         json!({"success": true, "reason": "it prints 5"}),
     );
-    let is_asked = drive.say(&[RIGHT, goals, &done, &done]);
+    assert!(drive.say(&[RIGHT, GOALS, &done, &done]));
     assert!(
-        !is_asked && drive.state().result.is_some(),
+        drive
+            .shown()
+            .contains("no action has succeeded in this subtask"),
+        "{}",
+        drive.shown()
+    );
+    assert!(!drive.say(&[&run(), &done]) && drive.state().result.is_some());
+}
+
+#[test]
+fn a_subtask_whose_run_is_refused_because_it_was_made_often_enough_is_no_dead_end() {
+    let mut drive = drive_of("goals", TASK, 6);
+    let done = call(
+        "mark_subtask_complete",
+        json!({"success": true, "reason": "it prints 5"}),
+    );
+    assert!(drive.say(&[RIGHT, GOALS, &run(), &run(), &done, &run()]));
+    assert!(
+        drive.shown().contains("with the same outcome"),
+        "{}",
+        drive.shown()
+    );
+    assert!(
+        !drive.say(&[&done]) && drive.state().result.is_some(),
         "{}",
         drive.shown()
     );

@@ -59,7 +59,7 @@ impl<'a> Course<'a> {
         match self.turn.state.current_step() {
             None => {
                 let before = self.turn.before_step().or_else(|| self.ready());
-                before.unwrap_or_else(|| match self.turn.is_mended() {
+                before.unwrap_or_else(|| match !self.turn.mended().is_empty() {
                     // A small model plans once more what was done: what is left needs no list.
                     true => self.adopt_by_rule(),
                     false => self.consult_for_plan(),
