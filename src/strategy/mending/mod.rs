@@ -28,6 +28,9 @@ use serde_json::{Value, json};
 
 pub(super) use candidates::MENDS;
 
+/// The tool that writes what was mended.
+const WRITE: &str = "fs_write";
+
 /// How often in a row, before the planner has its turn.
 const MOST_IN_A_ROW: usize = 2;
 
@@ -86,7 +89,14 @@ impl<'a> Turn<'a> {
         {
             return None;
         }
-        Some(self.consult_for_mend(&self.ailing()?))
+        let ailing = self.ailing()?;
+        let writer = match ailing.on {
+            Some(on) => format!("{on}/{WRITE}"),
+            None => WRITE.to_owned(),
+        };
+        // A kind that only looks has nothing mended.
+        self.schema_of(&writer)?;
+        Some(self.consult_for_mend(&ailing))
     }
 
     /// Whether the server may do something beside the planner now. What fails in a step of a plan is planned anew.
@@ -143,7 +153,7 @@ impl<'a> Turn<'a> {
         }
         let request = StrictRequest::Tool {
             explanation: format!("Mending {} from what its run did", ailing.path),
-            tool: "fs_write".to_owned(),
+            tool: WRITE.to_owned(),
             parameters: json!({"path": ailing.path, "content": content}),
             on: ailing.on.cloned(),
         };

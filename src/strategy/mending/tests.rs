@@ -327,6 +327,14 @@ fn the_line_in_which_a_program_failed_is_shown() {
 }
 
 #[test]
+fn a_kind_that_may_not_write_has_nothing_mended() {
+    let mut drive = drive_of("direct", TASK, 6);
+    drive.bench.profile.allowed_tools = vec!["fs_read".into(), "run_program".into()];
+    assert!(drive.run_to_consult());
+    assert_eq!(asked(&drive), Role::Planner);
+}
+
+#[test]
 fn a_run_of_another_program_is_not_made_anew() {
     let mut drive = drive_of("direct", "Write /a.lua; run /pay.lua, then /a.lua.", 6);
     drive.files.insert("/pay.lua".into(), "paid".into());
