@@ -47,6 +47,9 @@ pub const FIRST_RUN: &str = "Running what the task speaks of";
 /// What the request of a step says that makes a run anew, after a program was mended.
 pub const MADE_AGAIN: &str = "Running it again after it was mended";
 
+/// What the request of a step says that looks around for a file which was not where something looked for it.
+pub const LOOKED_AROUND: &str = "Looking around for what was not there";
+
 /// Which piece of a former result is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recalled {
@@ -145,9 +148,14 @@ impl Step {
         self.executor.is_empty() && is_one
     }
 
+    /// Whether rules look here for a file that was not where something looked for it.
+    pub fn looks_around(&self) -> bool {
+        self.executor.is_empty() && self.is_by_rule(LOOKED_AROUND)
+    }
+
     /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same.
     pub fn is_aside(&self) -> bool {
-        self.mends() || self.runs_by_rule()
+        self.mends() || self.runs_by_rule() || self.looks_around()
     }
 
     fn is_by_rule(&self, explained: &str) -> bool {

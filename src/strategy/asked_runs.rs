@@ -11,7 +11,6 @@ use super::stated;
 use super::text::has_word;
 use super::turn::Turn;
 use super::unchanged::changes;
-use super::unmended::only_program;
 use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
@@ -46,27 +45,29 @@ impl Turn<'_> {
         if pins.tests.last().is_some_and(|run| !run.success) {
             return None;
         }
-        let computer = self.only_computer().filter(|computer| computer.online)?;
-        computer.tool("run_program")?;
         // Also one whose fate nobody knows: no rule repeats it.
         let home = self.state.home();
         let made = |call: &CallRecord| runs(call).then(|| run_on(home, call));
         let made: Vec<String> = self.state.calls().filter_map(made).collect();
         let is_made = |run: &String| made.iter().any(|made| names(run, made));
         let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
-        let is_known = |run: &String| {
-            let path = program(run);
-            let known = contents::known(self.state, None, &from_root(&path));
-            known.is_some() && !is_check(prompt, &path)
-        };
-        let asked = asked(prompt).into_iter().chain(bare_run(prompt));
-        let mut to_make = asked.filter(|run| is_known(run) && !is_made(run));
-        let run = to_make.next()?;
+        let asked = asked(prompt)
+            .into_iter()
+            .chain(stated::bare_run(prompt).map(str::to_owned));
+        let mut to_make = asked.filter_map(|run| {
+            let path = program(&run);
+            let place = self.place_of(&path).filter(|place| place.online)?;
+            place.tool("run_program")?;
+            let on = self.unless_own(place);
+            let is_known = contents::known(self.state, on.as_ref(), &from_root(&path)).is_some();
+            (is_known && !is_check(prompt, &path) && !is_made(&run)).then_some((run, on))
+        });
+        let (run, on) = to_make.next()?;
         self.by_rule(vec![StrictRequest::Tool {
             explanation: FIRST_RUN.to_owned(),
             tool: "run_program".to_owned(),
             parameters: args_of(&run),
-            on: None,
+            on,
         }])
     }
 
@@ -110,10 +111,15 @@ impl Turn<'_> {
         }
     }
 
-    /// Such a run as a call; none where it may be meant for another computer.
+    /// Such a run as a call; none where nobody can tell on which computer it is meant.
     fn written_run(&self, run: &str) -> Option<String> {
-        self.only_computer()?;
-        self.written("run_program", &args_of(run))
+        let program = normal(run.split(' ').next().unwrap_or_default());
+        let place = self.place_of(&program)?;
+        let tool = match self.unless_own(place) {
+            Some(on) => format!("{on}/run_program"),
+            None => "run_program".to_owned(),
+        };
+        self.written(&tool, &args_of(run))
     }
 }
 
@@ -152,25 +158,6 @@ pub(super) fn asked(prompt: &str) -> Vec<String> {
     let more: Vec<String> = checks.filter(|check| !is_known(check)).collect();
     runs.extend(more);
     runs
-}
-
-/// The run of the only program that a task names, if it wants that run and speaks of nothing that it shall be given.
-fn bare_run(prompt: &str) -> Option<String> {
-    let lower = prompt.to_lowercase();
-    let mut wanted = lower
-        .match_indices("run it")
-        .map(|(at, it)| &lower[at + it.len()..]);
-    let is_bare = |rest: &str| {
-        let rest = rest.trim_start();
-        rest.is_empty() || rest.starts_with(['.', ';', ':', ','])
-    };
-    // "It" may be what checks the work.
-    let mut named = named_in(prompt).into_iter();
-    if named.any(|path| is_check(prompt, &path)) || !wanted.any(is_bare) {
-        return None;
-    }
-    let program = only_program(prompt)?;
-    Some(from_root(&program))
 }
 
 /// Whether a program is to be run with arguments: which ones no rule can tell from the words.
@@ -238,7 +225,16 @@ mod tests {
                 "/count.lua does not start. Mend it and run it.",
                 Some("/count.lua"),
             ),
+            (
+                "On mine /a.lua fails. Mend it, and run it there.",
+                Some("/a.lua"),
+            ),
             ("Mend /a.lua, and run it with 2 3.", None),
+            (
+                "/a.lua fails. Mend it and run /a.lua: it prints `ok`.",
+                Some("/a.lua"),
+            ),
+            ("Mend /a.lua, then run /a.lua 3.", None),
             ("Mend /a.lua and /b.lua and run it.", None),
             (
                 "Mend /a.lua. /check.lua says whether it is right: run it.",
@@ -246,7 +242,7 @@ mod tests {
             ),
             ("Mend /a.lua and run it both ways.", None),
         ] {
-            assert_eq!(bare_run(prompt).as_deref(), run, "{prompt}");
+            assert_eq!(stated::bare_run(prompt), run, "{prompt}");
         }
     }
 

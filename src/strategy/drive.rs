@@ -3,7 +3,7 @@
 use super::bench::{Bench, answer, inputs, profile};
 use super::episodes::close;
 use super::{decide, read_answer};
-use crate::domain::call::{CallReport, Outcome};
+use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};
 use crate::domain::decision::{Decision, Inputs, Move};
 use crate::domain::event::{CallIntended, TaskEvent};
@@ -37,6 +37,7 @@ fn tool(name: &str, effect: EffectClass, args: &[&str]) -> ToolSpec {
     let text = json!({"type": "string"});
     let kind = |name: &str| match name {
         "if_hash" => json!({"type": "string", "x-internal": true}),
+        "offset" | "max_bytes" => json!({"type": "integer", "x-internal": true}),
         "args" => json!({"type": "array", "items": text}),
         _ => text.clone(),
     };
@@ -59,16 +60,19 @@ fn tool(name: &str, effect: EffectClass, args: &[&str]) -> ToolSpec {
     .unwrap()
 }
 
-/// One computer, `base`, with files and programs.
-pub(crate) fn fleet() -> FleetView {
+fn tools() -> Vec<ToolSpec> {
     use EffectClass::{Effect, Idempotent, Read};
-    let tools = vec![
+    vec![
         tool("fs_delete", Idempotent, &["path"]),
         tool("fs_list", Read, &["path?"]),
-        tool("fs_read", Read, &["path"]),
+        tool("fs_read", Read, &["path", "offset?", "max_bytes?"]),
         tool("fs_write", Idempotent, &["path", "content", "if_hash?"]),
         tool("run_program", Effect, &["path", "args?"]),
-    ];
+    ]
+}
+
+/// One computer, `base`, with files and programs.
+pub(crate) fn fleet() -> FleetView {
     FleetView {
         computers: vec![ComputerView {
             client_id: ClientId::parse("base").unwrap(),
@@ -77,7 +81,7 @@ pub(crate) fn fleet() -> FleetView {
             groups: vec![],
             online: true,
             once_owned: vec![],
-            tools: tools.into(),
+            tools: tools().into(),
         }],
         has_tools: true,
     }
@@ -86,7 +90,9 @@ pub(crate) fn fleet() -> FleetView {
 /// A task under way, and its computer's files.
 pub(crate) struct Drive {
     pub bench: Bench,
+    /// Of all its computers, as if they were one.
     pub files: BTreeMap<String, String>,
+    fleet: FleetView,
     /// What was decided, in order.
     pub decisions: Vec<Decision>,
 }
@@ -100,6 +106,7 @@ impl Drive {
         Drive {
             bench,
             files: BTreeMap::new(),
+            fleet: fleet(),
             decisions: Vec::new(),
         }
     }
@@ -108,9 +115,22 @@ impl Drive {
         &self.bench.state
     }
 
-    fn inputs(&self) -> Inputs {
+    /// Puts another computer beside `base`, with the same tools.
+    pub fn add_computer(&mut self, name: &str) {
+        let mut other = self.fleet.computers[0].clone();
+        other.client_id = ClientId::parse(name).unwrap();
+        self.fleet.computers.push(other);
+    }
+
+    /// Gives its computer more tools.
+    pub fn add_tools(&mut self, more: Vec<ToolSpec>) {
+        let all: Vec<ToolSpec> = tools().into_iter().chain(more).collect();
+        self.fleet.computers[0].tools = all.into();
+    }
+
+    pub fn inputs(&self) -> Inputs {
         Inputs {
-            fleet: fleet(),
+            fleet: self.fleet.clone(),
             ..inputs(self.bench.now_ms)
         }
     }
@@ -183,12 +203,16 @@ impl Drive {
             .cloned()
             .collect();
         for call in open {
-            let effect = fleet().computers[0]
+            let effect = self.fleet.computers[0]
                 .tool(&call.tool)
                 .map_or(EffectClass::Effect, |t| t.effect);
+            let on = match &call.target {
+                Target::Computer(on) => on.as_str(),
+                _ => "base",
+            };
             self.bench.push(TaskEvent::CallIntended(CallIntended {
                 effect,
-                ..intended(&call, "base")
+                ..intended(&call, on)
             }));
             let report = computer(&mut self.files, &call);
             self.bench.push(TaskEvent::CallFinished {
@@ -222,10 +246,19 @@ impl Drive {
 
     /// Says each text in turn; the task must want them all. False if it is over afterwards.
     pub fn say(&mut self, texts: &[&str]) -> bool {
+        self.say_with(texts, carry_out)
+    }
+
+    /// The same, on a computer of its own.
+    pub fn say_with(
+        &mut self,
+        texts: &[&str],
+        mut computer: impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport,
+    ) -> bool {
         let mut asked = matches!(self.bench.state.open_on(Track::MAIN), Open::Consult { .. });
         for text in texts {
             if !asked {
-                asked = self.run_to_consult();
+                asked = self.run_to_consult_with(&mut computer);
             }
             assert!(
                 asked,
@@ -233,7 +266,7 @@ impl Drive {
                 self.decisions.last()
             );
             self.answer(answer(text));
-            asked = self.run_to_consult();
+            asked = self.run_to_consult_with(&mut computer);
         }
         asked
     }
@@ -317,10 +350,18 @@ pub(crate) fn carry_out(files: &mut BTreeMap<String, String>, call: &CallRecord)
         }
         "fs_delete" => done(json!({"path": path, "deleted": files.remove(&path).is_some()})),
         "fs_read" => match files.get(&path) {
-            Some(content) => done(
-                json!({"path": path, "content": content, "bytes": content.len(), "truncated": false,
-                "hash": format!("sha256:{}", own_hash(content))}),
-            ),
+            Some(content) => {
+                let number = |key: &str| call.args.get(key).and_then(Value::as_u64);
+                let from = content.floor_char_boundary(number("offset").unwrap_or(0) as usize);
+                let most = number("max_bytes").map_or(content.len(), |most| most as usize);
+                let end = content.floor_char_boundary(from.saturating_add(most));
+                let piece = &content[from..end];
+                let truncated = from + piece.len() < content.len();
+                done(
+                    json!({"path": path, "content": piece, "bytes": content.len(), "truncated": truncated,
+                    "hash": format!("sha256:{}", own_hash(content))}),
+                )
+            }
             None => no_such(),
         },
         "fs_list" => {

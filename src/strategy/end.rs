@@ -18,6 +18,7 @@ impl Turn<'_> {
         let objection = objection.or_else(|| self.unchanged(&result));
         let objection = objection.or_else(|| self.untouched(&result));
         let objection = objection.or_else(|| self.unmended());
+        let objection = objection.or_else(|| self.unvisited());
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 

@@ -76,30 +76,29 @@ impl Wants {
 /// Words of a task's text that may be computers.
 const MOST_WORDS: usize = 500;
 
-/// The computers that the task's text may name. Most words are none; those are left out of the view.
-pub fn named_in_task(state: &TaskState) -> Vec<Address> {
-    let text = state
-        .created
-        .as_ref()
-        .map_or("", |created| created.prompt.as_str());
+/// What a text may mean with computers: most of its words are none, and no such computer was ever seen.
+pub fn computers_in(text: &str) -> BTreeSet<ClientId> {
     let is_apart = |c: char| {
         c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '?' | '!')
     };
     let words = text
         .split(is_apart)
         .map(|word| word.trim_end_matches(['.', ':']));
-    let words: BTreeSet<&str> = words
-        .filter(|word| word.len() <= 64)
-        .take(MOST_WORDS)
-        .collect();
-    let names = words
-        .into_iter()
-        .filter_map(|word| ClientId::parse(word).ok());
+    let words = words.filter(|word| word.len() <= 64).take(MOST_WORDS);
+    words
+        .filter_map(|word| ClientId::parse(word).ok())
+        .collect()
+}
+
+/// The computers that the task's text may name. Most words are none; those are left out of the view.
+pub fn named_in_task(state: &TaskState) -> Vec<Address> {
+    let created = state.created.as_ref();
+    let text = created.map_or("", |created| created.prompt.as_str());
     let address = |id| Address {
         target: Target::Computer(id),
         tool: String::new(),
     };
-    names.map(address).collect()
+    computers_in(text).into_iter().map(address).collect()
 }
 
 /// The tools that a task can reach from where it stands.

@@ -204,3 +204,14 @@ fn a_planner_that_calls_a_draft_is_told_to_test_and_activate_it() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn every_strategy_sees_the_computers_of_which_its_task_speaks() {
+    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+        let profile = crate::strategy::drive::profile_of(strategy);
+        let bench = Bench::new(profile).asked_for("Bring the notes of `farm`, please");
+        let wants = crate::strategy::wants(&bench.state, &bench.profile);
+        let farm = ClientId::parse("farm").unwrap();
+        assert!(wants.computers.contains(&farm), "{strategy}");
+    }
+}

@@ -22,11 +22,13 @@ pub mod guards;
 mod lua_lists;
 pub mod memory;
 mod mending;
+mod missing_files;
 mod named_files;
 mod nap;
 pub mod numbered;
 mod own_name;
 pub mod paths;
+mod places;
 pub mod plan;
 pub mod policy;
 pub mod render;
@@ -44,6 +46,7 @@ mod unchanged;
 mod unfenced;
 mod unmended;
 mod untouched;
+mod unvisited;
 pub mod validate;
 pub mod warmth;
 
@@ -259,6 +262,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         .chain(called_there)
         .chain(mending::computer(state, profile))
         .chain(templates::named_computers(state, profile))
+        .chain(fleet::named_in_task(state))
         .chain(planned);
     Wants::of(state, profile, named.collect())
 }

@@ -147,7 +147,7 @@ mod tests {
     use crate::domain::work::{ObjectiveDraft, SubtaskDraft};
     use crate::strategy::bench::{Bench, inputs};
     use crate::strategy::drive::profile_of;
-    use crate::strategy::goals::{NAME, check, named_computers};
+    use crate::strategy::goals::{NAME, check};
     use crate::strategy::plan::place::bench::two_computers;
 
     const LIMITS: Limits = Limits {
@@ -220,14 +220,5 @@ mod tests {
             let names = field(&known.schema(LIMITS), "on");
             assert_eq!(names.len(), 1 + MOST_COMPUTERS);
         });
-    }
-
-    #[test]
-    fn the_computers_of_which_the_task_speaks_are_seen_when_it_is_broken_down() {
-        let mut bench = Bench::new(profile_of(NAME));
-        bench.state.created.as_mut().unwrap().prompt = "Bring the notes of farm, please".into();
-        let named = named_computers(&bench.state);
-        let farm = crate::domain::call::Target::Computer(ClientId::parse("farm").unwrap());
-        assert!(named.iter().any(|address| address.target == farm));
     }
 }

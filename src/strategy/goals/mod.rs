@@ -14,7 +14,6 @@ mod ready;
 
 use super::call_form::{self, Callable};
 use super::calling;
-use super::fleet::named_in_task;
 use super::guards;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -35,7 +34,7 @@ use std::collections::BTreeSet;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// The pseudo tool that is the only way to complete a subtask; no computer owns it.
 pub const MARK_TOOL: &str = "mark_subtask_complete";
@@ -260,14 +259,6 @@ pub fn named_computers(state: &TaskState) -> Vec<Address> {
         tool: String::new(),
     };
     let mut named = Vec::new();
-    let plans = match &state.work {
-        Work::Goals(work) => work.failed_now,
-        _ => true,
-    };
-    if plans {
-        // A decomposition may use every computer of which the task speaks.
-        named.extend(named_in_task(state));
-    }
     if let Work::Goals(work) = &state.work {
         let open = work
             .current()

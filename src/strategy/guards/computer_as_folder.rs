@@ -1,6 +1,6 @@
 //! A computer's name where a folder stands: small models that shall run `/check.lua` on `depot` run it in the folder `/depot`.
 
-use super::times_told;
+use super::{on_other_computer, times_told};
 use crate::domain::call::Target;
 use crate::domain::task::TaskState;
 use crate::domain::tool::FleetView;
@@ -41,8 +41,8 @@ pub fn objection(
     let words = format!("{name} is a computer, and no folder of that name is known");
     (!known && times_told(state, &words) == 0).then(|| {
         format!(
-            "{words}. To have this done there, call it as {name}/{tool} (in a directive the line is \"ON: {name}\"), with the path that it \
-             has there. If you do mean a folder here, say it once more"
+            "{words}. {}, with the path that it has there. If you do mean a folder here, say it once more",
+            on_other_computer(name, tool)
         )
     })
 }
@@ -74,7 +74,7 @@ mod tests {
         for path in ["/depot", "/depot/check.lua"] {
             let evidence = told(&first, path).unwrap();
             assert!(
-                evidence.contains("call it as depot/run_program"),
+                evidence.contains("call the tool as depot/run_program"),
                 "{evidence}"
             );
         }

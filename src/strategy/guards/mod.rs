@@ -17,6 +17,7 @@ pub use budgets::{Takes, UsedUp, exceeded, fail_over, failure_text, last_words, 
 pub use loops::{LoopVerdict, Wanted};
 pub use stand::{Verdict, check, consent_words, denied};
 
+use crate::domain::ids::ClientId;
 use crate::domain::task::TaskState;
 use crate::domain::work::Work;
 
@@ -29,6 +30,13 @@ pub(super) fn times_told(state: &TaskState, words: &str) -> usize {
     }
     let blocked = state.steps.iter().filter_map(|step| step.blocked.as_ref());
     blocked.filter(|b| says(&b.evidence, words)).count()
+}
+
+/// How a model calls a tool of another computer, for whatever strategy it works.
+pub(super) fn on_other_computer(name: &ClientId, tool: &str) -> String {
+    format!(
+        "To have something done there, call the tool as {name}/{tool} (in a directive the line is \"ON: {name}\")"
+    )
 }
 
 /// Whether a text has these words. What is told of `/x/a` also ends like what is told of `/a`, and is something else.

@@ -4,7 +4,7 @@
 use super::times_told;
 use crate::domain::call::{Outcome, Target};
 use crate::domain::files;
-use crate::domain::fold::run_label;
+use crate::domain::fold::{run_label, run_on};
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState};
 use crate::strategy::guards::failure_text;
@@ -124,7 +124,7 @@ fn ran(call: &CallRecord) -> bool {
 
 fn what_is_wrong(state: &TaskState, (step, run): (&Step, &CallRecord)) -> Option<String> {
     if stated::is_unlike(state, run) {
-        let label = run_label(run);
+        let label = run_on(state.home(), run);
         let unlike = stated::unlike(state).into_iter();
         return unlike
             .filter(|unlike| unlike.run == label.trim())

@@ -37,7 +37,7 @@ pub(super) struct Ailing<'a> {
 
 impl<'a> Turn<'a> {
     /// The computer of a call, unless it is the task's own.
-    pub(super) fn elsewhere(&self, call: &'a CallRecord) -> Option<&'a ClientId> {
+    pub(in crate::strategy) fn elsewhere(&self, call: &'a CallRecord) -> Option<&'a ClientId> {
         let on = call.intended.as_ref().map(|intended| &intended.client_id);
         on.filter(|on| self.state.home().is_some_and(|home| home != *on))
     }

@@ -16,6 +16,8 @@ const MOST_CALLS: usize = 2;
 /// What is to be done next, as the template `shared/mend` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mend {
+    /// A file for want of which the run failed, found in another place: what is to be done about it.
+    pub found: Option<String>,
     /// A program that only checks the work: what it speaks of is wrong, and not the program.
     pub check: Option<String>,
     /// The calls that the task's own words name, for what such a check still finds undone; none where it names none.
@@ -36,6 +38,7 @@ impl Turn<'_> {
         let look = |path: &String| self.written("fs_read", &json!({"path": path}));
         let check = self.failed_check(pins);
         Some(Mend {
+            found: self.told_found(),
             with: check.as_ref().and_then(|_| self.named_calls()),
             check,
             look: unseen.as_ref().and_then(look),

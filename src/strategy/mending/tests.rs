@@ -85,6 +85,28 @@ fn the_run_of_which_a_task_speaks_is_made_and_its_program_mended_before_the_plan
 }
 
 #[test]
+fn a_program_on_another_computer_is_run_and_mended_there() {
+    let task = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5.";
+    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+        let mut drive = drive_of(strategy, task, 6);
+        drive.add_computer("mine");
+        assert!(drive.run_to_consult());
+        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
+        drive.say(&[RIGHT]);
+        assert_eq!(drive.files["/sum.lua"], "5\n", "{strategy}");
+        let told = "## run /sum.lua 2 3 on mine: done";
+        assert!(
+            drive.shown().contains(told),
+            "{strategy}: {}",
+            drive.shown()
+        );
+        let mut calls = drive.state().calls();
+        let on = |call: &CallRecord| call.intended.as_ref().unwrap().client_id.to_string();
+        assert!(calls.all(|call| on(call) == "mine"), "{strategy}");
+    }
+}
+
+#[test]
 fn a_program_that_fails_later_is_mended_alone_too_and_what_was_told_before_stays() {
     let task = "Write /a.lua and run it.";
     let directive =

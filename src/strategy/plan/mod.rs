@@ -19,7 +19,6 @@ mod shapes;
 pub mod summary;
 pub mod targets;
 
-use super::fleet::named_in_task;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;
@@ -37,7 +36,7 @@ use std::sync::LazyLock;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "plan";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 
 /// The next move of a task that runs this strategy: on the track of a step that is under way, a step that can begin, or,
 /// if there is none of these, on the main track.
@@ -104,7 +103,6 @@ pub fn wants(state: &TaskState) -> Vec<Address> {
             want(Target::Computer(id), "");
         }
     }
-    wanted.extend(named_in_task(state));
     wanted
 }
 

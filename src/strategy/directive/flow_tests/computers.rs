@@ -74,9 +74,8 @@ fn the_computer_of_an_on_line_is_named_also_when_the_directive_is_unclear() {
         let mut bench = Bench::new(profile(ExecutorMode::Auto));
         bench.advance();
         bench.answer(text);
-        assert_eq!(
-            crate::strategy::wants(&bench.state, &bench.profile).computers,
-            [ClientId::parse("other").unwrap()]
-        );
+        let wants = crate::strategy::wants(&bench.state, &bench.profile);
+        let other = ClientId::parse("other").unwrap();
+        assert!(wants.computers.contains(&other), "{text}");
     }
 }

@@ -33,6 +33,53 @@ fn what_does_not_hold_yet_or_shall_be_is_wanted() {
 }
 
 #[test]
+fn what_the_only_program_of_a_task_is_said_to_print_is_stated_of_its_bare_run() {
+    for (text, found, plain) in [
+        (
+            "On `mine` /drill.lua fails. Mend it there: it shall print `drill ready`. Run it there.",
+            Some(("/drill.lua", "drill ready", true)),
+            true,
+        ),
+        (
+            "/pump.lua lacks a file. Put it there and run /pump.lua: it prints `pump runs`.",
+            Some(("/pump.lua", "pump runs", false)),
+            true,
+        ),
+        (
+            "Write a program, /hello.lua, that prints `Hello!`, and run it.",
+            Some(("/hello.lua", "Hello!", false)),
+            false,
+        ),
+        (
+            "Mend /a.lua and run it: if all is well it prints `ok`.",
+            Some(("/a.lua", "ok", false)),
+            false,
+        ),
+        (
+            "Mend /a.lua, and run it with 3: it prints `9`.",
+            None,
+            false,
+        ),
+        ("Mend /a.lua: today it prints `9`. Run it.", None, false),
+        (
+            "Mend /a.lua and /b.lua and run it: it prints `9`.",
+            None,
+            false,
+        ),
+        ("/a.lua loads what prints `9`. Run it.", None, false),
+    ] {
+        let stated = stated(text);
+        let one = stated.first();
+        assert_eq!(
+            one.map(|one| (one.run, one.text, one.wanted)),
+            found,
+            "{text}"
+        );
+        assert_eq!(one.is_some_and(|one| one.plain), plain, "{text}");
+    }
+}
+
+#[test]
 fn what_a_run_without_arguments_shall_print_is_stated_of_the_only_program() {
     for (text, stated_text, plain) in [
         (

@@ -3,17 +3,19 @@
 //! program shall print ("It does not." behind it says so too), or did not print before the task changed anything, is certain, if
 //! nothing is said of when it does.
 
+mod bare;
+
 use super::guards::times_told;
 use super::memory::pins::runs as runs_a_program;
 use super::turn::Turn;
 use super::unchanged::changes;
 use crate::domain::call::CallReport;
 use crate::domain::expectation::printed;
-use crate::domain::fold::run_label;
+use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
-use crate::strategy::paths::{mentions, named_in};
 use crate::strategy::text::{has_word, head_and_tail};
+pub(super) use bare::{bare_run, run_without_arguments};
 use serde_json::Value;
 
 /// A run and what it prints.
@@ -28,8 +30,9 @@ struct Stated<'a> {
 }
 
 /// A run whose last output is not what the task's words say of it.
-pub struct Unlike<'a> {
-    pub run: &'a str,
+pub struct Unlike {
+    /// Its command line, with its computer unless that is the task's own.
+    pub run: String,
     pub words: String,
     /// The words cannot be meant otherwise.
     pub certain: bool,
@@ -46,16 +49,6 @@ const PRINTS: [(&str, bool); 9] = [
     ("shall then print", true),
     ("should then print", true),
     ("must then print", true),
-];
-
-/// How a run is told that gives its program nothing.
-const NO_ARGUMENT: [&str; 6] = [
-    "without an argument",
-    "without arguments",
-    "without any argument",
-    "without any arguments",
-    "with no argument",
-    "with no arguments",
 ];
 
 /// Words of a sentence that tells what is wrong today.
@@ -139,14 +132,16 @@ impl Turn<'_> {
 }
 
 /// All such runs.
-pub fn unlike(state: &TaskState) -> Vec<Unlike<'_>> {
+pub fn unlike(state: &TaskState) -> Vec<Unlike> {
     let created = state.created.as_ref();
     let prompt = created.map_or("", |created| created.prompt.as_str());
     let all = stated(prompt).into_iter();
     all.filter_map(|stated| {
+        let mut newest = state.calls().rev();
+        let call = newest.find(|call| is_run_of(call, &stated))?;
         Some(Unlike {
-            run: stated.run,
-            words: difference(state, &stated)?,
+            run: run_on(state.home(), call).trim().to_owned(),
+            words: difference(state, &stated, call)?,
             certain: stated.plain && (stated.wanted || is_not_of_today(state, &stated)),
         })
     })
@@ -203,9 +198,7 @@ fn stands_in(output: &str, text: &str) -> bool {
 }
 
 /// How the newest run differs, if none since the last change has printed the text.
-fn difference(state: &TaskState, stated: &Stated<'_>) -> Option<String> {
-    let mut newest = state.calls().rev();
-    let call = newest.find(|call| is_run_of(call, stated))?;
+fn difference(state: &TaskState, stated: &Stated<'_>, call: &CallRecord) -> Option<String> {
     let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
     differs.then(|| {
         let printed = output_in_words(call);
@@ -272,7 +265,8 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
         }
         rest = after;
     }
-    found.extend(said_without_arguments(prompt));
+    let of_bare_runs = bare::said_without_arguments(prompt).into_iter();
+    found.extend(of_bare_runs.chain(bare::said_of_it(prompt)));
     let is_alone = |one: &&Stated<'_>| {
         let others = |other: &&Stated<'_>| other.run == one.run && other.text != one.text;
         // What shall be printed counts beside what is printed.
@@ -285,42 +279,6 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
 /// The runs of which a task's words say what they print.
 pub(super) fn runs(prompt: &str) -> Vec<&str> {
     stated(prompt).iter().map(|stated| stated.run).collect()
-}
-
-/// The only program that a text names, if it speaks of a run without arguments: the program, and what stands behind these words.
-pub(super) fn run_without_arguments(prompt: &str) -> Option<(&str, &str)> {
-    // Keeps every byte at its place.
-    let lower = prompt.to_ascii_lowercase();
-    let behind = |words: &&str| Some(lower.find(*words)? + words.len());
-    let at = NO_ARGUMENT.iter().filter_map(behind).max()?;
-    let mut programs = named_in(prompt);
-    programs.retain(|path| path.ends_with(".lua"));
-    let [program] = programs.as_slice() else {
-        return None;
-    };
-    let begin = mentions(prompt, program).next()?;
-    let end = begin + prompt[begin..].find(program.as_str())? + program.len();
-    Some((&prompt[begin..end], &prompt[at..]))
-}
-
-/// What such a run is said to print, in the sentence that speaks of it or in the next one.
-fn said_without_arguments(prompt: &str) -> Option<Stated<'_>> {
-    let (run, rest) = run_without_arguments(prompt)?;
-    let mut ends = rest.char_indices().filter(|end| is_end(rest, end));
-    let near = ends.nth(1).map_or(rest, |(at, _)| &rest[..at]);
-    let head = |place: usize| &prompt[..prompt.len() - rest.len() + place];
-    let mut places = near.match_indices(char::is_whitespace);
-    let (text, wanted) = places.find_map(|(place, _)| {
-        let (text, wanted, _) = announced(&rest[place..])?;
-        (!is_of_today(head(place), &rest[place..])).then_some((text, wanted))
-    })?;
-    Some(Stated {
-        run,
-        text,
-        wanted,
-        // The condition is the run itself.
-        plain: wanted && !has_word(prompt, &TURNS),
-    })
 }
 
 /// What stands before the first quoted command of a text, the command, and what stands behind it.
@@ -415,5 +373,4 @@ fn is_of_today(before: &str, after: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "stated_tests.rs"]
 mod tests;

@@ -1,0 +1,265 @@
+//! Files that were not where a call or a program looked for them. A weak model makes one up in their place; so the server looks
+//! around for their names, once for each, and the end of the prompt shows how what it found comes there.
+
+use super::guards::failure_text;
+use super::memory::pins::runs;
+use super::paths::{is_file_like, named_in, normal};
+use super::turn::Turn;
+use crate::domain::decision::Decision;
+use crate::domain::directive::StrictRequest;
+use crate::domain::files::{from_root, key};
+use crate::domain::ids::ClientId;
+use crate::domain::step::{CallRecord, LOOKED_AROUND};
+use serde_json::{Value, json};
+
+const FIND: &str = "fs_find";
+
+/// How many names are looked for in one task.
+const MOST_LOOKS: usize = 3;
+
+/// Places of such a name that are shown; of more nobody can tell which one is meant.
+const MOST_FOUND: u32 = 20;
+
+/// Words of a failure that is about something which is not there.
+const IS_MISSING: [&str; 8] = [
+    "cannot open",
+    "can't open",
+    "could not open",
+    "no such file",
+    "not found",
+    "does not exist",
+    "missing",
+    "cannot find",
+];
+
+/// A file that was not there.
+struct Missing<'a> {
+    /// Without its first slash.
+    path: String,
+    /// The computer, unless it is the task's own.
+    on: Option<&'a ClientId>,
+}
+
+impl<'a> Turn<'a> {
+    /// Looks for the name of a file that the last step did not find. None where nothing may be searched, and of a name that was looked
+    /// for already, by whomever.
+    pub(super) fn look_around(&self) -> Option<Decision> {
+        let steps = &self.state.steps;
+        let looks = steps.iter().filter(|step| step.looks_around()).count();
+        if looks >= MOST_LOOKS || !self.may_step_aside() {
+            return None;
+        }
+        let last = steps.iter().rev().find(|step| step.closed)?;
+        if last.looks_first() {
+            return None;
+        }
+        let mut missing = last.calls.iter().filter_map(|call| self.missing_in(call));
+        let missing = missing.find(|missing| !self.was_looked_for(name_of(&missing.path)))?;
+        let finder = match missing.on {
+            Some(on) => format!("{on}/{FIND}"),
+            None => FIND.to_owned(),
+        };
+        self.schema_of(&finder)?;
+        self.by_rule(vec![StrictRequest::Tool {
+            explanation: LOOKED_AROUND.to_owned(),
+            tool: FIND.to_owned(),
+            parameters: json!({"pattern": name_of(&missing.path), "limit": MOST_FOUND}),
+            on: missing.on.cloned(),
+        }])
+    }
+
+    /// What the end of a prompt says of such a file while the last run fails for want of it.
+    pub(super) fn told_found(&self) -> Option<String> {
+        let run = self.state.calls().rev().find(|call| runs(call))?;
+        let missing = self.missing_in(run)?;
+        let steps = self.state.steps.iter().rev();
+        let mut looks = steps
+            .filter(|step| step.looks_around())
+            .flat_map(|step| &step.calls);
+        let look = looks.find(|call| pattern(call) == Some(name_of(&missing.path)))?;
+        let path = from_root(&missing.path);
+        let found = look.report()?.result.as_ref()?.get("found")?.as_array()?;
+        let found = found
+            .iter()
+            .filter_map(path_in)
+            .map(|found| from_root(&normal(found)));
+        let found: Vec<String> = found.filter(|found| *found != path).collect();
+        let [found] = found.as_slice() else {
+            return None;
+        };
+        let copier = match missing.on {
+            Some(on) => format!("{on}/fs_copy"),
+            None => "fs_copy".to_owned(),
+        };
+        self.schema_of(&copier)?;
+        let copy = self.written(&copier, &json!({"from": found, "to": path}))?;
+        Some(format!(
+            "{path} is not there, and there is {found}, which is called the same. If that is what is missing, put it there, and then run \
+             what failed:\n{copy}"
+        ))
+    }
+
+    /// The file for want of which a call failed.
+    fn missing_in(&self, call: &'a CallRecord) -> Option<Missing<'a>> {
+        if call.is_open() || call.succeeded() {
+            return None;
+        }
+        let text = failure_text(call);
+        let lower = text.to_lowercase();
+        if !IS_MISSING.iter().any(|words| lower.contains(words)) {
+            return None;
+        }
+        let on = self.elsewhere(call);
+        // A program that is not there is most often one that is still to be written.
+        let program = call.args.get("path").and_then(Value::as_str).map(normal);
+        let program = program.filter(|_| runs(call));
+        let is_known = |path: &str| {
+            let key = key(self.state.home(), on, &from_root(path));
+            self.state.files.contains_key(&key)
+        };
+        let mut named = named_in(&text).into_iter();
+        let path = named
+            .find(|path| is_file_like(path) && Some(path) != program.as_ref() && !is_known(path))?;
+        Some(Missing { path, on })
+    }
+
+    fn was_looked_for(&self, name: &str) -> bool {
+        let mut calls = self.state.calls();
+        calls.any(|call| call.tool == FIND && pattern(call) == Some(name))
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn pattern(call: &CallRecord) -> Option<&str> {
+    call.args.get("pattern")?.as_str()
+}
+
+/// A place that was found: its path, or an object with it.
+fn path_in(found: &Value) -> Option<&str> {
+    found.as_str().or_else(|| found.get("path")?.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::tool::{EffectClass, ToolSpec};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use std::collections::BTreeMap;
+
+    const TASK: &str =
+        "/pump.lua fails because a file that it needs is missing. Put it where it belongs.";
+
+    /// A computer whose /pump.lua needs /etc/pump.cfg; it finds what `found` holds.
+    fn computer(
+        found: &[&str],
+    ) -> impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport {
+        let found: Vec<Value> = found
+            .iter()
+            .map(|path| json!({"path": path, "is_dir": false}))
+            .collect();
+        move |files, call| match call.tool.as_str() {
+            FIND => done(json!({"path": "/", "found": found, "truncated": false})),
+            "fs_copy" => done(json!({"from": "/a", "to": "/b"})),
+            "run_program" if !files.contains_key("/etc/pump.cfg") => {
+                done(json!({"success": false, "output": "", "error": "cannot open /etc/pump.cfg"}))
+            }
+            _ => carry_out(files, call),
+        }
+    }
+
+    fn drive(strategy: &str) -> Drive {
+        let mut drive = Drive::new(profile_of(strategy), TASK);
+        let tool = |name: &str, args: [&str; 2]| -> ToolSpec {
+            let text = json!({"type": ["string", "integer"]});
+            let properties: serde_json::Map<String, Value> = args
+                .iter()
+                .map(|arg| ((*arg).to_owned(), text.clone()))
+                .collect();
+            serde_json::from_value(json!({
+                "name": name, "effect": EffectClass::Idempotent, "description": name,
+                "args_schema": {"type": "object", "properties": properties},
+            }))
+            .unwrap()
+        };
+        drive.add_tools(vec![
+            tool(FIND, ["pattern", "limit"]),
+            tool("fs_copy", ["from", "to"]),
+        ]);
+        drive.files.insert("/pump.lua".into(), "print(1)".into());
+        drive
+    }
+
+    fn call(tool: &str, args: Value) -> String {
+        json!({"tool": tool, "args": args}).to_string()
+    }
+
+    fn run() -> String {
+        call("run_program", json!({"path": "/pump.lua"}))
+    }
+
+    fn looks(drive: &Drive) -> usize {
+        drive
+            .state()
+            .calls()
+            .filter(|call| call.tool == FIND)
+            .count()
+    }
+
+    #[test]
+    fn a_file_that_a_program_lacks_is_looked_for_and_the_prompt_shows_how_it_comes_there() {
+        for (strategy, said, shown) in [
+            (
+                "direct",
+                run(),
+                "{\"tool\": \"fs_copy\", \"args\": {\"from\":\"/old/pump.cfg\",\"to\":\"/etc/pump.cfg\"}}",
+            ),
+            (
+                "directive",
+                "DIRECTIVE: RUN\nPATH: /pump.lua".to_owned(),
+                "DIRECTIVE: TOOL\nNAME: fs_copy\nARGS: {\"from\":\"/old/pump.cfg\"",
+            ),
+        ] {
+            let mut drive = drive(strategy);
+            drive.say_with(&[&said], computer(&["/old/pump.cfg"]));
+            assert_eq!(looks(&drive), 1, "{strategy}");
+            let told =
+                "/etc/pump.cfg is not there, and there is /old/pump.cfg, which is called the same.";
+            let prompt = drive.shown();
+            assert!(
+                prompt.contains(told) && prompt.contains(shown),
+                "{strategy}: {prompt}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_is_looked_for_once_and_of_several_places_none_is_said_to_be_meant() {
+        let mut drive = drive("direct");
+        let list = call("fs_list", json!({"path": "/"}));
+        let two = computer(&["/old/pump.cfg", "/new/pump.cfg"]);
+        drive.say_with(&[&run(), &list, &run()], two);
+        assert_eq!(looks(&drive), 1);
+        assert!(
+            !drive.shown().contains("which is called the same"),
+            "{}",
+            drive.shown()
+        );
+    }
+
+    #[test]
+    fn what_is_there_and_a_program_that_is_still_to_be_written_are_not_looked_for() {
+        let mut drive = drive("direct");
+        drive.files.insert("/etc/pump.cfg".into(), "rate".into());
+        let read = call("fs_read", json!({"path": "/etc/pump.cfg"}));
+        let none = call("run_program", json!({"path": "/other.lua"}));
+        drive.say_with(&[&read, &run(), &none], computer(&[]));
+        assert_eq!(looks(&drive), 0);
+        let gone = call("fs_read", json!({"path": "/etc/gone.cfg"}));
+        drive.say_with(&[&gone], computer(&[]));
+        assert_eq!(looks(&drive), 1, "{}", drive.shown());
+    }
+}

@@ -1,0 +1,173 @@
+//! On which computer the files lie of which a task's words speak: "On the computer `mine` the program /drill.lua fails." A sentence
+//! that names none speaks of the task's own computer, if the whole task does.
+
+use super::fleet::computers_in;
+use super::paths::mentions;
+use super::text::has_word;
+use super::turn::Turn;
+use crate::domain::ids::ClientId;
+use crate::domain::tool::ComputerView;
+use std::collections::BTreeSet;
+
+/// Words of a sentence about the task's own computer.
+const HERE: [&str; 2] = ["here", "this"];
+
+/// Words of a sentence that may name a computer for the sake of what it can do.
+const FOR_ITS_TOOL: [&str; 4] = ["tool", "tools", "task", "tasks"];
+
+impl<'a> Turn<'a> {
+    /// The computer on which a file of the task lies, given without its first slash, by the sentence that names it first. None where
+    /// that says nothing certain, and none where nobody knows the computer.
+    pub(super) fn place_of(&self, path: &str) -> Option<&'a ComputerView> {
+        let own = self.own_computer()?;
+        let others = self.other_computers();
+        if others.is_empty() {
+            return Some(own);
+        }
+        let sentence = sentence_of(self.asked_for(), path)?;
+        let said = computers_in(sentence);
+        let mut there = others.iter().filter(|other| said.contains(*other));
+        let is_here = has_word(sentence, &HERE) || said.contains(&own.client_id);
+        match (there.next(), there.next(), is_here) {
+            (Some(other), None, false)
+                if !has_word(sentence, &FOR_ITS_TOOL) && !is_goal(sentence, other) =>
+            {
+                self.inputs.fleet.computer(other)
+            }
+            (None, None, true) => Some(own),
+            _ => None,
+        }
+    }
+
+    /// The computers that the task's words name beside its own one, as far as they were ever seen.
+    pub(super) fn other_computers(&self) -> BTreeSet<ClientId> {
+        let own = self.own_computer().map(|own| &own.client_id);
+        let mut named = computers_in(self.asked_for());
+        named.retain(|id| Some(id) != own && self.inputs.fleet.has(id));
+        named
+    }
+
+    /// The computer of the task, or the only one there is.
+    fn own_computer(&self) -> Option<&'a ComputerView> {
+        let fleet = &self.inputs.fleet;
+        match (self.state.home(), fleet.computers.as_slice()) {
+            (Some(home), _) => fleet.computer(home),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        }
+    }
+
+    /// Where a call has to go that shall reach a computer: none for the task's own.
+    pub(super) fn unless_own(&self, computer: &ComputerView) -> Option<ClientId> {
+        let is_own = self
+            .state
+            .home()
+            .is_none_or(|home| *home == computer.client_id);
+        (!is_own).then(|| computer.client_id.clone())
+    }
+}
+
+/// Whether something is to be brought to a computer: "copy /a.txt to the computer `depot`".
+fn is_goal(sentence: &str, computer: &ClientId) -> bool {
+    let name = computer.as_str();
+    let at = mentions(sentence, name).next().unwrap_or_default();
+    let before = sentence[..at].to_lowercase();
+    let words = before.split(|c: char| !c.is_alphanumeric());
+    let mut words = words
+        .rev()
+        .filter(|word| !["", "the", "computer"].contains(word));
+    words
+        .next()
+        .is_some_and(|word| ["to", "onto"].contains(&word))
+}
+
+/// The sentence that names a path first.
+fn sentence_of<'a>(text: &'a str, path: &str) -> Option<&'a str> {
+    let at = mentions(text, path).next()?;
+    let ends: Vec<usize> = text
+        .match_indices(['.', '!', '?', ':', '\n'])
+        .filter(|(end, _)| {
+            let behind = text[end + 1..].chars().next();
+            behind.is_none_or(char::is_whitespace)
+        })
+        .map(|(end, _)| end)
+        .collect();
+    let begin = ends
+        .iter()
+        .rev()
+        .find(|end| **end < at)
+        .map_or(0, |end| end + 1);
+    let end = ends
+        .iter()
+        .find(|end| **end >= at)
+        .map_or(text.len(), |end| *end);
+    Some(&text[begin..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::track::Track;
+    use crate::strategy::drive::{Drive, profile_of};
+    use proptest::prelude::*;
+
+    /// Where a task on `base`, beside which there are `mine` and `depot`, has its /a.txt.
+    fn place(task: &str) -> Option<String> {
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        let inputs = drive.inputs();
+        let turn = Turn {
+            state: drive.state(),
+            profile: &drive.bench.profile,
+            inputs: &inputs,
+            track: Track::MAIN,
+            again: "",
+        };
+        turn.place_of("a.txt")
+            .map(|place| place.client_id.to_string())
+    }
+
+    #[test]
+    fn a_file_lies_where_the_first_sentence_about_it_says() {
+        for (task, on) in [
+            ("Mend /a.txt.", Some("base")),
+            (
+                "On the computer `mine` the program /a.txt fails. Mend it there.",
+                Some("mine"),
+            ),
+            (
+                "The computer mine has /a.txt. Bring it to depot as /a.txt.",
+                Some("mine"),
+            ),
+            (
+                "Look at mine. How many there are is in /a.txt on this computer.",
+                Some("base"),
+            ),
+            ("Look at mine, and write what you see to /a.txt here.", None),
+            ("Each of base, mine and depot has a file /a.txt.", None),
+            (
+                "Call the tool dig of mine and write its answer to /a.txt.",
+                None,
+            ),
+            ("Look at mine. Mend /a.txt.", None),
+            ("Ask mine: /a.txt here holds the question.", Some("base")),
+            ("What is in /b.txt on mine?", None),
+            ("Copy /a.txt to the computer `depot`.", None),
+            (
+                "Compare /a.txt on depot with what it should be.",
+                Some("depot"),
+            ),
+        ] {
+            assert_eq!(place(task).as_deref(), on, "{task}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_read_without_a_panic(text in "(/a.txt|mine| |\\. |: |\\PC){0,30}") {
+            let _ = sentence_of(&text, "a.txt");
+            let _ = is_goal(&text, &ClientId::parse("mine").unwrap());
+        }
+    }
+}
