@@ -196,6 +196,8 @@ pub enum Contract {
     StepWords,
     /// One program, whole, in a fence.
     Program,
+    /// What a file of data has to hold, in a fence, or that this is not known yet.
+    Content,
     /// Whether a plan's goal holds, as JSON.
     Review,
     /// The facts of the steps up to `upto_step`, before they leave the prompt.

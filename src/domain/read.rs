@@ -25,6 +25,8 @@ pub enum Read {
     Review(ReviewRead),
     /// A program, whole; none if there was none.
     Program { content: Option<String> },
+    /// What a file has to hold; none if that is not known.
+    Content { content: Option<String> },
     /// Facts, one a line; none if there was no list.
     Summary { facts: Vec<String> },
 }
@@ -42,6 +44,8 @@ impl Read {
             Read::Review(read) => read.title(),
             Read::Program { content: None } => "unreadable: no program".to_owned(),
             Read::Program { content: Some(_) } => "writes the program anew".to_owned(),
+            Read::Content { content: None } => "does not know what the file has to hold".to_owned(),
+            Read::Content { content: Some(_) } => "says what the file has to hold".to_owned(),
             Read::Summary { facts } => format!("sums up in {} facts", facts.len()),
         }
     }

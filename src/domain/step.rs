@@ -2,7 +2,7 @@
 
 use super::call::{CallReport, NoRoute, Outcome, Target};
 use super::chat::ChatAnswer;
-use super::decision::{AskedCall, Guard, Question};
+use super::decision::{AskedCall, Contract, Guard, Question};
 use super::directive::{Action, Reading, StrictRequest, ThenItem, TranslatedBy};
 use super::event::CallIntended;
 use super::family::Child;
@@ -83,6 +83,7 @@ impl Answered {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExecutorTry {
     pub consult: u64,
+    pub contract: Contract,
     pub answer: Option<ChatAnswer>,
     pub request: Option<StrictRequest>,
     pub problems: Vec<String>,
@@ -137,7 +138,24 @@ impl Step {
 
     /// Whether a program is mended here in a prompt of its own, which no planner wished for.
     pub fn mends(&self) -> bool {
-        self.planner.is_none() && !self.executor.is_empty() && self.track.is_main()
+        self.asks_aside_for(Contract::Program)
+    }
+
+    /// Whether the content of a file is asked for here in a prompt of its own.
+    pub fn fills(&self) -> bool {
+        self.asks_aside_for(Contract::Content)
+    }
+
+    /// Whether a model is asked here for one of these.
+    pub fn asks_aside(&self) -> bool {
+        self.mends() || self.fills()
+    }
+
+    fn asks_aside_for(&self, contract: Contract) -> bool {
+        let mut tries = self.executor.iter();
+        self.planner.is_none()
+            && self.track.is_main()
+            && tries.any(|tried| tried.contract == contract)
     }
 
     /// Whether rules make a run here: one of which the task speaks, or anew one that was before a program was mended.
@@ -155,7 +173,7 @@ impl Step {
 
     /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same.
     pub fn is_aside(&self) -> bool {
-        self.mends() || self.runs_by_rule() || self.looks_around()
+        self.asks_aside() || self.runs_by_rule() || self.looks_around()
     }
 
     fn is_by_rule(&self, explained: &str) -> bool {

@@ -20,11 +20,14 @@ use crate::domain::task::TestRun;
 use crate::domain::work::Work;
 use serde_json::{Value, json};
 
+/// Words of a task that tells of a program which does not work.
+const FAILS: [&str; 3] = ["fail", "fails", "crashes"];
+
 /// How often it is told of one run: it may be one that cannot be made.
 const MOST_OBJECTIONS: usize = 2;
 
 impl Turn<'_> {
-    /// Where a task wants a program mended and says what a run of it prints, that run is made before its model is asked: what is
+    /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is asked: what is
     /// wrong is known then. None after anything else was done, after a run that was not as it should be, and in a task that lives on.
     pub(super) fn first_run(&self) -> Option<Decision> {
         let prompt = self.asked_for();
@@ -37,7 +40,7 @@ impl Turn<'_> {
             || is_begun
             || steps.is_empty()
             || self.state.wakes().is_some()
-            || !has_word(prompt, &MENDS)
+            || !(has_word(prompt, &MENDS) || has_word(prompt, &FAILS))
         {
             return None;
         }

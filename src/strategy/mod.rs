@@ -14,6 +14,7 @@ pub mod directive;
 mod end;
 pub mod episodes;
 pub mod family;
+mod filling;
 pub mod fleet;
 mod given_up;
 pub mod goals;
@@ -210,6 +211,12 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             read: Read::Program {
                 content: mending::read(answer),
+            },
+        },
+        Contract::Content => TaskEvent::AnswerRead {
+            consult,
+            read: Read::Content {
+                content: filling::read(answer),
             },
         },
         Contract::Summary { .. } => TaskEvent::AnswerRead {

@@ -43,13 +43,14 @@ pub struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     /// What comes before anything that a strategy does itself: the end of a summary that it asked for, waiting out a
-    /// model failure, the end of a task that comes to nothing, and a program that is being mended.
+    /// model failure, the end of a task that comes to nothing, and what is asked for beside the planner.
     pub fn opening(&self) -> Option<Decision> {
         let decision = self.memory().after_summary();
         let decision = decision.or_else(|| self.mend_given_up());
         let decision = decision.or_else(|| self.after_model_failure());
         let decision = decision.or_else(|| self.no_progress());
-        decision.or_else(|| self.mending())
+        let decision = decision.or_else(|| self.mending());
+        decision.or_else(|| self.filling())
     }
 
     /// The task in the words in which it was given.
@@ -121,6 +122,7 @@ impl<'a> Turn<'a> {
             false => {
                 let decision = self.first_look().or_else(|| self.look_around());
                 let decision = decision.or_else(|| self.begin_mending());
+                let decision = decision.or_else(|| self.begin_filling());
                 decision.or_else(|| self.first_run())
             }
         }

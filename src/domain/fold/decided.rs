@@ -49,8 +49,8 @@ impl TaskState {
                     Some(step) => {
                         step.blocked = Some(blocked);
                         step.closed = true;
-                        if step.mends() {
-                            // A model that could not mend is not what the task waits for.
+                        if step.asks_aside() {
+                            // A model that could not say it is not what the task waits for.
                             self.last_failure = None;
                         }
                     }
@@ -181,6 +181,7 @@ impl TaskState {
                     step.executor.retain(|attempt| attempt.answer.is_some());
                     step.executor.push(ExecutorTry {
                         consult: seq,
+                        contract: consult.contract,
                         answer: None,
                         request: None,
                         problems: Vec::new(),

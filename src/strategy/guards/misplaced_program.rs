@@ -63,21 +63,35 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
         });
     }
     if let Some(path) = misplaced(tool, args) {
-        let words = format!("{path} would hold the text of a program");
+        let words = format!("{path}{}", HOLDS[0]);
         return (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
             format!(
-                "{words}, and nothing would run it: a file holds exactly what is written. Call the tools that tell what you need, look at their \
+                "{words}, and it is no program: a file holds exactly what is written. Call the tools that tell what you need, look at their \
                  results, and then write into {path} the result itself. To copy or move a file call fs_copy or fs_move"
             )
         });
     }
     let (path, error) = no_json(tool, args)?;
-    let words = format!("{path} would hold no JSON");
+    let words = format!("{path}{}", HOLDS[1]);
     (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
         format!(
             "{words} ({error}). Write the whole JSON text as it is to be: with all that the file holds and shall keep, and what changes in it"
         )
     })
+}
+
+/// How a program in the place of data is told of, and what is no JSON, behind the file's path.
+const HOLDS: [&str; 2] = [" would hold the text of a program", " would hold no JSON"];
+
+/// The file of such an objection, as it stands among other words.
+pub fn told_of(evidence: &str) -> Option<&str> {
+    let at = HOLDS
+        .iter()
+        .filter_map(|words| evidence.find(words))
+        .min()?;
+    let before = &evidence[..at];
+    let path = before.rsplit(char::is_whitespace).next()?;
+    (!path.is_empty()).then_some(path)
 }
 
 /// The first file of a write that is called JSON and would be none, and why.
@@ -93,7 +107,7 @@ fn no_json<'a>(tool: &str, args: &'a Value) -> Option<(&'a str, serde_json::Erro
 fn written<'a>(tool: &str, args: &'a Value) -> Vec<(&'a str, &'a str)> {
     let many = args.get("files").and_then(Value::as_array);
     let files: Vec<&Value> = match tool {
-        "fs_write" => vec![args],
+        "fs_write" | "write_and_run" => vec![args],
         "fs_write_many" => many.into_iter().flatten().collect(),
         _ => Vec::new(),
     };
@@ -291,7 +305,7 @@ mod tests {
         }
         let many = json!({"files": [write("/a.lua"), write("/b.CFG")]});
         assert_eq!(misplaced("fs_write_many", &many), Some("/b.CFG"));
-        assert_eq!(misplaced("write_and_run", &write("/a.txt")), None);
+        assert_eq!(misplaced("write_and_run", &write("/a.txt")), Some("/a.txt"));
     }
 
     #[test]

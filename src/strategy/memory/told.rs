@@ -110,6 +110,10 @@ pub fn calls(
                     "{told}\nIt was mended from what its run had shown, and holds now:\n{content}"
                 )
             }
+            Some(content) if step.fills() => {
+                let content = fenced(&head_and_tail(content, view.max_bytes), "");
+                format!("{told}\nIt was written from what is known, and holds now:\n{content}")
+            }
             _ => told,
         }
     })

@@ -6,6 +6,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::step::CallRecord;
 use crate::strategy::asked_runs;
 use crate::strategy::guards::check_program::is_check;
+use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
@@ -120,6 +121,7 @@ impl<'a> Turn<'a> {
             let is_new = known.iter().all(|(known, _)| *known != path);
             if is_new
                 && !checks(&path)
+                && !holds_data(&path)
                 && self.may_mend(&path, on)
                 && let Some(content) = contents::known(self.state, on, &path)
                 && content.len() <= MOST_BYTES

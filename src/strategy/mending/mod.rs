@@ -54,15 +54,16 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Where a model cannot be asked to mend: that is a help, and no reason to end the task.
+    /// Where a model cannot be asked for one thing alone: that is a help, and no reason to end the task.
     pub(super) fn mend_given_up(&self) -> Option<Decision> {
         let failure = self.state.last_failure.as_ref()?;
         let step = self.state.current_step_on(self.track)?;
-        let gives_up =
-            step.mends() && !failure.retryable && self.state.open_on(self.track) == &Open::Nothing;
+        let gives_up = step.asks_aside()
+            && !failure.retryable
+            && self.state.open_on(self.track) == &Open::Nothing;
         gives_up.then(|| {
             let words = format!(
-                "mending it alone: the model could not be asked ({})",
+                "asked for it alone, the model could not answer ({})",
                 failure.code
             );
             self.block(Guard::Invalid, words)
@@ -81,11 +82,12 @@ impl<'a> Turn<'a> {
         }
         let steps = &self.state.steps;
         // A model that could not be asked once is not asked again.
-        let unanswered =
-            |step: &Step| step.mends() && step.executor.iter().all(|tried| tried.answer.is_none());
+        let unanswered = |step: &Step| {
+            step.asks_aside() && step.executor.iter().all(|tried| tried.answer.is_none())
+        };
         let aside = steps.iter().rev().take_while(|step| step.planner.is_none());
         let in_a_row = aside.filter(|step| step.mends()).count();
-        if steps.iter().any(unanswered) || in_a_row >= MOST_IN_A_ROW || self.mends_so_far() >= most
+        if steps.iter().any(unanswered) || in_a_row >= MOST_IN_A_ROW || self.asides_so_far() >= most
         {
             return None;
         }
@@ -105,8 +107,10 @@ impl<'a> Turn<'a> {
         self.track == Track::MAIN && !has_plan
     }
 
-    fn mends_so_far(&self) -> usize {
-        self.state.steps.iter().filter(|step| step.mends()).count()
+    /// How often a model was asked for one thing alone.
+    pub(super) fn asides_so_far(&self) -> usize {
+        let steps = self.state.steps.iter();
+        steps.filter(|step| step.asks_aside()).count()
     }
 
     fn consult_for_mend(&self, ailing: &Ailing<'_>) -> Decision {

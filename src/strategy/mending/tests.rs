@@ -107,6 +107,17 @@ fn a_program_on_another_computer_is_run_and_mended_there() {
 }
 
 #[test]
+fn a_program_that_fails_is_run_first_and_not_mended_where_the_task_does_not_ask_for_that() {
+    let task = "/sum.lua fails because a file is missing. Find it, and run /sum.lua.";
+    let mut drive = drive_of("direct", task, 6);
+    drive.files.insert("/sum.lua".into(), "error".into());
+    assert!(drive.run_to_consult());
+    assert_eq!(asked(&drive), Role::Planner);
+    let runs = drive.state().calls().filter(|call| runs(call)).count();
+    assert_eq!(runs, 1, "{}", drive.shown());
+}
+
+#[test]
 fn a_program_that_fails_later_is_mended_alone_too_and_what_was_told_before_stays() {
     let task = "Write /a.lua and run it.";
     let directive =

@@ -1,5 +1,5 @@
-//! Who mends one program in a prompt of its own, as a weak model plays it: it sees what was asked for and the program, and writes what
-//! the task's solution has for it.
+//! Who mends one program or says what one file has to hold, in a prompt of its own, as a weak model plays it: it sees that alone, and
+//! writes what the task's solution has for it.
 
 use super::slip::Slip;
 use super::voice::Said;
@@ -18,6 +18,36 @@ pub fn asked(request: &ChatRequest) -> Option<&str> {
         .lines()
         .find(|line| line.ends_with(" as it is now"))?;
     heading.strip_prefix("# ")?.strip_suffix(" as it is now")
+}
+
+/// The path of the file whose content a prompt asks for; none if it wants something else.
+pub fn asked_for_content(request: &ChatRequest) -> Option<&str> {
+    let prompt = request
+        .messages
+        .last()
+        .filter(|_| request.role == Role::Executor)?;
+    let mut lines = prompt.content.lines();
+    lines.find_map(|line| {
+        let (path, _) = line
+            .strip_prefix("What does ")?
+            .split_once(" have to hold? ")?;
+        Some(path)
+    })
+}
+
+/// The content as the solution writes it in its next move, with a mistake if one is due; whatever else comes first is missing.
+pub fn content(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share: f64) -> Said {
+    let said = match moves.get(next).map(|mv| &mv.act) {
+        Some(Act::Write { path: of, text }) if of == path => {
+            Said::text(format!("```\n{}\n```", text.trim_end()))
+        }
+        _ => Said::text("MISSING: what the other files hold"),
+    };
+    match slip {
+        None => said,
+        Some(Slip::CutOff) => said.cut(share),
+        Some(_) => Said::text("MISSING: what it is about"),
+    }
 }
 
 /// The program as the solution writes it, from its next move on, with a mistake if one is due.
@@ -46,6 +76,19 @@ pub fn mended(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share
 mod tests {
     use super::*;
     use crate::cli::eval::model::voice::at;
+
+    #[test]
+    fn what_a_file_has_to_hold_is_known_where_the_solution_writes_it_next() {
+        let write = |path: &str| {
+            let (path, text) = (path.to_owned(), "5\n".to_owned());
+            at(Act::Write { path, text }, None)
+        };
+        let moves = [write("/a.txt"), write("/b.txt")];
+        let said = |next, path| content(&moves, next, path, None, 0.5).content;
+        assert_eq!(said(0, "/a.txt"), "```\n5\n```");
+        assert!(said(0, "/b.txt").starts_with("MISSING:"));
+        assert!(said(2, "/b.txt").starts_with("MISSING:"));
+    }
 
     #[test]
     fn the_program_that_the_solution_writes_next_is_written() {

@@ -52,7 +52,10 @@ impl Play {
     /// The answer to a prompt.
     pub fn answer(&mut self, request: &ChatRequest) -> Said {
         if let Some(path) = mender::asked(request) {
-            return self.mended(path);
+            return self.alone(path, mender::mended);
+        }
+        if let Some(path) = mender::asked_for_content(request) {
+            return self.alone(path, mender::content);
         }
         match self.voice.asked(request) {
             Asked::Move { seen } => {
@@ -78,13 +81,18 @@ impl Play {
         }
     }
 
-    fn mended(&mut self, path: &str) -> Said {
+    /// An answer in a prompt of its own.
+    fn alone(
+        &mut self,
+        path: &str,
+        say: fn(&[Move], usize, &str, Option<Slip>, f64) -> Said,
+    ) -> Said {
         let slip = self.slip_in_a_side_task();
         match slip {
             Some(slip) if slip.is_of_words() => self.words(slip),
             slip => {
                 let share = self.share();
-                mender::mended(&self.moves, self.next, path, slip, share)
+                say(&self.moves, self.next, path, slip, share)
             }
         }
     }

@@ -1,0 +1,278 @@
+//! The content of a file in a prompt of its own: a small model that is to write the result of its work into a file writes a program there
+//! which would find it out, and again when it is told so. Shown what was asked for and what is known, and nothing else, it says what
+//! the file has to hold, or that this is not known yet. What it says is written as any other call, by rule.
+
+use super::guards::misplaced_program::told_of;
+use super::memory::{View, told};
+use super::named_files;
+use super::turn::Turn;
+use crate::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason};
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
+use crate::domain::read::Read;
+use crate::domain::step::Step;
+use crate::prompts::{PromptError, render as render_prompt};
+use crate::strategy::paths::normal;
+use serde_json::json;
+
+/// The tool that writes what the file has to hold.
+const WRITE: &str = "fs_write";
+
+/// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
+const MOST_CALLS: usize = 4;
+const MOST_BYTES: usize = 1_000;
+
+/// Bytes of an answer without a fence that may be a content: a number, a name.
+const MOST_BARE: usize = 200;
+
+/// How an answer says that something has to be found out first.
+const MISSING: &str = "missing";
+
+/// A file into which a program was to be written.
+struct Unfilled<'a> {
+    path: String,
+    /// The computer, unless it is the task's own.
+    on: Option<ClientId>,
+    /// The step that was refused for it.
+    refused: &'a Step,
+}
+
+impl<'a> Turn<'a> {
+    /// What is done about a file whose content is asked for; none while none is.
+    pub(super) fn filling(&self) -> Option<Decision> {
+        let step = self.state.current_step_on(self.track)?;
+        if !step.fills() {
+            return None;
+        }
+        let Some(unfilled) = self.unfilled() else {
+            return Some(self.refused_fill("there is nothing to write any more"));
+        };
+        let answered = step.executor.last().filter(|tried| tried.answer.is_some());
+        Some(match answered {
+            Some(tried) => self.write_filled(step, &unfilled, tried.read.as_ref()),
+            None => self.consult_for_content(&unfilled),
+        })
+    }
+
+    /// Asks for the content of a file into which the last step was to write a program; once for each file, as often as a program may
+    /// be mended.
+    pub(super) fn begin_filling(&self) -> Option<Decision> {
+        let most = self.profile.executor_mends as usize;
+        if !self.may_step_aside() || self.asides_so_far() >= most {
+            return None;
+        }
+        let unfilled = self.unfilled()?;
+        let before = self.state.steps.iter();
+        let mut before = before.take_while(|step| step.number != unfilled.refused.number);
+        if before.any(|step| refused_path(step).as_deref() == Some(unfilled.path.as_str())) {
+            return None;
+        }
+        let writer = match &unfilled.on {
+            Some(on) => format!("{on}/{WRITE}"),
+            None => WRITE.to_owned(),
+        };
+        self.schema_of(&writer)?;
+        Some(self.consult_for_content(&unfilled))
+    }
+
+    /// The file of the newest refusal, if nothing was done since, and it is certain on which computer it lies.
+    fn unfilled(&self) -> Option<Unfilled<'a>> {
+        let mut steps = self.state.steps.iter().rev();
+        let refused = steps.find(|step| step.closed)?;
+        let path = refused_path(refused)?;
+        let place = self.place_of(&normal(&path))?;
+        Some(Unfilled {
+            on: self.unless_own(place),
+            path,
+            refused,
+        })
+    }
+
+    fn consult_for_content(&self, unfilled: &Unfilled<'_>) -> Decision {
+        let prompt = self.content_prompt(&unfilled.path);
+        let format = OutputFormat::Text;
+        self.consult(
+            Role::Executor,
+            Contract::Content,
+            prompt,
+            format,
+            Vec::new(),
+        )
+    }
+
+    fn content_prompt(&self, path: &str) -> Result<Vec<Message>, PromptError> {
+        let (state, profile) = (self.state, self.profile);
+        let view = View {
+            first_step: 0,
+            max_bytes: profile.memory.result_bytes.min(MOST_BYTES),
+        };
+        let steps = state
+            .steps
+            .iter()
+            .filter(|step| step.closed && !step.looks_first());
+        let mut known: Vec<String> = steps
+            .flat_map(|step| told::calls(state, profile, step, view, None))
+            .collect();
+        known.drain(..known.len().saturating_sub(MOST_CALLS));
+        known.splice(0..0, named_files::told(state, profile)?);
+        let told = json!({"prompt": self.asked_for(), "path": path, "known": known});
+        Ok(vec![
+            Message::system(render_prompt(&profile.prompts, "shared/filler", json!({}))?),
+            Message::user(render_prompt(
+                &profile.prompts,
+                "shared/content_to_write",
+                told,
+            )?),
+        ])
+    }
+
+    fn write_filled(&self, step: &Step, unfilled: &Unfilled<'_>, read: Option<&Read>) -> Decision {
+        let Some(Read::Content {
+            content: Some(content),
+        }) = read
+        else {
+            return self.refused_fill("it is not known yet: find it out first");
+        };
+        let request = StrictRequest::Tool {
+            explanation: format!("Writing what {} has to hold", unfilled.path),
+            tool: WRITE.to_owned(),
+            parameters: json!({"path": unfilled.path, "content": content}),
+            on: unfilled.on.clone(),
+        };
+        match self.try_act(step, request, TranslatedBy::Model) {
+            Ok(decision) => decision,
+            Err(problems) => self.refused_fill(&problems.join("; ")),
+        }
+    }
+
+    fn refused_fill(&self, why: &str) -> Decision {
+        self.block(Guard::Invalid, format!("what the file has to hold: {why}"))
+    }
+}
+
+/// The file for which a step was refused, from the root.
+fn refused_path(step: &Step) -> Option<String> {
+    let blocked = step.blocked.as_ref()?;
+    told_of(&blocked.evidence).map(|path| from_root(&normal(path)))
+}
+
+/// The content in an answer: what its first fence holds, or a line that is all there is. None where something has to be found out first.
+pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
+    let said = answer.content.trim();
+    let says_missing = |line: &str| {
+        let words = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        words.to_lowercase().starts_with(MISSING)
+    };
+    if said.lines().any(says_missing) {
+        return None;
+    }
+    let fenced = super::mending::read(answer);
+    let is_bare = answer.stop == StopReason::Stop
+        && !said.is_empty()
+        && !said.contains(['\n', '`'])
+        && said.len() <= MOST_BARE;
+    fenced.or_else(|| is_bare.then(|| format!("{said}\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::bench::answer;
+    use crate::strategy::drive::{Drive, profile_of};
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
+
+    fn drive() -> Drive {
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, TASK);
+        drive.files.insert("/a.txt".into(), "2\n3\n".into());
+        drive
+    }
+
+    fn write(content: &str) -> String {
+        let args: Value = json!({"path": "/sum.txt", "content": content});
+        json!({"tool": "fs_write", "args": args}).to_string()
+    }
+
+    const PROGRAM: &str = "local a = fs.open(\"/a.txt\", \"r\")\nprint(a.readLine() + 1)";
+
+    fn asked(drive: &Drive) -> Role {
+        match drive.decisions.last() {
+            Some(Decision::Consult(consult)) => consult.role,
+            other => panic!("nobody is asked: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_program_in_the_place_of_a_result_has_that_asked_for_in_a_prompt_of_its_own() {
+        let mut drive = drive();
+        drive.say(&[&write(PROGRAM)]);
+        assert_eq!(asked(&drive), Role::Executor);
+        let messages = drive.state().prompt(Role::Executor).iter();
+        let texts: Vec<&str> = messages.map(|message| message.content.trim_end()).collect();
+        insta::assert_snapshot!("filling", texts.join("\n=====\n"));
+        drive.say(&["```\n5\n```"]);
+        assert_eq!(asked(&drive), Role::Planner);
+        assert_eq!(drive.files["/sum.txt"], "5\n");
+        let told = "It was written from what is known, and holds now:\n```\n5\n```";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_told_and_each_file_is_asked_for_once() {
+        let mut drive = drive();
+        drive.say(&[&write(PROGRAM), "MISSING: what /a.txt holds"]);
+        assert_eq!(asked(&drive), Role::Planner);
+        assert!(!drive.files.contains_key("/sum.txt"));
+        let told = "what the file has to hold: it is not known yet: find it out first";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        drive.say(&[&write(PROGRAM)]);
+        assert_eq!(asked(&drive), Role::Planner, "asked once");
+    }
+
+    #[test]
+    fn nobody_is_asked_where_it_is_switched_off_or_nobody_knows_where_the_file_lies() {
+        let mut off = drive();
+        off.bench.profile.executor_mends = 0;
+        off.say(&[&write(PROGRAM)]);
+        assert_eq!(asked(&off), Role::Planner);
+        let mut elsewhere = drive();
+        elsewhere.add_computer("mine");
+        if let Some(created) = &mut elsewhere.bench.state.created {
+            created.prompt = "Each of base and mine has a file /sum.txt.".into();
+        }
+        elsewhere.say(&[&write(PROGRAM)]);
+        assert_eq!(asked(&elsewhere), Role::Planner);
+    }
+
+    #[test]
+    fn a_fence_or_a_single_line_is_a_content() {
+        for (said, content) in [
+            ("```json\n{\"a\": 1}\n```", Some("{\"a\": 1}\n")),
+            ("8128", Some("8128\n")),
+            ("MISSING: the heights", None),
+            ("**Missing:** the heights\n```\n0\n```", None),
+            ("It holds\nthe sum", None),
+            ("", None),
+        ] {
+            assert_eq!(read(&answer(said)).as_deref(), content, "{said}");
+        }
+        let mut cut = answer("81");
+        cut.stop = StopReason::Length;
+        assert_eq!(read(&cut), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_read_without_a_panic(text in "(```|MISSING|\n| would hold the text of a program|/a.txt|\\PC){0,30}") {
+            let _ = read(&answer(&text));
+            let _ = told_of(&text);
+        }
+    }
+}
