@@ -64,9 +64,8 @@ impl Course<'_> {
         let plan = &subtask.plan;
         let targets =
             |paths: &[String]| -> Vec<String> { paths.iter().map(|path| normal(path)).collect() };
-        if plan.on.is_some() {
-            return false;
-        }
+        let home = self.turn.state.home();
+        let on = plan.on.as_ref().filter(|on| Some(*on) != home);
         if plan.tool == "run_program" {
             let targets = targets(&plan.targets);
             let begun_after = subtask.begun_after.unwrap_or_default();
@@ -79,20 +78,27 @@ impl Course<'_> {
                         .is_some_and(|b| b.guard == Guard::Duplicate)
                 });
             return refused.any(|step| {
-                let mut wanted = wanted_runs(step);
-                wanted.any(|path| targets.contains(&path) && self.ran_well(&path))
+                let mut wanted = wanted_runs(step, on);
+                wanted.any(|path| targets.contains(&path) && self.ran_well(&path, on))
             });
         }
         let mended = self.turn.mended();
         let writes = targets(&plan.writes);
-        !writes.is_empty() && writes.iter().all(|path| mended.contains(path))
+        on.is_none() && !writes.is_empty() && writes.iter().all(|path| mended.contains(path))
     }
 
-    /// Whether a program of this task's computer ran since the last change, and well at last.
-    fn ran_well(&self, path: &str) -> bool {
+    /// Whether a program ran since the last change, and well at last; on the task's own computer, or on another one.
+    fn ran_well(&self, path: &str, on: Option<&ClientId>) -> bool {
         let ran = self.turn.tests_since_change().iter().rev();
-        let mut ran =
-            ran.filter(|test| normal(test.what.split(' ').next().unwrap_or_default()) == path);
+        let mut ran = ran.filter(|test| {
+            let program = test.what.split(' ').next().unwrap_or_default();
+            let there = test.what.rsplit_once(" on ");
+            let is_there = match on {
+                Some(on) => there.is_some_and(|(_, there)| there == on.as_str()),
+                None => true,
+            };
+            normal(program) == path && is_there
+        });
         ran.next().is_some_and(|test| test.success)
     }
 
@@ -262,13 +268,18 @@ fn unused_tool<'a>(
     (stands_alone && !used).then_some(tool)
 }
 
-/// The programs that the answer of a step wants to run.
-fn wanted_runs(step: &Step) -> impl Iterator<Item = String> {
+/// The programs that the answer of a step wants to run on the task's own computer, or on another one.
+fn wanted_runs(step: &Step, on: Option<&ClientId>) -> impl Iterator<Item = String> {
+    let there = on.map(|on| format!("{on}/run_program"));
     let calls = match &step.read {
         Some(Read::Turn(said)) => said.calls.as_slice(),
         _ => &[],
     };
-    let runs = calls.iter().filter(|call| call.name == "run_program");
+    let runs = calls.iter().filter(move |call| {
+        let named = call.arguments.get("on").and_then(Value::as_str);
+        let is_there = named == on.map(ClientId::as_str) && call.name == "run_program";
+        is_there || there.as_ref() == Some(&call.name)
+    });
     runs.filter_map(|call| Some(normal(call.arguments.get("path")?.as_str()?)))
 }
 

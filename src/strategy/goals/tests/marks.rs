@@ -148,3 +148,36 @@ fn the_mark_is_shown_in_the_form_in_which_the_model_calls() {
         assert!(drive.shown().contains(&form), "{}", drive.shown());
     }
 }
+
+#[test]
+fn a_subtask_whose_run_came_out_well_often_enough_before_it_is_done() {
+    for (on, program) in [(None, "/hello.lua"), (Some("mine"), "/hello.lua")] {
+        let tool = |name: &str| match on {
+            Some(on) => format!("{on}/{name}"),
+            None => name.to_owned(),
+        };
+        let subtask = |what: &str, tool: &str| json!({"description": what, "tool": tool, "targets": [program], "on": on});
+        let goal = json!({"objectives": [{"description": "Say hello", "subtasks": [
+            subtask("Write /hello.lua, which prints hello", "fs_write"),
+            subtask("Run /hello.lua", "run_program")]}]});
+        let mut drive = Drive::new(profile_of(NAME), "Write /hello.lua on mine or here");
+        drive.add_computer("mine");
+        let path = json!({"path": program});
+        let written = json!({"path": program, "content": "hello"});
+        let run = call(&tool("run_program"), path);
+        let write = call(&tool("fs_write"), written);
+        let before = [
+            goal.to_string(),
+            write,
+            run.clone(),
+            run.clone(),
+            run.clone(),
+        ];
+        assert!(say(&mut drive, &before));
+        assert!(say(&mut drive, &[mark(true)]), "{}", drive.shown());
+        assert!(say(&mut drive, &[run]), "{}", drive.shown());
+        assert_eq!(last_guard(&drive), Guard::Duplicate, "{on:?}");
+        assert!(!say(&mut drive, &[mark(true)]), "{on:?}: {}", drive.shown());
+        assert_eq!(drive.state().status, TaskStatus::Completed, "{on:?}");
+    }
+}
