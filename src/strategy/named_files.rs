@@ -10,7 +10,7 @@ use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
 use crate::domain::fold::on_computer;
 use crate::domain::profile::Profile;
-use crate::domain::step::{FIRST_LOOK, Step};
+use crate::domain::step::FIRST_LOOK;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::prompts::{PromptError, render};
 use serde_json::{Value, json};
@@ -20,22 +20,14 @@ const READ: &str = "fs_read";
 /// Bytes of one file that are read and shown. They stand in every prompt of the task.
 const MOST_BYTES: usize = 1_500;
 
-/// Bytes of the end of a longer one: what a log says last, or where a program begins to work.
-const END_BYTES: usize = 500;
-
-impl<'a> Turn<'a> {
+impl Turn<'_> {
     /// Reads what the task names, before its first step. None where nobody can tell on which computer that lies, where nothing
     /// may be read, and in a task that lives on: its files are others at its next wake.
     pub(super) fn first_look(&self) -> Option<Decision> {
         let most = self.profile.memory.named_files;
         let created = self.state.created.as_ref()?;
-        if most == 0 || self.state.wakes().is_some() {
+        if most == 0 || !self.state.steps.is_empty() || self.state.wakes().is_some() {
             return None;
-        }
-        match self.state.steps.as_slice() {
-            [] => {}
-            [look] if look.looks_first() => return self.look_at_ends(look),
-            _ => return None,
         }
         let bytes = self.profile.memory.result_bytes.min(MOST_BYTES);
         let named = named_in(&created.prompt).into_iter();
@@ -51,29 +43,10 @@ impl<'a> Turn<'a> {
             })
         };
         let requests: Vec<StrictRequest> = named.filter_map(look).take(most).collect();
-        self.look_at(requests)
-    }
-
-    /// The ends of files that are too long to be shown whole.
-    fn look_at_ends(&self, look: &'a Step) -> Option<Decision> {
-        let end_of = |call: &'a CallRecord| {
-            let (path, head) = (path_of(call)?, head_of(call)?);
-            let from = head.bytes.saturating_sub(END_BYTES).max(head.content.len());
-            (head.bytes > head.content.len()).then(|| StrictRequest::Tool {
-                explanation: FIRST_LOOK.to_owned(),
-                tool: READ.to_owned(),
-                parameters: json!({"path": path, "offset": from, "max_bytes": END_BYTES}),
-                on: self.elsewhere(call).cloned(),
-            })
-        };
-        self.look_at(look.calls.iter().filter_map(end_of).collect())
-    }
-
-    fn look_at(&self, requests: Vec<StrictRequest>) -> Option<Decision> {
-        match requests.is_empty() {
-            true => None,
-            false => self.by_rule(requests),
+        if requests.is_empty() {
+            return None;
         }
+        self.by_rule(requests)
     }
 }
 
@@ -82,12 +55,10 @@ impl<'a> Turn<'a> {
 /// # Errors
 /// The template `shared/named_files` is broken.
 pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, PromptError> {
-    let mut looks = state.steps.iter().take_while(|step| step.looks_first());
-    let Some(look) = looks.next() else {
+    let Some(look) = state.steps.first().filter(|step| step.looks_first()) else {
         return Ok(None);
     };
-    let ends: Vec<&CallRecord> = looks.flat_map(|step| &step.calls).collect();
-    let shown = |call: &CallRecord| shown(state, call, &ends);
+    let shown = |call: &CallRecord| shown(state, call);
     let files: Vec<Value> = look.calls.iter().filter_map(shown).collect();
     if files.is_empty() {
         return Ok(None);
@@ -101,68 +72,25 @@ pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, Prom
 }
 
 /// A file that is there. Of one that is not nothing is said: a small model that is told so looks for it, or copies it, before it makes it.
-fn shown(state: &TaskState, call: &CallRecord, ends: &[&CallRecord]) -> Option<Value> {
-    let (path, head) = (path_of(call)?, head_of(call)?);
-    let on = |call: &CallRecord| {
-        let intended = call.intended.as_ref();
-        intended.map(|intended| intended.client_id.clone())
-    };
-    let shown = head.content.len();
-    let mut content = head.content.trim_end().to_owned();
-    let mut ends = ends
-        .iter()
-        .filter(|end| path_of(end) == Some(path) && on(end) == on(call));
-    let end = ends.find_map(|end| last_lines(end));
-    if let Some((from, end)) = end.filter(|(from, _)| *from >= shown) {
-        let left_out = from - shown;
-        content = format!(
-            "{content}\n[… {left_out} bytes left out …]\n{}",
-            end.trim_end()
-        );
-    }
-    Some(json!({
-        "path": on_computer(path.to_owned(), state.home(), on(call).as_ref()),
-        "bytes": head.bytes,
-        "content": fenced(&content, ""),
-        "rest_at": (head.bytes > shown).then_some(shown),
-        "with_end": end.is_some(),
-    }))
-}
-
-fn path_of(call: &CallRecord) -> Option<&str> {
-    call.args.get("path")?.as_str()
-}
-
-/// What a read has shown of a file from its beginning, and how long that is.
-struct Head<'a> {
-    content: &'a str,
-    bytes: usize,
-}
-
-fn head_of(call: &CallRecord) -> Option<Head<'_>> {
-    let (content, bytes) = read_of(call)?;
-    // Older libraries give more than they were asked for.
-    let content = &content[..content.floor_char_boundary(MOST_BYTES)];
-    Some(Head { content, bytes })
-}
-
-/// The whole lines at the end of a file, and at which byte they begin.
-fn last_lines(call: &CallRecord) -> Option<(usize, &str)> {
-    let (piece, _) = read_of(call)?;
-    let from = usize::try_from(call.args.get("offset")?.as_u64()?).ok()?;
-    // It may begin within a line, even within a character.
-    let (cut, lines) = piece.split_once('\n')?;
-    (!lines.trim().is_empty()).then_some((from + cut.len() + 1, lines))
-}
-
-/// What a read gave, and how many bytes the whole file has.
-fn read_of(call: &CallRecord) -> Option<(&str, usize)> {
-    let result = call.report()?.result.as_ref();
-    let result = result.filter(|_| call.succeeded())?;
+fn shown(state: &TaskState, call: &CallRecord) -> Option<Value> {
+    let path = call.args.get("path")?.as_str()?;
+    let result = call
+        .report()?
+        .result
+        .as_ref()
+        .filter(|_| call.succeeded())?;
     let content = result.get("content")?.as_str()?;
+    // Older libraries give more than they were asked for.
+    let end = content.floor_char_boundary(MOST_BYTES);
     let bytes = result.get("bytes").and_then(Value::as_u64);
-    let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
-    Some((content, bytes.unwrap_or(content.len())))
+    let bytes = bytes.map_or(content.len(), |bytes| bytes as usize);
+    let on = call.intended.as_ref().map(|intended| &intended.client_id);
+    Some(json!({
+        "path": on_computer(path.to_owned(), state.home(), on),
+        "bytes": bytes,
+        "content": fenced(content[..end].trim_end(), ""),
+        "rest_at": (bytes > end).then_some(end),
+    }))
 }
 
 #[cfg(test)]
@@ -222,33 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_file_both_ends_are_shown_and_how_to_read_on() {
+    fn of_a_long_file_the_beginning_is_shown_and_how_to_read_on() {
         let task = "What do /sum.lua, /long.txt and /no.txt say?";
         let mut drive = drive("direct", task, 3);
-        let long = format!("{}the last line\n", "a line of many\n".repeat(200));
+        let long = "a line of many\n".repeat(1000);
         drive.files.insert("/long.txt".into(), long);
         assert!(drive.run_to_consult());
         let told = told(drive.state(), &drive.bench.profile).unwrap().unwrap();
         insta::assert_snapshot!("named_files", told);
-    }
-
-    #[test]
-    fn the_end_of_a_file_begins_with_a_whole_line_behind_what_is_shown_of_its_beginning() {
-        // Letters of two bytes, and an end that overlaps with the beginning.
-        for lines in [80, 110, 150, 400] {
-            let mut drive = drive("direct", "What does /long.txt say?", 3);
-            let long: String = (0..lines).map(|line| format!("zähler {line}\n")).collect();
-            drive.files.insert("/long.txt".into(), long.clone());
-            assert!(drive.run_to_consult());
-            let told = told(drive.state(), &drive.bench.profile).unwrap().unwrap();
-            let last = format!("zähler {}", lines - 1);
-            assert_eq!(told.matches(&last).count(), 1, "{lines}: {told}");
-            let shown = told.lines().filter(|line| line.starts_with("zähler "));
-            let whole = shown
-                .clone()
-                .filter(|line| long.contains(&format!("{line}\n")));
-            assert!(shown.count() <= whole.count() + 1, "{lines}: {told}");
-        }
     }
 
     #[test]
