@@ -7,6 +7,7 @@ use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::mending::MENDS;
 use super::paths::{mentions, named_in, normal};
+use super::places::addressed;
 use super::stated;
 use super::text::has_word;
 use super::turn::Turn;
@@ -27,8 +28,9 @@ const FAILS: [&str; 3] = ["fail", "fails", "crashes"];
 const MOST_OBJECTIONS: usize = 2;
 
 impl Turn<'_> {
-    /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is asked: what is
-    /// wrong is known then. None after anything else was done, after a run that was not as it should be, and in a task that lives on.
+    /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is
+    /// asked: what is wrong is known then. None after anything else was done, after a run that was not as it should be, where the task
+    /// says that something is not to be run, and in a task that lives on.
     pub(super) fn first_run(&self) -> Option<Decision> {
         let prompt = self.asked_for();
         let steps = &self.state.steps;
@@ -41,6 +43,7 @@ impl Turn<'_> {
             || steps.is_empty()
             || self.state.wakes().is_some()
             || !(has_word(prompt, &MENDS) || has_word(prompt, &FAILS))
+            || stated::forbids_runs(prompt)
         {
             return None;
         }
@@ -118,10 +121,7 @@ impl Turn<'_> {
     fn written_run(&self, run: &str) -> Option<String> {
         let program = normal(run.split(' ').next().unwrap_or_default());
         let place = self.place_of(&program)?;
-        let tool = match self.unless_own(place) {
-            Some(on) => format!("{on}/run_program"),
-            None => "run_program".to_owned(),
-        };
+        let tool = addressed("run_program", self.unless_own(place).as_ref());
         self.written(&tool, &args_of(run))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, answer, inputs, profile};
 use super::episodes::close;
+use super::turn::Turn;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};
@@ -120,6 +121,17 @@ impl Drive {
         let mut other = self.fleet.computers[0].clone();
         other.client_id = ClientId::parse(name).unwrap();
         self.fleet.computers.push(other);
+    }
+
+    /// A look at its task.
+    pub fn turn<'a>(&'a self, inputs: &'a Inputs) -> Turn<'a> {
+        Turn {
+            state: self.state(),
+            profile: &self.bench.profile,
+            inputs,
+            track: Track::MAIN,
+            again: "",
+        }
     }
 
     /// Gives its computer more tools.

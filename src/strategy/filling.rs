@@ -4,21 +4,19 @@
 
 use super::guards::misplaced_program::told_of;
 use super::memory::{View, told};
+use super::mending::WRITE;
 use super::named_files;
 use super::turn::Turn;
-use crate::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason};
+use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
-use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::step::Step;
 use crate::prompts::{PromptError, render as render_prompt};
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{named_in, normal};
+use crate::strategy::places::addressed;
 use serde_json::json;
-
-/// The tool that writes what the file has to hold.
-const WRITE: &str = "fs_write";
 
 /// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
 const MOST_CALLS: usize = 4;
@@ -69,19 +67,19 @@ impl<'a> Turn<'a> {
         if before.any(|step| refused_path(step).as_deref() == Some(unfilled.path.as_str())) {
             return None;
         }
-        let writer = match &unfilled.on {
-            Some(on) => format!("{on}/{WRITE}"),
-            None => WRITE.to_owned(),
-        };
-        self.schema_of(&writer)?;
+        self.schema_of(&addressed(WRITE, unfilled.on.as_ref()))?;
         Some(self.consult_for_content(&unfilled))
     }
 
-    /// The file of the newest refusal, if nothing was done since, and it is certain on which computer it lies.
+    /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
     fn unfilled(&self) -> Option<Unfilled<'a>> {
         let mut steps = self.state.steps.iter().rev();
         let refused = steps.find(|step| step.closed)?;
         let path = refused_path(refused)?;
+        // What a file has to hold that the task does not speak of, nobody can tell.
+        if !named_in(self.asked_for()).contains(&normal(&path)) {
+            return None;
+        }
         let place = self.place_of(&normal(&path))?;
         Some(Unfilled {
             on: self.unless_own(place),
@@ -91,15 +89,7 @@ impl<'a> Turn<'a> {
     }
 
     fn consult_for_content(&self, unfilled: &Unfilled<'_>) -> Decision {
-        let prompt = self.content_prompt(&unfilled.path);
-        let format = OutputFormat::Text;
-        self.consult(
-            Role::Executor,
-            Contract::Content,
-            prompt,
-            format,
-            Vec::new(),
-        )
+        self.ask_aside(Contract::Content, self.content_prompt(&unfilled.path))
     }
 
     fn content_prompt(&self, path: &str) -> Result<Vec<Message>, PromptError> {
@@ -135,13 +125,8 @@ impl<'a> Turn<'a> {
         else {
             return self.refused_fill("it is not known yet: find it out first");
         };
-        let request = StrictRequest::Tool {
-            explanation: format!("Writing what {} has to hold", unfilled.path),
-            tool: WRITE.to_owned(),
-            parameters: json!({"path": unfilled.path, "content": content}),
-            on: unfilled.on.clone(),
-        };
-        match self.try_act(step, request, TranslatedBy::Model) {
+        let why = format!("Writing what {} has to hold", unfilled.path);
+        match self.write_aside(step, why, &unfilled.path, unfilled.on.as_ref(), content) {
             Ok(decision) => decision,
             Err(problems) => self.refused_fill(&problems.join("; ")),
         }
@@ -179,6 +164,7 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::chat::Role;
     use crate::strategy::bench::answer;
     use crate::strategy::drive::{Drive, profile_of};
     use proptest::prelude::*;
@@ -237,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_where_it_is_switched_off_or_nobody_knows_where_the_file_lies() {
+    fn nobody_is_asked_where_it_is_switched_off_or_the_task_does_not_tell_of_the_file() {
         let mut off = drive();
         off.bench.profile.executor_mends = 0;
         off.say(&[&write(PROGRAM)]);
@@ -249,6 +235,12 @@ mod tests {
         }
         elsewhere.say(&[&write(PROGRAM)]);
         assert_eq!(asked(&elsewhere), Role::Planner);
+        let mut unnamed = drive();
+        if let Some(created) = &mut unnamed.bench.state.created {
+            created.prompt = "Write down the sum of the numbers in /a.txt.".into();
+        }
+        unnamed.say(&[&write(PROGRAM)]);
+        assert_eq!(asked(&unnamed), Role::Planner);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::guards::failure_text;
 use super::memory::pins::runs;
 use super::paths::{is_file_like, named_in, normal};
+use super::places::addressed;
 use super::turn::Turn;
 use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
@@ -55,11 +56,7 @@ impl<'a> Turn<'a> {
         }
         let mut missing = last.calls.iter().filter_map(|call| self.missing_in(call));
         let missing = missing.find(|missing| !self.was_looked_for(name_of(&missing.path)))?;
-        let finder = match missing.on {
-            Some(on) => format!("{on}/{FIND}"),
-            None => FIND.to_owned(),
-        };
-        self.schema_of(&finder)?;
+        self.schema_of(&addressed(FIND, missing.on))?;
         self.by_rule(vec![StrictRequest::Tool {
             explanation: LOOKED_AROUND.to_owned(),
             tool: FIND.to_owned(),
@@ -87,10 +84,7 @@ impl<'a> Turn<'a> {
         let [found] = found.as_slice() else {
             return None;
         };
-        let copier = match missing.on {
-            Some(on) => format!("{on}/fs_copy"),
-            None => "fs_copy".to_owned(),
-        };
+        let copier = addressed("fs_copy", missing.on);
         self.schema_of(&copier)?;
         let copy = self.written(&copier, &json!({"from": found, "to": path}))?;
         Some(format!(

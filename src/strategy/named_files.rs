@@ -99,7 +99,6 @@ mod tests {
     use crate::domain::decision::Inputs;
     use crate::domain::ids::ClientId;
     use crate::domain::tool::FleetView;
-    use crate::domain::track::Track;
     use crate::strategy::drive::{Drive, fleet, profile_of};
 
     const TASK: &str = "Mend /sum.lua, which reads /numbers.txt, and write /out/new.txt";
@@ -169,14 +168,7 @@ mod tests {
                 ..Inputs::default()
             };
             change(&mut inputs.fleet);
-            let turn = Turn {
-                state: drive.state(),
-                profile: &drive.bench.profile,
-                inputs: &inputs,
-                track: Track::MAIN,
-                again: "",
-            };
-            turn.first_look().is_some()
+            drive.turn(&inputs).first_look().is_some()
         };
         let with = |fleet: &mut FleetView, name: &str| {
             let mut other = fleet.computers[0].clone();

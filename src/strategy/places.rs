@@ -3,8 +3,9 @@
 
 use super::fleet::computers_in;
 use super::paths::mentions;
-use super::text::has_word;
+use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
+use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::tool::ComputerView;
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 const HERE: [&str; 2] = ["here", "this"];
 
 /// Words of a sentence that may name a computer for the sake of what it can do.
-const FOR_ITS_TOOL: [&str; 4] = ["tool", "tools", "task", "tasks"];
+const FOR_ITS_TOOL: [&str; 2] = ["tool", "tools"];
 
 impl<'a> Turn<'a> {
     /// The computer on which a file of the task lies, given without its first slash, by the sentence that names it first. None where
@@ -25,6 +26,7 @@ impl<'a> Turn<'a> {
             return Some(own);
         }
         let sentence = sentence_of(self.asked_for(), path)?;
+        let sentence = sentence.as_str();
         let said = computers_in(sentence);
         let mut there = others.iter().filter(|other| said.contains(*other));
         let is_here = has_word(sentence, &HERE) || said.contains(&own.client_id);
@@ -82,32 +84,26 @@ fn is_goal(sentence: &str, computer: &ClientId) -> bool {
 }
 
 /// The sentence that names a path first.
-fn sentence_of<'a>(text: &'a str, path: &str) -> Option<&'a str> {
+fn sentence_of(text: &str, path: &str) -> Option<String> {
     let at = mentions(text, path).next()?;
-    let ends: Vec<usize> = text
-        .match_indices(['.', '!', '?', ':', '\n'])
-        .filter(|(end, _)| {
-            let behind = text[end + 1..].chars().next();
-            behind.is_none_or(char::is_whitespace)
-        })
-        .map(|(end, _)| end)
-        .collect();
-    let begin = ends
-        .iter()
-        .rev()
-        .find(|end| **end < at)
-        .map_or(0, |end| end + 1);
-    let end = ends
-        .iter()
-        .find(|end| **end >= at)
-        .map_or(text.len(), |end| *end);
-    Some(&text[begin..end])
+    let (before, after) = text.split_at(at);
+    Some(format!(
+        "{}{}",
+        sentence_before(before),
+        sentence_after(after)
+    ))
+}
+
+/// A tool as it is called on another computer, or on the task's own.
+pub(super) fn addressed(tool: &str, on: Option<&ClientId>) -> String {
+    let target = on.map_or(Target::Any, |on| Target::Computer(on.clone()));
+    let tool = tool.to_owned();
+    Address { target, tool }.to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::track::Track;
     use crate::strategy::drive::{Drive, profile_of};
     use proptest::prelude::*;
 
@@ -117,15 +113,8 @@ mod tests {
         drive.add_computer("mine");
         drive.add_computer("depot");
         let inputs = drive.inputs();
-        let turn = Turn {
-            state: drive.state(),
-            profile: &drive.bench.profile,
-            inputs: &inputs,
-            track: Track::MAIN,
-            again: "",
-        };
-        turn.place_of("a.txt")
-            .map(|place| place.client_id.to_string())
+        let place = drive.turn(&inputs).place_of("a.txt");
+        place.map(|place| place.client_id.to_string())
     }
 
     #[test]
@@ -151,7 +140,7 @@ mod tests {
                 None,
             ),
             ("Look at mine. Mend /a.txt.", None),
-            ("Ask mine: /a.txt here holds the question.", Some("base")),
+            ("On mine: /a.txt is wrong.", Some("mine")),
             ("What is in /b.txt on mine?", None),
             ("Copy /a.txt to the computer `depot`.", None),
             (

@@ -57,6 +57,26 @@ pub fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN) + 4
 }
 
+/// Whether a sentence ends here; a point inside a word, a path or a number does not end it.
+pub fn ends_sentence(text: &str, at: usize, c: char) -> bool {
+    let next = text[at + c.len_utf8()..].chars().next();
+    c == '\n' || ".!?;".contains(c) && next.is_none_or(char::is_whitespace)
+}
+
+/// What stands of a sentence before a place that it goes on at.
+pub fn sentence_before(text: &str) -> &str {
+    let mut places = text.char_indices().rev();
+    let end = places.find(|(at, c)| ends_sentence(text, *at, *c));
+    end.map_or(text, |(at, c)| &text[at + c.len_utf8()..])
+}
+
+/// What stands of a sentence from its middle on.
+pub fn sentence_after(text: &str) -> &str {
+    let mut places = text.char_indices();
+    let end = places.find(|(at, c)| ends_sentence(text, *at, *c));
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
 /// Whether a text has one of some words, in small letters, as a whole.
 pub fn has_word(text: &str, words: &[&str]) -> bool {
     let text = text.to_lowercase();

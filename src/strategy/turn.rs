@@ -46,11 +46,15 @@ impl<'a> Turn<'a> {
     /// model failure, the end of a task that comes to nothing, and what is asked for beside the planner.
     pub fn opening(&self) -> Option<Decision> {
         let decision = self.memory().after_summary();
-        let decision = decision.or_else(|| self.mend_given_up());
+        let decision = decision.or_else(|| self.aside_given_up());
         let decision = decision.or_else(|| self.after_model_failure());
         let decision = decision.or_else(|| self.no_progress());
-        let decision = decision.or_else(|| self.mending());
-        decision.or_else(|| self.filling())
+        decision.or_else(|| self.aside())
+    }
+
+    /// What a model is being asked for alone, if it is: a program to be mended, or the content of a file.
+    pub(super) fn aside(&self) -> Option<Decision> {
+        self.mending().or_else(|| self.filling())
     }
 
     /// The task in the words in which it was given.

@@ -10,6 +10,7 @@ use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
 use crate::strategy::paths::normal;
+use crate::strategy::places::addressed;
 use serde_json::{Value, json};
 
 /// The tool that looks.
@@ -270,7 +271,7 @@ fn unused_tool<'a>(
 
 /// The programs that the answer of a step wants to run on the task's own computer, or on another one.
 fn wanted_runs(step: &Step, on: Option<&ClientId>) -> impl Iterator<Item = String> {
-    let there = on.map(|on| format!("{on}/run_program"));
+    let there = addressed("run_program", on);
     let calls = match &step.read {
         Some(Read::Turn(said)) => said.calls.as_slice(),
         _ => &[],
@@ -278,7 +279,7 @@ fn wanted_runs(step: &Step, on: Option<&ClientId>) -> impl Iterator<Item = Strin
     let runs = calls.iter().filter(move |call| {
         let named = call.arguments.get("on").and_then(Value::as_str);
         let is_there = named == on.map(ClientId::as_str) && call.name == "run_program";
-        is_there || there.as_ref() == Some(&call.name)
+        is_there || on.is_some() && call.name == there
     });
     runs.filter_map(|call| Some(normal(call.arguments.get("path")?.as_str()?)))
 }

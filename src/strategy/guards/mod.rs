@@ -20,6 +20,7 @@ pub use stand::{Verdict, check, consent_words, denied};
 use crate::domain::ids::ClientId;
 use crate::domain::task::TaskState;
 use crate::domain::work::Work;
+use crate::strategy::places::addressed;
 
 /// How often a task's model was told something. A step of a plan that was refused before it began has no record of its own; its
 /// failure holds the words.
@@ -34,8 +35,9 @@ pub(super) fn times_told(state: &TaskState, words: &str) -> usize {
 
 /// How a model calls a tool of another computer, for whatever strategy it works.
 pub(super) fn on_other_computer(name: &ClientId, tool: &str) -> String {
+    let called = addressed(tool, Some(name));
     format!(
-        "To have something done there, call the tool as {name}/{tool} (in a directive the line is \"ON: {name}\")"
+        "To have something done there, call the tool as {called} (in a directive the line is \"ON: {name}\")"
     )
 }
 

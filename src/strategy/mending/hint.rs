@@ -5,6 +5,7 @@ use crate::domain::files::from_root;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
+use crate::strategy::places::addressed;
 use crate::strategy::shown_tools::{self, skeleton};
 use crate::strategy::turn::Turn;
 use serde::Serialize;
@@ -51,10 +52,8 @@ impl Turn<'_> {
     pub(in crate::strategy) fn run_again(&self) -> Option<String> {
         let last = self.state.calls().rev().find(|call| runs(call))?;
         let on = last.intended.as_ref().map(|intended| &intended.client_id);
-        let tool = match on.filter(|on| self.state.home() != Some(on)) {
-            Some(on) => format!("{on}/run_program"),
-            None => "run_program".to_owned(),
-        };
+        let on = on.filter(|on| self.state.home() != Some(on));
+        let tool = addressed("run_program", on);
         self.written(&tool, &args_of_run(last))
     }
 

@@ -15,6 +15,7 @@ use crate::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::fold::run_on;
+use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, MADE_AGAIN, Step};
@@ -23,13 +24,14 @@ use crate::domain::track::Track;
 use crate::domain::work::Work;
 use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::paths::normal;
+use crate::strategy::places::addressed;
 use candidates::Ailing;
 use serde_json::{Value, json};
 
 pub(super) use candidates::MENDS;
 
-/// The tool that writes what was mended.
-const WRITE: &str = "fs_write";
+/// The tool that writes what a model was asked for alone.
+pub(super) const WRITE: &str = "fs_write";
 
 /// How often in a row, before the planner has its turn.
 const MOST_IN_A_ROW: usize = 2;
@@ -55,7 +57,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Where a model cannot be asked for one thing alone: that is a help, and no reason to end the task.
-    pub(super) fn mend_given_up(&self) -> Option<Decision> {
+    pub(super) fn aside_given_up(&self) -> Option<Decision> {
         let failure = self.state.last_failure.as_ref()?;
         let step = self.state.current_step_on(self.track)?;
         let gives_up = step.asks_aside()
@@ -92,12 +94,8 @@ impl<'a> Turn<'a> {
             return None;
         }
         let ailing = self.ailing()?;
-        let writer = match ailing.on {
-            Some(on) => format!("{on}/{WRITE}"),
-            None => WRITE.to_owned(),
-        };
         // A kind that only looks has nothing mended.
-        self.schema_of(&writer)?;
+        self.schema_of(&addressed(WRITE, ailing.on))?;
         Some(self.consult_for_mend(&ailing))
     }
 
@@ -114,15 +112,35 @@ impl<'a> Turn<'a> {
     }
 
     fn consult_for_mend(&self, ailing: &Ailing<'_>) -> Decision {
-        let prompt = self.mend_prompt(ailing);
+        self.ask_aside(Contract::Program, self.mend_prompt(ailing))
+    }
+
+    /// Asks the executor model for one thing alone.
+    pub(super) fn ask_aside(
+        &self,
+        contract: Contract,
+        prompt: Result<Vec<Message>, PromptError>,
+    ) -> Decision {
         let format = OutputFormat::Text;
-        self.consult(
-            Role::Executor,
-            Contract::Program,
-            prompt,
-            format,
-            Vec::new(),
-        )
+        self.consult(Role::Executor, contract, prompt, format, Vec::new())
+    }
+
+    /// Writes what it answered.
+    pub(super) fn write_aside(
+        &self,
+        step: &Step,
+        explanation: String,
+        path: &str,
+        on: Option<&ClientId>,
+        content: &str,
+    ) -> Result<Decision, Vec<String>> {
+        let request = StrictRequest::Tool {
+            explanation,
+            tool: WRITE.to_owned(),
+            parameters: json!({"path": path, "content": content}),
+            on: on.cloned(),
+        };
+        self.try_act(step, request, TranslatedBy::Model)
     }
 
     fn mend_prompt(&self, ailing: &Ailing<'_>) -> Result<Vec<Message>, PromptError> {
@@ -155,13 +173,8 @@ impl<'a> Turn<'a> {
         if content.trim() == ailing.content.trim() {
             return refused("the answer was the program as it is");
         }
-        let request = StrictRequest::Tool {
-            explanation: format!("Mending {} from what its run did", ailing.path),
-            tool: WRITE.to_owned(),
-            parameters: json!({"path": ailing.path, "content": content}),
-            on: ailing.on.cloned(),
-        };
-        match self.try_act(step, request, TranslatedBy::Model) {
+        let why = format!("Mending {} from what its run did", ailing.path);
+        match self.write_aside(step, why, &ailing.path, ailing.on, content) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),
         }

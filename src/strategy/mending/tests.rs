@@ -1,5 +1,7 @@
 //! Programs that are mended in a prompt of their own.
 
+mod runs;
+
 use super::*;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::ChatFailure;
@@ -82,39 +84,6 @@ fn the_run_of_which_a_task_speaks_is_made_and_its_program_mended_before_the_plan
             "{strategy}"
         );
     }
-}
-
-#[test]
-fn a_program_on_another_computer_is_run_and_mended_there() {
-    let task = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5.";
-    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
-        let mut drive = drive_of(strategy, task, 6);
-        drive.add_computer("mine");
-        assert!(drive.run_to_consult());
-        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
-        drive.say(&[RIGHT]);
-        assert_eq!(drive.files["/sum.lua"], "5\n", "{strategy}");
-        let told = "## run /sum.lua 2 3 on mine: done";
-        assert!(
-            drive.shown().contains(told),
-            "{strategy}: {}",
-            drive.shown()
-        );
-        let mut calls = drive.state().calls();
-        let on = |call: &CallRecord| call.intended.as_ref().unwrap().client_id.to_string();
-        assert!(calls.all(|call| on(call) == "mine"), "{strategy}");
-    }
-}
-
-#[test]
-fn a_program_that_fails_is_run_first_and_not_mended_where_the_task_does_not_ask_for_that() {
-    let task = "/sum.lua fails because a file is missing. Find it, and run /sum.lua.";
-    let mut drive = drive_of("direct", task, 6);
-    drive.files.insert("/sum.lua".into(), "error".into());
-    assert!(drive.run_to_consult());
-    assert_eq!(asked(&drive), Role::Planner);
-    let runs = drive.state().calls().filter(|call| runs(call)).count();
-    assert_eq!(runs, 1, "{}", drive.shown());
 }
 
 #[test]
@@ -365,71 +334,6 @@ fn a_kind_that_may_not_write_has_nothing_mended() {
     drive.bench.profile.allowed_tools = vec!["fs_read".into(), "run_program".into()];
     assert!(drive.run_to_consult());
     assert_eq!(asked(&drive), Role::Planner);
-}
-
-#[test]
-fn a_run_of_another_program_is_not_made_anew() {
-    let mut drive = drive_of("direct", "Write /a.lua; run /pay.lua, then /a.lua.", 6);
-    drive.files.insert("/pay.lua".into(), "paid".into());
-    let write = call("fs_write", json!({"path": "/a.lua", "content": "error"}));
-    let ran = |path: &str| call("run_program", json!({"path": path}));
-    drive.say(&[&write, &ran("/pay.lua"), &ran("/a.lua"), "```lua\none\n```"]);
-    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
-    assert_eq!(
-        (runs_of(&drive, "/pay.lua"), runs_of(&drive, "/a.lua")),
-        (1, 2)
-    );
-}
-
-/// The rig's computer, on which nobody knows what became of the runs of one program.
-fn lost(
-    program: &'static str,
-) -> impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport {
-    move |files, call| match call.args["path"] == program && call.tool == "run_program" {
-        true => {
-            CallReport::without_answer(Outcome::Unknown, "unknown", "the computer started again")
-        }
-        false => carry_out(files, call),
-    }
-}
-
-fn runs_of(drive: &Drive, path: &str) -> usize {
-    let mut calls = drive.state().calls().filter(|call| runs(call));
-    calls
-        .by_ref()
-        .filter(|call| call.args["path"] == path)
-        .count()
-}
-
-#[test]
-fn a_first_run_whose_fate_nobody_knows_is_not_made_again_by_rule() {
-    let mut drive = drive_of("direct", TASK, 6);
-    assert!(drive.run_to_consult_with(lost("/sum.lua")));
-    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
-    assert_eq!(runs_of(&drive, "/sum.lua"), 1);
-}
-
-#[test]
-fn no_run_is_made_anew_after_one_whose_fate_nobody_knows() {
-    let task = "Write /a.lua and run it. /check.lua says whether it is right.";
-    let mut drive = drive_of("direct", task, 6);
-    drive.files.insert("/check.lua".into(), "error".into());
-    let said = [
-        call("fs_write", json!({"path": "/a.lua", "content": "two"})),
-        call("run_program", json!({"path": "/a.lua"})),
-        call("run_program", json!({"path": "/check.lua"})),
-        "```lua\none\n```".to_owned(),
-    ];
-    for text in said {
-        assert!(drive.run_to_consult_with(lost("/a.lua")));
-        drive.answer(crate::strategy::bench::answer(&text));
-    }
-    assert!(drive.run_to_consult_with(lost("/a.lua")));
-    assert_eq!(drive.files["/a.lua"], "one\n", "it was mended");
-    assert_eq!(
-        (runs_of(&drive, "/a.lua"), asked(&drive)),
-        (1, Role::Planner)
-    );
 }
 
 #[test]

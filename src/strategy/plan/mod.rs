@@ -139,7 +139,7 @@ impl<'a> Course<'a> {
 
     fn next(&self) -> Option<Move> {
         let main_is_free = *self.state.open_on(Track::MAIN) == Open::Nothing;
-        if let Some(given_up) = self.turn(Track::MAIN).mend_given_up() {
+        if let Some(given_up) = self.turn(Track::MAIN).aside_given_up() {
             return Some(Move::main(given_up));
         }
         match self.turn(Track::MAIN).after_model_failure() {

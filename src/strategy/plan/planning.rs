@@ -41,7 +41,7 @@ impl Course<'_> {
         if let Some(draft) = &self.work.draft {
             return Some(self.after_draft(draft));
         }
-        if let Some(decision) = self.turn(Track::MAIN).mending() {
+        if let Some(decision) = self.turn(Track::MAIN).aside() {
             return Some(decision);
         }
         let step = self.state.current_step();

@@ -1,11 +1,11 @@
 //! Runs of the only program that a task names, without arguments: "it fails without an argument", "mend it and run it".
 
 use super::{
-    CONDITIONS, Stated, TURNS, announced, ends_a_sentence, is_end, is_of_today, is_wanted, sentence,
+    CONDITIONS, Stated, TURNS, announced, ends_a_sentence, is_of_today, is_wanted, sentence,
 };
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::paths::{mentions, named_in};
-use crate::strategy::text::has_word;
+use crate::strategy::text::{ends_sentence, has_word};
 use crate::strategy::unmended::only_program;
 
 /// How a run is told that gives its program nothing.
@@ -18,8 +18,26 @@ const NO_ARGUMENT: [&str; 6] = [
     "with no arguments",
 ];
 
+/// How a task says that something is not to be run. "It does not run" tells of today.
+const NO_RUN: [&str; 8] = [
+    "do not run",
+    "don't run",
+    "never run",
+    "without running",
+    "not be run",
+    "not to run",
+    "must not run",
+    "may not run",
+];
+
 /// What the only program of a task is called where it is said what it prints.
 const IT: [&str; 3] = ["it", "that", "which"];
+
+/// Whether a task says of any run that it is not to be made: then no rule makes one.
+pub fn forbids_runs(prompt: &str) -> bool {
+    let lower = prompt.to_lowercase();
+    NO_RUN.iter().any(|words| lower.contains(words))
+}
 
 /// The run of the only program that a task names, if it wants that run and speaks of nothing that it shall be given.
 pub fn bare_run(prompt: &str) -> Option<&str> {
@@ -73,7 +91,9 @@ pub fn run_without_arguments(prompt: &str) -> Option<(&str, &str)> {
 /// What such a run is said to print, in the sentence that speaks of it or in the next one.
 pub(super) fn said_without_arguments(prompt: &str) -> Option<Stated<'_>> {
     let (run, rest) = run_without_arguments(prompt)?;
-    let mut ends = rest.char_indices().filter(|end| is_end(rest, end));
+    let mut ends = rest
+        .char_indices()
+        .filter(|(at, c)| ends_sentence(rest, *at, *c));
     let near = ends.nth(1).map_or(rest, |(at, _)| &rest[..at]);
     let head = |place: usize| &prompt[..prompt.len() - rest.len() + place];
     let mut places = near.match_indices(char::is_whitespace);

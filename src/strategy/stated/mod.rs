@@ -14,8 +14,8 @@ use crate::domain::expectation::printed;
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
-use crate::strategy::text::{has_word, head_and_tail};
-pub(super) use bare::{bare_run, run_without_arguments};
+use crate::strategy::text::{has_word, head_and_tail, sentence_after, sentence_before};
+pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 use serde_json::Value;
 
 /// A run and what it prints.
@@ -333,19 +333,9 @@ fn ends_a_sentence(behind: &str) -> bool {
     }
 }
 
-/// Whether a sentence ends here; a point inside a word or a number does not end it.
-fn is_end(text: &str, (at, c): &(usize, char)) -> bool {
-    let next = text[at + c.len_utf8()..].chars().next();
-    *c == '\n' || ".!?;".contains(*c) && next.is_none_or(char::is_whitespace)
-}
-
 /// The sentence around a statement.
 fn sentence(before: &str, after: &str) -> String {
-    let begin = before.char_indices().rev().find(|end| is_end(before, end));
-    let begin = begin.map_or(0, |(at, c)| at + c.len_utf8());
-    let end = after.char_indices().find(|end| is_end(after, end));
-    let end = end.map_or(after.len(), |(at, _)| at);
-    format!("{} {}", &before[begin..], &after[..end])
+    format!("{} {}", sentence_before(before), sentence_after(after))
 }
 
 /// Whether the words around a statement say that it is to hold: "it shall print the sum: `/sum.lua 2 3` prints 5. It does not."
