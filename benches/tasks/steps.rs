@@ -83,7 +83,7 @@ async fn with_model(asked: &Asked, peer: Option<&str>, model_ms: u64) -> Vec<Val
             eprintln!("ours, {at_once} at once: {ran:?}");
             ours.push(ran);
             if let Some(python) = peer {
-                peers.push(langgraph(python, [tasks, calls, at_once], model_ms));
+                peers.push(langgraph(python, [tasks, calls, at_once], model_ms).await);
             }
         }
         let mut row = row(at_once, tasks, calls, &ours, &peers);
@@ -93,14 +93,16 @@ async fn with_model(asked: &Asked, peer: Option<&str>, model_ms: u64) -> Vec<Val
     rows
 }
 
-/// The same number of tasks and steps, in threads where several are at once.
-fn langgraph(python: &str, numbers: [usize; 3], model_ms: u64) -> PeerRan {
+/// The same number of tasks and steps, in threads where several are at once. Our computers go on answering meanwhile: on a slow machine
+/// it takes longer than a server waits for a sign of life.
+async fn langgraph(python: &str, numbers: [usize; 3], model_ms: u64) -> PeerRan {
     let mut command = Command::new(python);
     command
         .arg(AGENT)
         .args(numbers.map(|n| n.to_string()))
         .arg(model_ms.to_string());
-    let output = command.output();
+    let output = tokio::task::spawn_blocking(move || command.output());
+    let output = output.await.expect("the thread that waits for the peer");
     let output = output.expect("the peer's Python");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(

@@ -11,6 +11,7 @@ use crate::domain::tool::EffectClass;
 use crate::domain::work::Work;
 use serde::Serialize;
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
 /// How far back anything is looked at, in calls. A task of days has many thousands.
@@ -18,8 +19,8 @@ const HORIZON: usize = 128;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
-    Call(Past),
+pub enum Entry<'a> {
+    Call(Past<'a>),
     /// A person answered, or something outside of the task happened.
     News,
     /// A call was refused as a loop, with these words.
@@ -28,12 +29,44 @@ pub enum Entry {
 
 /// One call that has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+pub struct Past<'a> {
     pub track: u32,
     pub call: Signature,
-    /// Equal for outcomes that say the same.
-    pub outcome: u64,
+    pub outcome: Ending<'a>,
     pub bearing: Bearing,
+}
+
+/// How a call ended; equal for outcomes that say the same. It is read only where two are compared, which most calls never are: they ask
+/// for something else, and results are long.
+#[derive(Debug, Clone)]
+pub struct Ending<'a> {
+    call: Option<&'a CallRecord>,
+    volatile: &'a [String],
+    key: OnceCell<u64>,
+}
+
+impl Ending<'_> {
+    fn key(&self) -> u64 {
+        let read = || self.call.and_then(|call| outcome_of(call, self.volatile));
+        *self.key.get_or_init(|| read().unwrap_or_default())
+    }
+}
+
+impl PartialEq for Ending<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+#[cfg(test)]
+impl From<u64> for Ending<'static> {
+    fn from(key: u64) -> Self {
+        Ending {
+            call: None,
+            volatile: &[],
+            key: OnceCell::from(key),
+        }
+    }
 }
 
 /// What a call did to the world.
@@ -60,9 +93,9 @@ pub enum Bearing {
 const NEWS: &[&str] = &["late_outcome", FORKED];
 
 /// The history of a task, as far back as the horizon.
-pub fn of(state: &TaskState, rules: &LoopRules) -> Vec<Entry> {
+pub fn of<'a>(state: &'a TaskState, rules: &'a LoopRules) -> Vec<Entry<'a>> {
     // Backwards, since a task of days has many thousands of calls and the last ones count.
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<Entry<'a>> = Vec::new();
     let begun_after = begun_after(state);
     let woken_after = state.woken.as_ref().map(|woken| woken.usage.steps);
     let mut newer = u32::MAX;
@@ -110,19 +143,25 @@ fn begun_after(state: &TaskState) -> u32 {
         .unwrap_or_default()
 }
 
-pub(super) fn past(
+pub(super) fn past<'a>(
     state: &TaskState,
     track: u32,
-    call: &CallRecord,
-    rules: &LoopRules,
-) -> Option<Past> {
-    let outcome = outcome_of(call, &rules.volatile_fields)?;
+    call: &'a CallRecord,
+    rules: &'a LoopRules,
+) -> Option<Past<'a>> {
+    if matches!(call.end, CallEnd::Open) {
+        return None;
+    }
     let signature = Signature::of(&call.target, &call.tool, &call.args, state.home());
     Some(Past {
         track,
         bearing: bearing(call, &signature, rules),
         call: signature,
-        outcome,
+        outcome: Ending {
+            call: Some(call),
+            volatile: &rules.volatile_fields,
+            key: OnceCell::new(),
+        },
     })
 }
 
@@ -260,9 +299,9 @@ fn key(content: &impl Serialize) -> u64 {
 
 /// The state of the world as far as the history tells, after each of its entries: equal numbers mean that nothing is known
 /// to have changed.
-pub(super) fn states(history: &[Entry]) -> Vec<u64> {
+pub(super) fn states(history: &[Entry<'_>]) -> Vec<u64> {
     let mut things: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut said: HashMap<(&str, &str, u64), u64> = HashMap::new();
+    let mut said: HashMap<(&str, &str, u64), &Ending<'_>> = HashMap::new();
     let mut turns: u64 = 0;
     let mut states = Vec::with_capacity(history.len());
     for entry in history {
@@ -272,9 +311,9 @@ pub(super) fn states(history: &[Entry]) -> Vec<u64> {
             Entry::Call(past) => {
                 let call = &past.call;
                 let id = (call.place.as_str(), call.tool.as_str(), call.args_key());
-                let before = said.insert(id, past.outcome);
+                let before = said.insert(id, &past.outcome);
                 // Whoever gets another answer to the same question knows that something changed.
-                let told = before.is_some_and(|before| before != past.outcome);
+                let told = before.is_some_and(|before| *before != past.outcome);
                 let changed = match &past.bearing {
                     Bearing::Looks => false,
                     Bearing::Sets { what, .. } => {

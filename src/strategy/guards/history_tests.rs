@@ -30,7 +30,8 @@ fn bench_with_calls(count: usize) -> Bench {
 }
 
 fn shape(bench: &Bench) -> String {
-    let entries = of(&bench.state, &LoopRules::default());
+    let rules = LoopRules::default();
+    let entries = of(&bench.state, &rules);
     let letter = |entry: &Entry| match entry {
         Entry::Call(_) => 'c',
         Entry::News => 'n',
@@ -66,7 +67,8 @@ fn a_wake_and_a_late_outcome_are_news_where_they_happened() {
 #[test]
 fn only_the_horizon_of_a_long_task_is_looked_at() {
     let bench = bench_with_calls(3 * HORIZON);
-    let history = of(&bench.state, &LoopRules::default());
+    let rules = LoopRules::default();
+    let history = of(&bench.state, &rules);
     assert_eq!(history.len(), HORIZON);
     let last = history.last();
     let newest = Signature::of(

@@ -38,7 +38,7 @@ const WARNING: &str =
     "It was refused before: wanted once more without anything new, it ends the task";
 
 /// Looks whether one of the calls that are wanted now would go on with a loop.
-pub fn check(history: &[Entry], wanted: &[Wanted], rules: &Guards) -> LoopVerdict {
+pub fn check(history: &[Entry<'_>], wanted: &[Wanted], rules: &Guards) -> LoopVerdict {
     let view = View::new(history, rules);
     for (at, call) in wanted.iter().enumerate() {
         let former = view.refusals(&call.call);
@@ -60,16 +60,16 @@ pub fn check(history: &[Entry], wanted: &[Wanted], rules: &Guards) -> LoopVerdic
 
 /// A history with what is computed from it.
 struct View<'a> {
-    history: &'a [Entry],
+    history: &'a [Entry<'a>],
     /// The state of the world after each entry.
     after: Vec<u64>,
     /// The calls since somebody outside last said anything, with their places in the history.
-    recent: Vec<(usize, &'a Past)>,
+    recent: Vec<(usize, &'a Past<'a>)>,
     rules: &'a Guards,
 }
 
 impl<'a> View<'a> {
-    fn new(history: &'a [Entry], rules: &'a Guards) -> Self {
+    fn new(history: &'a [Entry<'a>], rules: &'a Guards) -> Self {
         let news = history.iter().rposition(|entry| *entry == Entry::News);
         let from = news.map_or(0, |at| at + 1);
         let recent = history.iter().enumerate().skip(from);
@@ -118,7 +118,7 @@ impl<'a> View<'a> {
             return false;
         };
         let (before, since) = self.history.split_at(*first);
-        let knew = |past: &Past| {
+        let knew = |past: &Past<'_>| {
             let mut known = before.iter();
             known.any(
                 |e| matches!(e, Entry::Call(p) if p.call == past.call && p.outcome == past.outcome),
@@ -152,7 +152,7 @@ impl<'a> View<'a> {
     fn in_a_row(&self, wanted: &Wanted) -> Option<usize> {
         let track = || self.on_track(wanted.track).rev();
         let last = track().next().filter(|last| last.call == wanted.call)?;
-        let same = |past: &&&Past| past.call == last.call && past.outcome == last.outcome;
+        let same = |past: &&&Past<'_>| past.call == last.call && past.outcome == last.outcome;
         let count = track().take_while(same).count();
         let limit = match &last.bearing {
             Bearing::Works => return None,
@@ -193,7 +193,7 @@ impl<'a> View<'a> {
         if self.loops().cycle_repeats == 0 {
             return None;
         }
-        let calls: Vec<&Past> = self.on_track(wanted.track).copied().collect();
+        let calls: Vec<&Past<'_>> = self.on_track(wanted.track).copied().collect();
         (2..=window / 2).find_map(|period| {
             let start = calls.len().checked_sub(period)?;
             let cycle = &calls[start..];
@@ -201,7 +201,8 @@ impl<'a> View<'a> {
                 return None;
             }
             let needed = self.repeats_needed(cycle)?;
-            let same = |(a, b): (&&Past, &&Past)| a.call == b.call && a.outcome == b.outcome;
+            let same =
+                |(a, b): (&&Past<'_>, &&Past<'_>)| a.call == b.call && a.outcome == b.outcome;
             let times = calls
                 .rchunks_exact(period)
                 .take_while(|round| round.iter().zip(cycle).all(same))
@@ -211,19 +212,19 @@ impl<'a> View<'a> {
     }
 
     /// How often a cycle has to be gone through before it is one; none if it never is.
-    fn repeats_needed(&self, cycle: &[&Past]) -> Option<usize> {
+    fn repeats_needed(&self, cycle: &[&Past<'_>]) -> Option<usize> {
         let rules = self.loops();
         let repeats = rules.cycle_repeats as usize;
         let patient = repeats.max(rules.patient_repeats as usize);
-        let does = |past: &&Past| {
+        let does = |past: &&Past<'_>| {
             matches!(
                 past.bearing,
                 Bearing::Acts | Bearing::Sets { core: false, .. }
             )
         };
         // Several deeds by turns, all of which succeed, are what work looks like: dig, go, dig, go.
-        let works = |past: &&Past| past.bearing == Bearing::Works;
-        let acts = |past: &&Past| past.bearing == Bearing::Acts;
+        let works = |past: &&Past<'_>| past.bearing == Bearing::Works;
+        let acts = |past: &&Past<'_>| past.bearing == Bearing::Acts;
         if cycle.iter().any(works) || cycle.iter().all(acts) {
             return None;
         }
@@ -233,7 +234,7 @@ impl<'a> View<'a> {
         // What is set to and fro moves something; what is set to what it is already does not.
         let settings = cycle.iter().filter(|past| does(past));
         let moves = settings.clone().any(|past| {
-            let other = |p: &&&Past| p.call.tool == past.call.tool && p.call != past.call;
+            let other = |p: &&&Past<'_>| p.call.tool == past.call.tool && p.call != past.call;
             past.bearing == Bearing::Acts || settings.clone().any(|p| other(&p))
         });
         Some(match moves {
@@ -242,8 +243,8 @@ impl<'a> View<'a> {
         })
     }
 
-    fn on_track(&self, track: u32) -> impl DoubleEndedIterator<Item = &&'a Past> {
-        let of_track = move |past: &&&Past| past.track == track;
+    fn on_track(&self, track: u32) -> impl DoubleEndedIterator<Item = &&'a Past<'a>> {
+        let of_track = move |past: &&&Past<'_>| past.track == track;
         self.recent.iter().map(|(_, past)| past).filter(of_track)
     }
 }

@@ -22,30 +22,30 @@ fn wanted(name: &str) -> Wanted {
     }
 }
 
-fn looked(name: &str, outcome: u64) -> Entry {
+fn looked(name: &str, outcome: u64) -> Entry<'static> {
     Entry::Call(Past {
         track: 0,
         call: signature(name),
-        outcome,
+        outcome: outcome.into(),
         bearing: Bearing::Looks,
     })
 }
 
-fn wrote(name: &str, content: u64) -> Entry {
+fn wrote(name: &str, content: u64) -> Entry<'static> {
     let what = vec![(name.to_owned(), content)];
     Entry::Call(Past {
         track: 0,
         call: Signature::of(&Target::Any, "fs_write", &json!([name, content]), None),
-        outcome: 1,
+        outcome: 1.into(),
         bearing: Bearing::Sets { what, core: true },
     })
 }
 
-fn verdict(history: &[Entry], name: &str) -> LoopVerdict {
+fn verdict(history: &[Entry<'_>], name: &str) -> LoopVerdict {
     check(history, &[wanted(name)], &rules())
 }
 
-fn refusal(history: &[Entry], name: &str) -> Entry {
+fn refusal(history: &[Entry<'_>], name: &str) -> Entry<'static> {
     match verdict(history, name) {
         LoopVerdict::Block(evidence) => Entry::Refused(evidence),
         other => panic!("{other:?}"),
@@ -156,7 +156,7 @@ fn a_cycle_that_moves_something_may_fill_the_window_and_any_other_may_not() {
         Entry::Call(Past {
             track: 0,
             call: Signature::of(&Target::Any, tool, &json!({"state": state}), None),
-            outcome: 1,
+            outcome: 1.into(),
             bearing,
         })
     };
@@ -217,7 +217,7 @@ fn another_answer_to_the_same_question_means_that_something_changed() {
 
 #[test]
 fn other_tracks_are_no_part_of_a_row_or_a_cycle() {
-    let elsewhere = |entry: Entry, track| match entry {
+    let elsewhere = |entry: Entry<'static>, track| match entry {
         Entry::Call(past) => Entry::Call(Past { track, ..past }),
         other => other,
     };
@@ -235,7 +235,7 @@ fn other_tracks_are_no_part_of_a_row_or_a_cycle() {
     ));
 }
 
-fn entries() -> impl Strategy<Value = Vec<Entry>> {
+fn entries() -> impl Strategy<Value = Vec<Entry<'static>>> {
     let name = || prop_oneof![Just("a"), Just("b"), Just("c")];
     let bearing = prop_oneof![
         4 => Just(Bearing::Looks),
@@ -253,7 +253,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
         Entry::Call(Past {
             track,
             call: signature(name),
-            outcome,
+            outcome: outcome.into(),
             bearing,
         })
     });
