@@ -41,6 +41,9 @@ pub struct Step {
 /// What the request of a step says that reads the files which the task names, before any model is asked.
 pub const FIRST_LOOK: &str = "Reading the files that the task names";
 
+/// What the request of a step says that asks a person what the task tells to ask first.
+pub const FIRST_QUESTION: &str = "Asking what the task tells to ask";
+
 /// What the request of a step says that makes a run of which a task speaks that wants a program mended.
 pub const FIRST_RUN: &str = "Running what the task speaks of";
 
@@ -171,9 +174,14 @@ impl Step {
         self.executor.is_empty() && self.is_by_rule(LOOKED_AROUND)
     }
 
+    /// Whether rules ask a person here what the task tells to ask first.
+    pub fn asks_first(&self) -> bool {
+        self.is_by_rule(FIRST_QUESTION)
+    }
+
     /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same.
     pub fn is_aside(&self) -> bool {
-        self.asks_aside() || self.runs_by_rule() || self.looks_around()
+        self.asks_aside() || self.runs_by_rule() || self.looks_around() || self.asks_first()
     }
 
     fn is_by_rule(&self, explained: &str) -> bool {

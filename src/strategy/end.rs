@@ -19,6 +19,7 @@ impl Turn<'_> {
         let objection = objection.or_else(|| self.untouched(&result));
         let objection = objection.or_else(|| self.unmended());
         let objection = objection.or_else(|| self.unvisited());
+        let objection = objection.or_else(|| self.unasked());
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 

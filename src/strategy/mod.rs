@@ -3,6 +3,7 @@
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
 pub mod act;
+mod asked_questions;
 mod asked_runs;
 pub mod call;
 pub mod call_form;

@@ -84,8 +84,8 @@ impl Course<'_> {
             });
         }
         let mended = self.turn.mended();
-        let writes = targets(&plan.writes);
-        on.is_none() && !writes.is_empty() && writes.iter().all(|path| mended.contains(path))
+        let mut writes = targets(&plan.writes).into_iter();
+        !plan.writes.is_empty() && writes.all(|path| mended.contains(&(path, on)))
     }
 
     /// Whether a program ran since the last change, and well at last; on the task's own computer, or on another one.

@@ -60,16 +60,17 @@ pub fn asides(state: &TaskState, profile: &Profile) -> Result<Option<Message>, P
         .steps
         .iter()
         .filter(|step| step.closed && step.is_aside());
+    let answers = answers(steps.clone());
     let calls: Vec<String> = steps
         .flat_map(|step| calls(state, profile, step, view, None))
         .collect();
-    if calls.is_empty() {
+    if calls.is_empty() && answers.is_empty() {
         return Ok(None);
     }
     let told = render_prompt(
         &profile.prompts,
         "shared/done_already",
-        json!({"calls": calls}),
+        json!({"calls": calls, "answers": answers}),
     )?;
     Ok(Some(Message::user(told)))
 }

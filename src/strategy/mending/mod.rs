@@ -226,15 +226,18 @@ impl<'a> Turn<'a> {
         pins.tests.last().is_some_and(|run| !run.success)
     }
 
-    /// The programs of the task's own computer that were mended so, without their first slash, while no run fails since.
-    pub(super) fn mended(&self) -> Vec<String> {
+    /// The programs that were mended so, without their first slash, and their computers where those are not the task's own; none while a
+    /// run fails since.
+    pub(super) fn mended(&self) -> Vec<(String, Option<&ClientId>)> {
         if self.last_run_fails() {
             return Vec::new();
         }
         let mends = self.state.steps.iter().filter(|step| step.mends());
         let calls = mends.flat_map(|step| &step.calls);
-        let here = calls.filter(|call| call.succeeded() && self.elsewhere(call).is_none());
-        here.filter_map(|call| Some(normal(call.args.get("path")?.as_str()?)))
+        let written = calls.filter(|call| call.succeeded());
+        let program = |call: &CallRecord| Some(normal(call.args.get("path")?.as_str()?));
+        written
+            .filter_map(|call| Some((program(call)?, self.elsewhere(call))))
             .collect()
     }
 }

@@ -191,7 +191,7 @@ impl Course<'_> {
             .state
             .steps
             .iter()
-            .filter(|step| step.track == Track::MAIN);
+            .filter(|step| step.track == Track::MAIN && !step.is_aside());
         let task = self.render(
             "plan/task",
             json!({

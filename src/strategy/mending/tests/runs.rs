@@ -2,11 +2,12 @@
 
 use super::*;
 
+const ON_MINE: &str = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5.";
+
 #[test]
 fn a_program_on_another_computer_is_run_and_mended_there() {
-    let task = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5.";
     for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
-        let mut drive = drive_of(strategy, task, 6);
+        let mut drive = drive_of(strategy, ON_MINE, 6);
         drive.add_computer("mine");
         assert!(drive.run_to_consult());
         assert_eq!(asked(&drive), Role::Executor, "{strategy}");
@@ -21,6 +22,30 @@ fn a_program_on_another_computer_is_run_and_mended_there() {
         let mut calls = drive.state().calls();
         let on = |call: &CallRecord| call.intended.as_ref().unwrap().client_id.to_string();
         assert!(calls.all(|call| on(call) == "mine"), "{strategy}");
+        if let Work::List(list) = &drive.state().work {
+            assert_eq!(list.items.len(), 1, "who plans in a list gets none");
+        }
+    }
+}
+
+#[test]
+fn a_subtask_that_writes_what_was_mended_on_another_computer_is_complete_there_and_nowhere_else() {
+    let done = call(
+        "mark_subtask_complete",
+        json!({"success": true, "reason": "it prints 5"}),
+    );
+    for (on, is_complete) in [("mine", true), ("base", false)] {
+        let mut drive = drive_of("goals", ON_MINE, 6);
+        drive.add_computer("mine");
+        let write = json!({"description": "write it", "tool": "fs_write", "targets": ["/sum.lua"], "on": on});
+        let run = json!({"description": "run it", "tool": "run_program", "targets": ["/sum.lua"], "on": "mine"});
+        let goals = json!({"objectives": [{"description": "it adds", "subtasks": [write, run]}]})
+            .to_string();
+        drive.say(&[RIGHT, &goals, &done]);
+        let refused = drive
+            .shown()
+            .contains("no action has succeeded in this subtask");
+        assert_eq!(refused, !is_complete, "{on}: {}", drive.shown());
     }
 }
 
