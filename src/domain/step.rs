@@ -53,6 +53,9 @@ pub const MADE_AGAIN: &str = "Running it again after it was mended";
 /// What the request of a step says that looks around for a file which was not where something looked for it.
 pub const LOOKED_AROUND: &str = "Looking around for what was not there";
 
+/// What the request of a step says that carries out an item of a plan which is a whole call.
+pub const FOLLOWED_PLAN: &str = "Carrying out what the plan says";
+
 /// Which piece of a former result is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recalled {
@@ -179,9 +182,18 @@ impl Step {
         self.is_by_rule(FIRST_QUESTION)
     }
 
+    /// Whether rules carry out here an item of a plan which is a whole call.
+    pub fn follows_plan(&self) -> bool {
+        self.is_by_rule(FOLLOWED_PLAN)
+    }
+
     /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same.
     pub fn is_aside(&self) -> bool {
-        self.asks_aside() || self.runs_by_rule() || self.looks_around() || self.asks_first()
+        self.asks_aside()
+            || self.runs_by_rule()
+            || self.looks_around()
+            || self.asks_first()
+            || self.follows_plan()
     }
 
     fn is_by_rule(&self, explained: &str) -> bool {

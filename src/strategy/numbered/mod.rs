@@ -4,6 +4,7 @@
 mod bare_line;
 mod function_call;
 pub mod input;
+mod item_calls;
 pub mod labels;
 pub mod list;
 pub mod memory;
@@ -134,7 +135,7 @@ impl<'a> Course<'a> {
     fn take_turn(&self, list: &ListWork) -> Option<Decision> {
         match self.turn.state.current_step() {
             None => {
-                let before = self.turn.before_step();
+                let before = self.turn.before_step().or_else(|| self.item_by_rule(list));
                 Some(before.unwrap_or_else(|| self.consult_for_turn(list)))
             }
             Some(step) if step.planner.is_none() => Some(self.consult_for_turn(list)),

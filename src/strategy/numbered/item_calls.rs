@@ -1,0 +1,213 @@
+//! Items of a plan that are a whole call, `fs_move("/a.txt", "/archive/a.txt")`: a small model plans so, and then says its item again in
+//! the place of an action, or the next one. What such an item says needs no model any more.
+
+use super::{Course, bare_line, function_call};
+use crate::domain::call::Address;
+use crate::domain::decision::Decision;
+use crate::domain::directive::StrictRequest;
+use crate::domain::step::FOLLOWED_PLAN;
+use crate::domain::tool::EffectClass;
+use crate::domain::work::{ListWork, ReactMove};
+use crate::strategy::fleet::ToolLookup;
+use serde_json::Value;
+
+/// What is called so beside tools that only look. Nothing that cannot be made undone, and no tool of which only its owner knows what it
+/// does.
+const CALLED: [&str; 4] = ["fs_write", "fs_copy", "fs_move", "run_program"];
+
+impl Course<'_> {
+    /// Carries the current item out, if it is a call and nothing was done in it yet, and all that the call says is known: a plan is
+    /// made before anything was seen, and what it makes up is for the model to say once more.
+    pub(super) fn item_by_rule(&self, list: &ListWork) -> Option<Decision> {
+        let (_, item) = list.current()?;
+        if item.succeeded > 0 || item.failed > 0 {
+            return None;
+        }
+        let ReactMove::Act { tool, args } = call_in(&item.text)? else {
+            return None;
+        };
+        let parameters = self.whole_args(&tool, &args);
+        if !self.may_be_called(&tool) || !is_known(&parameters, &self.known_words()) {
+            return None;
+        }
+        self.turn.by_rule(vec![StrictRequest::Tool {
+            explanation: FOLLOWED_PLAN.to_owned(),
+            tool,
+            parameters,
+            on: None,
+        }])
+    }
+
+    fn may_be_called(&self, tool: &str) -> bool {
+        let Ok(address) = Address::parse(tool) else {
+            return false;
+        };
+        let turn = &self.turn;
+        let tools = ToolLookup::at(turn.state, &turn.inputs.fleet, &address.target);
+        let usable = tools.usable(turn.profile);
+        let mut named = usable.iter().filter(|tool| tool.name == address.tool);
+        named
+            .any(|tool| tool.effect == EffectClass::Read || CALLED.contains(&address.tool.as_str()))
+    }
+
+    /// The task's words, what was given with it, and what people answered.
+    fn known_words(&self) -> String {
+        let state = self.turn.state;
+        let mut words = self.turn.asked_for().to_owned();
+        if let Some(created) = &state.created {
+            words.push_str(&created.context.to_string());
+        }
+        let asked = state.steps.iter().filter_map(|step| step.question.as_ref());
+        for answer in asked.filter_map(|asked| asked.answer.as_ref()) {
+            words.push('\n');
+            words.push_str(&answer.answer);
+        }
+        words
+    }
+}
+
+/// The call that an item is, and nothing else.
+fn call_in(item: &str) -> Option<ReactMove> {
+    let item = item.trim().trim_end_matches('.');
+    if item.contains('\n') {
+        return None;
+    }
+    match function_call::at_end(item) {
+        Some(read) => read.ok().map(|(call, _)| call),
+        None => bare_line::call(item),
+    }
+}
+
+/// Whether every text and number of a call stands among known words; of a path it is enough if its file and its folder do.
+fn is_known(args: &Value, words: &str) -> bool {
+    match args {
+        Value::String(text) => is_known_text(text.trim(), words),
+        Value::Number(number) => is_known_text(&number.to_string(), words),
+        Value::Array(items) => items.iter().all(|item| is_known(item, words)),
+        Value::Object(fields) => fields.values().all(|value| is_known(value, words)),
+        Value::Bool(_) | Value::Null => true,
+    }
+}
+
+fn is_known_text(text: &str, words: &str) -> bool {
+    let stands = |text: &str| {
+        let mut places = words.match_indices(text);
+        places.any(|(at, _)| {
+            let before = words[..at].chars().next_back();
+            let after = words[at + text.len()..].chars().next();
+            [before, after]
+                .iter()
+                .all(|c| c.is_none_or(|c| !c.is_alphanumeric()))
+        })
+    };
+    if text.is_empty() || stands(text) {
+        return true;
+    }
+    match text.rsplit_once('/') {
+        Some((folder, file)) if !file.is_empty() => {
+            (folder.is_empty() || stands(folder)) && stands(file)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::decision::Contract;
+    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::numbered::NAME;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const TASK: &str = "Write the one word red to /a.txt and run /check.lua at the end.";
+
+    /// The task after its model has planned so.
+    fn planned(task: &str, plan: &str) -> Drive {
+        let mut drive = Drive::new(profile_of(NAME), task);
+        drive
+            .files
+            .insert("/check.lua".into(), "all is right".into());
+        drive.say(&[plan]);
+        drive
+    }
+
+    fn made(drive: &Drive) -> Vec<(&str, &Value)> {
+        let calls = drive.state().calls();
+        calls.map(|call| (call.tool.as_str(), &call.args)).collect()
+    }
+
+    #[test]
+    fn items_that_are_whole_calls_are_carried_out_without_their_model() {
+        for plan in [
+            "1. fs_write(\"/a.txt\", \"red\")\n2. run_program(\"/check.lua\")",
+            "1. `fs_write /a.txt \"red\"`\n2. run_program /check.lua.",
+            "1. fs_write({\"path\": \"/a.txt\", \"content\": \"red\"})\n2. run_program(\"/check.lua\")",
+        ] {
+            let mut drive = planned(TASK, plan);
+            assert_eq!(drive.files["/a.txt"], "red", "{plan}");
+            let tools: Vec<&str> = made(&drive).iter().map(|(tool, _)| *tool).collect();
+            assert_eq!(tools, ["fs_write", "run_program"], "{plan}");
+            assert_eq!(drive.state().usage.model_calls, 1, "{plan}");
+            let shown = drive.shown();
+            for part in ["1. [done]", "2. [done]", "## run /check.lua on base: done"] {
+                assert!(shown.contains(part), "{plan}: {part}\n{shown}");
+            }
+            assert!(!drive.say(&["Thought: both are done\nFinal Answer: it is red"]));
+        }
+    }
+
+    #[test]
+    fn what_a_plan_makes_up_and_what_cannot_be_undone_is_for_the_model_to_say() {
+        for (task, item) in [
+            (TASK, "fs_write(\"/a.txt\", \"the right word\")"),
+            (TASK, "fs_write(\"/b.txt\", \"red\")"),
+            (TASK, "Write red to /a.txt with fs_write"),
+            (TASK, "fs_write(\"/a.txt\")"),
+            (TASK, "fs_write(\"/a.txt\", \"…\")"),
+            ("Delete /a.txt.", "fs_delete(\"/a.txt\")"),
+            (TASK, "run_program(\"/checks.lua\")"),
+        ] {
+            let drive = planned(task, &format!("1. {item}\n2. run /check.lua"));
+            assert_eq!(made(&drive), [], "{item}");
+            assert_eq!(drive.state().usage.model_calls, 1, "{item}");
+        }
+    }
+
+    #[test]
+    fn an_item_whose_call_failed_is_the_model_s_and_is_not_called_again_by_rule() {
+        let plan = "1. fs_read(\"/a.txt\")\n2. run_program(\"/check.lua\")";
+        let drive = planned(TASK, plan);
+        assert_eq!(made(&drive), [("fs_read", &json!({"path": "/a.txt"}))]);
+        let asked = match drive.decisions.last() {
+            Some(Decision::Consult(consult)) => consult.contract,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(asked, Contract::React);
+    }
+
+    #[test]
+    fn a_path_is_known_by_its_file_and_its_folder_and_no_piece_of_a_word_is() {
+        let words = "Move /a.txt and /b.txt into the folder /archive, at most 12 times.";
+        for (text, known) in [
+            ("/archive/a.txt", true),
+            ("/a.txt", true),
+            ("/archive/c.txt", false),
+            ("/archiv/a.txt", false),
+            ("/arch", false),
+            ("12", true),
+            ("1", false),
+            ("", true),
+        ] {
+            assert_eq!(is_known_text(text, words), known, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_item_is_too_odd_to_look_for_a_call(item in "(fs_write|run_program|\\(|\\)|\"|/a|, |`|\\.|é| ){0,10}") {
+            call_in(&item);
+            is_known_text(&item, &item);
+        }
+    }
+}
