@@ -19,7 +19,7 @@ use crate::domain::work::plan::{
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::failure_text;
 use crate::strategy::guards::{misplaced_program, same_again};
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{named_in, normal};
 use crate::strategy::render;
 use crate::strategy::validate::{Refusal, check_call};
 use serde_json::Value;
@@ -380,9 +380,11 @@ fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
     // Words ("the notes of today") leave the path to the executor.
     let is_path = target.contains(['/', '.']) && !target.contains([' ', '*', '?']);
     let wanted = normal(target);
+    // "to write the answer to /colour.txt", with another target: who sees both writes the right one.
+    let reason = named_in(&step.reason);
     let names_it = |text: &str| {
         let path = normal(text);
-        path == wanted || path.ends_with(&format!("/{wanted}"))
+        path == wanted || path.ends_with(&format!("/{wanted}")) || reason.contains(&path)
     };
     // Models have many names for a path; validation mends or refuses them.
     let is_meant = |of: &Value| {

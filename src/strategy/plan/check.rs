@@ -4,8 +4,10 @@
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use super::targets::program_of;
+use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::fleet::Found;
+use crate::strategy::paths::{is_file_like, named_in};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +46,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
             ));
         }
     }
+    take_the_file_of_the_reason(&mut plan);
     take_the_only_file(&mut plan);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
         join(&mut plan, write, edit);
@@ -162,6 +165,25 @@ pub fn depth(steps: &[PlanStep]) -> usize {
         depths.insert(step.id, depth);
     }
     depths.into_values().max().unwrap_or(0)
+}
+
+/// A step without a target whose reason names one file ("to write the answer to /colour.txt") is about that one.
+fn take_the_file_of_the_reason(plan: &mut TaskPlan) {
+    use PlanAction::*;
+    for step in &mut plan.steps {
+        let runs = matches!(step.action, RunProgram | RunTest);
+        let takes = runs || matches!(step.action, ReadFile | WriteFile | EditFile);
+        if !takes || missing_target(step).is_none() {
+            continue;
+        }
+        let mut named = named_in(&step.reason);
+        named.retain(|path| is_file_like(path));
+        if let [file] = named.as_slice()
+            && (!runs || file.ends_with(".lua"))
+        {
+            step.target = Some(from_root(file));
+        }
+    }
 }
 
 /// Of a plan that names one file, steps that change or run a file and name none mean that one: models name it where they read it,

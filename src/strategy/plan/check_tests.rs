@@ -64,6 +64,43 @@ fn what_cannot_be_carried_out_is_told_by_step() {
 }
 
 #[test]
+fn a_step_without_a_target_is_about_the_one_file_that_its_reason_names() {
+    let setting = Setting::begin();
+    let target = |action: &str, reason: &str| {
+        let first = json!({"id": 1, "action": "read_file", "target": "/check.lua", "reason": "r"});
+        let second =
+            json!({"id": 2, "action": action, "reason": reason, "params": {"content": "x"}});
+        let third = json!({"id": 3, "action": "run_test", "target": "/check.lua", "reason": "r"});
+        let plan = plan_of(json!([first, second, third]));
+        let checked = check(&plan, &PlanWork::default(), &setting.place());
+        checked.ok().and_then(|plan| plan.steps[1].target.clone())
+    };
+    for (action, reason, meant) in [
+        (
+            "write_file",
+            "to write the answer to /colour.txt",
+            Some("/colour.txt"),
+        ),
+        (
+            "edit_file",
+            "the word goes into /colour.txt.",
+            Some("/colour.txt"),
+        ),
+        ("run_program", "/a.lua shall print 9", Some("/a.lua")),
+        // Two are none, and so is a folder, or what cannot be run.
+        ("write_file", "copy /a.txt to /b.txt", None),
+        ("write_file", "it belongs in /archive", None),
+        ("run_program", "it reads /a.txt", Some("/check.lua")),
+    ] {
+        assert_eq!(
+            target(action, reason).as_deref(),
+            meant,
+            "{action}: {reason}"
+        );
+    }
+}
+
+#[test]
 fn steps_without_a_file_mean_the_only_one_that_the_plan_names() {
     let nameless = |id: u32, action: &str| json!({"id": id, "action": action, "reason": "r", "depends_on": [id - 1], "params": {"search": "a", "replace": "b"}});
     let steps = json!([

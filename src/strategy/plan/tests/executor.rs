@@ -57,6 +57,17 @@ fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
     }
 }
 
+#[test]
+fn a_step_may_write_the_file_that_its_reason_names() {
+    let mut rig = rig();
+    let mut write = step(1, "write_file", "/check.lua", &[]);
+    write["reason"] = json!("to write the answer to /colour.txt");
+    rig.plan(json!([write]));
+    let said = json!({"tool": "fs_write", "args": {"path": "/colour.txt", "content": "purple"}});
+    rig.say(&said.to_string());
+    assert_eq!(rig.open_calls(), ["fs_write on base"]);
+}
+
 /// What the executor is told of this only call of a step that writes a file.
 fn told_of_write(target: &str, call: Value) -> Option<String> {
     let mut rig = rig();
