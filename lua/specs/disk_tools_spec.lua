@@ -91,6 +91,23 @@ specs["fs_move: a move that is made again is told that it was perhaps made alrea
     check.contains(select(2, world.call("fs_move", { from = "c", to = "d" })), "/c: no such file or folder; fs_list")
 end
 
+specs["fs_move: what was copied before lies in its place already, and only the old one goes"] = function()
+    local world = tools({ ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" })
+    world.call("fs_copy", { from = "a", to = "/dir/a" })
+    check.same(world.call("fs_move", { from = "a", to = "/dir/a" }), { from = "/a", to = "/dir/a", there_already = true })
+    local left = { ["/b"] = "two", ["/dir/a"] = "one", ["/dir/x"] = "three" }
+    check.same(world.disk.files, left)
+    for _, case in ipairs({
+        { "b", "/dir/a", "/dir/a: is there already, and nothing was moved; delete it first" },
+        { "b", "/dir", "/dir: is there already, and is a folder; nothing was moved" },
+        { "b", "/dir", "To move it in there, name its place: /dir/b" },
+        { "b", "b", "/b: is there already" }, { "dir", "b", "/b: is there already" },
+    }) do
+        check.contains(select(2, world.call("fs_move", { from = case[1], to = case[2] })), case[3])
+        check.same(world.disk.files, left)
+    end
+end
+
 specs["fs_copy: replaces nothing, and says what is wrong"] = function()
     local world = tools({ ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" })
     local before = { ["/a"] = "one", ["/b"] = "two", ["/dir/x"] = "three" }

@@ -6,7 +6,7 @@ use super::fleet::ToolLookup;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
 use super::guards::{
-    check_program, computer_as_folder, misplaced_program, same_again, strayed_path,
+    check_program, computer_as_folder, copied_instead, misplaced_program, same_again, strayed_path,
 };
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
@@ -284,7 +284,10 @@ impl Turn<'_> {
             Some((told, Some(meant)))
         };
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
-        let told = misplaced().or_else(elsewhere).or_else(strayed);
+        let at_home = || Some((self.on_wrong_computer(target, tool, args)?, None));
+        let told = at_home().or_else(misplaced).or_else(elsewhere);
+        let copied = || Some((copied_instead::objection(state, tool, args)?, None));
+        let told = told.or_else(strayed).or_else(copied);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))

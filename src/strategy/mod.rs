@@ -51,6 +51,7 @@ mod untouched;
 mod unvisited;
 pub mod validate;
 pub mod warmth;
+mod wrong_computer;
 
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;

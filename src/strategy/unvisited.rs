@@ -59,7 +59,7 @@ mod tests {
     }
 
     const TASK: &str =
-        "On the computer `mine` the program /drill.lua fails. Mend it there, and run it.";
+        "On the computer `mine` the program of the drill fails. Mend it there, and run it.";
 
     #[test]
     fn an_end_without_a_call_on_the_computer_that_the_task_names_is_told_so_twice() {

@@ -100,20 +100,36 @@ local function delete(fs, args)
     return { path = path, deleted = existed }
 end
 
+-- Whether two files hold the same, so that what is done again finds its own.
+local function is_same(fs, from, to)
+    if fs.isDir(from) or fs.isDir(to) or fs.getSize(from) ~= fs.getSize(to) then return false end
+    return common.read_file(fs, from) == common.read_file(fs, to)
+end
+
+-- Why a place is not free, and what to do about it.
+local function taken(fs, from, to, done, verb)
+    if fs.isDir(to) and from ~= to then
+        return ("%s: is there already, and is a folder; nothing was %s. To %s it in there, name its place: %s"):format(
+            to, done, verb, "/" .. fs.combine(to, fs.getName(from)))
+    end
+    return ("%s: is there already, and nothing was %s; delete it first, or %s to another path"):format(to, done, verb)
+end
+
+-- What was copied before it shall be moved lies in its new place already: then only the old one goes.
 local function move(fs, args)
     local from, to = absolute(fs, args.from), absolute(fs, args.to)
+    files.recover(fs, to)
     if fs.exists(to) and not fs.exists(from) then
         error(("%s: no such file or folder; %s is there, so it was perhaps moved already"):format(from, to), 0)
     end
     common.require_existing(fs, from)
+    if fs.exists(to) then
+        if from == to or not is_same(fs, from, to) then error(taken(fs, from, to, "moved", "move"), 0) end
+        attempt(fs.delete, from)
+        return { from = from, to = to, there_already = true }
+    end
     attempt(fs.move, from, to)
     return { from = from, to = to }
-end
-
--- Whether two files hold the same, so that a copy that is made again finds its own.
-local function is_same(fs, from, to)
-    if fs.isDir(from) or fs.isDir(to) or fs.getSize(from) ~= fs.getSize(to) then return false end
-    return common.read_file(fs, from) == common.read_file(fs, to)
 end
 
 -- A copy that fails in its middle (a full disk) leaves nothing behind.
@@ -123,7 +139,7 @@ local function copy(fs, args)
     files.recover(fs, to)
     if fs.exists(to) then
         if from ~= to and is_same(fs, from, to) then return { from = from, to = to, there_already = true } end
-        error(to .. ": is there already, and nothing was copied; delete it first, or copy to another path", 0)
+        error(taken(fs, from, to, "copied", "copy"), 0)
     end
     local ok, err = pcall(fs.copy, from, to)
     if not ok then
@@ -203,8 +219,8 @@ local TOOLS = {
     fs_move = {
         handler = move,
         effect = "effect",
-        description = "Move or rename a file or folder. Fails if the target exists.",
-        result = "from, to",
+        description = "Move or rename a file or folder. Fails if the target exists and is not the same file already.",
+        result = "from, to, there_already?",
         properties = { from = PATH, to = PATH },
         required = { "from", "to" },
     },

@@ -4,6 +4,7 @@
 mod budgets;
 pub mod check_program;
 pub mod computer_as_folder;
+pub mod copied_instead;
 pub mod history;
 pub mod loops;
 pub mod misplaced_program;

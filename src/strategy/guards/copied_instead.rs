@@ -1,0 +1,73 @@
+//! Copies of what a task wants moved: small models copy it, hear that the old one is still there, and move the copy back.
+
+use super::times_told;
+use crate::domain::task::TaskState;
+use crate::strategy::paths::{mentions, normal};
+use crate::strategy::text::{has_word, sentence_before};
+use serde_json::Value;
+
+const MOVES: [&str; 2] = ["move", "rename"];
+/// A task that speaks of these may want both.
+const COPIES: [&str; 5] = ["copy", "copies", "copied", "backup", "keep"];
+
+/// How often it is told of one file: the first time a small model often says the same again without a thought.
+const MOST_OBJECTIONS: usize = 2;
+
+/// What is told of a copy of a file that the task wants moved.
+pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> {
+    let prompt = &state.created.as_ref()?.prompt;
+    if tool != "fs_copy" || has_word(prompt, &COPIES) {
+        return None;
+    }
+    let path = normal(args.get("from")?.as_str()?);
+    let at = mentions(prompt, &path).next()?;
+    let words = format!("the task wants /{path} moved, and fs_copy leaves it where it is");
+    let objects = has_word(sentence_before(&prompt[..at]), &MOVES)
+        && times_told(state, &words) < MOST_OBJECTIONS;
+    objects.then(|| {
+        format!(
+            "{words}. Call fs_move with the same from and to; only if you do want a copy, say it again"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::json;
+
+    /// Whether a copy of /a.txt is made, each of three times that it is wanted.
+    fn made(task: &str) -> Vec<bool> {
+        let copy = json!({"name": "fs_copy", "effect": "effect", "description": "Copies",
+            "args_schema": {"type": "object", "properties": {"from": {"type": "string"}, "to": {"type": "string"}}}});
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.add_tools(vec![serde_json::from_value(copy).unwrap()]);
+        let wanted = |to: &str| {
+            let args = json!({"from": "/a.txt", "to": to});
+            drive.say(&[&json!({"tool": "fs_copy", "args": args}).to_string()]);
+            let mut closed = drive.state().steps.iter().rev().filter(|step| step.closed);
+            closed.next().is_some_and(|step| !step.calls.is_empty())
+        };
+        ["/x", "/y", "/z"].map(wanted).to_vec()
+    }
+
+    #[test]
+    fn a_copy_of_what_the_task_wants_moved_is_told_of_twice() {
+        let told = vec![false, false, true];
+        for task in [
+            "Move /b.txt, /a.txt and /c.txt into the folder /archive.",
+            "Look around. Then rename /a.txt to /b.txt.",
+        ] {
+            assert_eq!(made(task), told, "{task}");
+        }
+        for task in [
+            "Bring /a.txt into the folder /archive.",
+            "Move /a.txt to /b.txt and keep the old one.",
+            "/a.txt says where to move.",
+            "Move the turtle. Write what it saw to /a.txt.",
+            "Move /b.txt.",
+        ] {
+            assert_eq!(made(task), [true; 3], "{task}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Calls on the task's own computer about a file that the task has on another one: a weak model that is shown a program of `mine` writes
+//! it at home.
+
+use super::guards::{on_other_computer, times_told};
+use super::paths::{named_in, normal};
+use super::turn::Turn;
+use crate::domain::call::Target;
+use serde_json::Value;
+
+/// Arguments that name a file which the task works with; where something is copied or moved to is a new place.
+const FILES: [&str; 2] = ["path", "from"];
+
+/// How often it is told of one file.
+const MOST_OBJECTIONS: usize = 2;
+
+impl Turn<'_> {
+    /// What is told of such a call. None where the task's words do not say for certain where the file lies.
+    pub(super) fn on_wrong_computer(
+        &self,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<String> {
+        let is_own = match target {
+            Target::Any => true,
+            Target::Computer(on) => self.state.home() == Some(on),
+            Target::Group(_) => false,
+        };
+        let given = FILES.iter().find_map(|name| args.get(name)?.as_str())?;
+        let path = normal(given);
+        if !is_own || !named_in(self.asked_for()).contains(&path) {
+            return None;
+        }
+        let meant = self.unless_own(self.place_of(&path)?)?;
+        let words =
+            format!("the task has /{path} on {meant}, and this call is for another computer");
+        (times_told(self.state, &words) < MOST_OBJECTIONS).then(|| {
+            let how = on_other_computer(&meant, tool);
+            format!(
+                "{words}. {how}. If all is done there, end the task; only if you do mean /{path} here, say it again"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::json;
+
+    const TASK: &str = "On the computer `mine` the program /drill.lua fails. Mend it there.";
+
+    /// What a call of `tool` about a path comes to, wanted three times: whether it was made, each time.
+    fn made(task: &str, tool: &str, path: &str) -> Vec<bool> {
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.add_computer("mine");
+        let made = |content: &str| {
+            let args = json!({"path": path, "content": content});
+            drive.say(&[&json!({"tool": tool, "args": args}).to_string()]);
+            let steps = drive.state().steps.iter().rev();
+            let mut closed = steps.filter(|step| step.closed);
+            closed.next().is_some_and(|step| !step.calls.is_empty())
+        };
+        ["1", "2", "3"].map(made).to_vec()
+    }
+
+    #[test]
+    fn a_call_at_home_about_a_file_that_the_task_has_elsewhere_is_told_so_twice() {
+        assert_eq!(
+            made(TASK, "fs_write", "/drill.lua"),
+            [false, false, true],
+            "who means it says it a third time"
+        );
+        for (task, tool, path) in [
+            (TASK, "mine/fs_write", "/drill.lua"),
+            (TASK, "fs_write", "/notes.txt"),
+            (
+                "Mend /drill.lua here, and tell mine.",
+                "fs_write",
+                "/drill.lua",
+            ),
+            (
+                "Copy /drill.lua to the computer `mine`.",
+                "fs_write",
+                "/drill.lua",
+            ),
+        ] {
+            assert_eq!(made(task, tool, path), [true; 3], "{task} {tool} {path}");
+        }
+    }
+
+    #[test]
+    fn it_is_told_how_the_tool_is_called_there() {
+        let mut drive = Drive::new(profile_of("directive"), TASK);
+        drive.add_computer("mine");
+        drive.say(&["DIRECTIVE: RUN\nPATH: /drill.lua"]);
+        let told = "the task has /drill.lua on mine, and this call is for another computer. To have something done there, call the \
+                    tool as mine/run_program (in a directive the line is \"ON: mine\")";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+}
