@@ -17,6 +17,7 @@ use crate::domain::work::plan::{
     PlanAction, PlanAdvance, PlanStep, Settled, StepCall, StepRead, StepState, StepWork,
 };
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::failure_text;
 use crate::strategy::guards::{misplaced_program, same_again};
 use crate::strategy::paths::{named_in, normal};
@@ -242,7 +243,11 @@ impl Course<'_> {
             })
             .collect();
         if problems.is_empty() {
-            problems.extend(unwritten(&work.step, calls));
+            problems.extend(unwritten(
+                &work.step,
+                calls,
+                self.turn(Track::MAIN).asked_for(),
+            ));
         }
         problems
     }
@@ -372,7 +377,7 @@ fn changed_nothing(call: &CallRecord) -> bool {
 }
 
 /// The problem that no call of a step that writes a file writes that file.
-fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
+fn unwritten(step: &PlanStep, calls: &[StepCall], asked_for: &str) -> Option<String> {
     let target = match (&step.action, step.target.as_deref()) {
         (PlanAction::WriteFile | PlanAction::EditFile, Some(target)) => target,
         _ => return None,
@@ -380,11 +385,12 @@ fn unwritten(step: &PlanStep, calls: &[StepCall]) -> Option<String> {
     // Words ("the notes of today") leave the path to the executor.
     let is_path = target.contains(['/', '.']) && !target.contains([' ', '*', '?']);
     let wanted = normal(target);
-    // "to write the answer to /colour.txt", with another target: who sees both writes the right one.
-    let reason = named_in(&step.reason);
+    // "to write the answer to /colour.txt", with the program that checks it as the target: who sees both writes the right one.
+    let mut meant = named_in(&step.reason);
+    meant.retain(|_| is_check(asked_for, &wanted));
     let names_it = |text: &str| {
         let path = normal(text);
-        path == wanted || path.ends_with(&format!("/{wanted}")) || reason.contains(&path)
+        path == wanted || path.ends_with(&format!("/{wanted}")) || meant.contains(&path)
     };
     // Models have many names for a path; validation mends or refuses them.
     let is_meant = |of: &Value| {

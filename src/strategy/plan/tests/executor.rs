@@ -58,14 +58,30 @@ fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
 }
 
 #[test]
-fn a_step_may_write_the_file_that_its_reason_names() {
-    let mut rig = rig();
-    let mut write = step(1, "write_file", "/check.lua", &[]);
-    write["reason"] = json!("to write the answer to /colour.txt");
-    rig.plan(json!([write]));
-    let said = json!({"tool": "fs_write", "args": {"path": "/colour.txt", "content": "purple"}});
-    rig.say(&said.to_string());
-    assert_eq!(rig.open_calls(), ["fs_write on base"]);
+fn a_step_about_the_program_that_checks_may_write_the_file_that_its_reason_names() {
+    for (task, target, is_made) in [
+        (
+            "Write red to /colour.txt, then run /check.lua.",
+            "/check.lua",
+            true,
+        ),
+        (
+            "Write /show.lua, which shows /colour.txt.",
+            "/show.lua",
+            false,
+        ),
+    ] {
+        let mut rig = rig();
+        if let Some(created) = &mut rig.state.created {
+            created.prompt = task.into();
+        }
+        let mut write = step(1, "write_file", target, &[]);
+        write["reason"] = json!("to write the answer to /colour.txt");
+        rig.plan(json!([write]));
+        let said = json!({"tool": "fs_write", "args": {"path": "/colour.txt", "content": "red"}});
+        rig.say(&said.to_string());
+        assert_eq!(!rig.open_calls().is_empty(), is_made, "{task}");
+    }
 }
 
 /// What the executor is told of this only call of a step that writes a file.
