@@ -32,7 +32,7 @@ impl<'a> Turn<'a> {
         let is_here = has_word(sentence, &HERE) || said.contains(&own.client_id);
         match (there.next(), there.next(), is_here) {
             (Some(other), None, false)
-                if !has_word(sentence, &FOR_ITS_TOOL) && !is_goal(sentence, other) =>
+                if !has_word(sentence, &FOR_ITS_TOOL) && is_place(sentence, other) =>
             {
                 self.inputs.fleet.computer(other)
             }
@@ -69,8 +69,12 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Whether something is to be brought to a computer: "copy /a.txt to the computer `depot`".
-fn is_goal(sentence: &str, computer: &ClientId) -> bool {
+/// Words before a computer's name that make it the place of what its sentence speaks of.
+const AT: [&str; 4] = ["on", "at", "in", "from"];
+
+/// Whether a sentence names a computer as a place, or begins with it. "Copy /a.txt to the computer `depot`" speaks of where something
+/// shall be, and "with the notes of `depot`" of something else.
+fn is_place(sentence: &str, computer: &ClientId) -> bool {
     let name = computer.as_str();
     let at = mentions(sentence, name).next().unwrap_or_default();
     let before = sentence[..at].to_lowercase();
@@ -78,9 +82,7 @@ fn is_goal(sentence: &str, computer: &ClientId) -> bool {
     let mut words = words
         .rev()
         .filter(|word| !["", "the", "computer"].contains(word));
-    words
-        .next()
-        .is_some_and(|word| ["to", "onto"].contains(&word))
+    words.next().is_none_or(|word| AT.contains(&word))
 }
 
 /// The sentence that names a path first.
@@ -143,6 +145,8 @@ mod tests {
             ("On mine: /a.txt is wrong.", Some("mine")),
             ("What is in /b.txt on mine?", None),
             ("Copy /a.txt to the computer `depot`.", None),
+            ("Make /a.txt work with the notes of depot.", None),
+            ("Take /a.txt from the depot.", Some("depot")),
             (
                 "Compare /a.txt on depot with what it should be.",
                 Some("depot"),
@@ -156,7 +160,7 @@ mod tests {
         #[test]
         fn any_words_are_read_without_a_panic(text in "(/a.txt|mine| |\\. |: |\\PC){0,30}") {
             let _ = sentence_of(&text, "a.txt");
-            let _ = is_goal(&text, &ClientId::parse("mine").unwrap());
+            let _ = is_place(&text, &ClientId::parse("mine").unwrap());
         }
     }
 }

@@ -2,13 +2,14 @@
 //! the place of an action, or the next one. What such an item says needs no model any more.
 
 use super::{Course, bare_line, function_call};
-use crate::domain::call::Address;
+use crate::domain::call::{Address, Outcome};
 use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
 use crate::domain::step::FOLLOWED_PLAN;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::stated;
 use serde_json::Value;
 
 /// What is called so beside tools that only look. Nothing that cannot be made undone, and no tool of which only its owner knows what it
@@ -27,7 +28,11 @@ impl Course<'_> {
             return None;
         };
         let parameters = self.whole_args(&tool, &args);
-        if !self.may_be_called(&tool) || !is_known(&parameters, &self.known_words()) {
+        let mut made = self.turn.state.calls();
+        // What may or may not have happened is the model's to look at.
+        let is_certain = made.all(|call| call.outcome() != Some(Outcome::Unknown));
+        let may = is_certain && self.may_be_called(&tool);
+        if !may || !is_known(&parameters, &self.known_words()) {
             return None;
         }
         self.turn.by_rule(vec![StrictRequest::Tool {
@@ -43,6 +48,9 @@ impl Course<'_> {
             return false;
         };
         let turn = &self.turn;
+        if address.tool == "run_program" && stated::forbids_runs(turn.asked_for()) {
+            return false;
+        }
         let tools = ToolLookup::at(turn.state, &turn.inputs.fleet, &address.target);
         let usable = tools.usable(turn.profile);
         let mut named = usable.iter().filter(|tool| tool.name == address.tool);
@@ -114,6 +122,7 @@ fn is_known_text(text: &str, words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::call::CallReport;
     use crate::domain::decision::Contract;
     use crate::strategy::drive::{Drive, profile_of};
     use crate::strategy::numbered::NAME;
@@ -167,6 +176,10 @@ mod tests {
             (TASK, "fs_write(\"/a.txt\", \"…\")"),
             ("Delete /a.txt.", "fs_delete(\"/a.txt\")"),
             (TASK, "run_program(\"/checks.lua\")"),
+            (
+                "Mend /check.lua, but do not run it.",
+                "run_program(\"/check.lua\")",
+            ),
         ] {
             let drive = planned(task, &format!("1. {item}\n2. run /check.lua"));
             assert_eq!(made(&drive), [], "{item}");
@@ -184,6 +197,18 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(asked, Contract::React);
+    }
+
+    #[test]
+    fn after_a_call_whose_fate_nobody_knows_each_item_is_the_model_s() {
+        let mut drive = Drive::new(profile_of(NAME), "Run /check.lua, then run /pay.lua.");
+        let plan = "1. run_program(\"/check.lua\")\n2. run_program(\"/pay.lua\")\n3. run_program(\"/check.lua\")";
+        drive.say_with(&[plan], |_, _| {
+            CallReport::without_answer(Outcome::Unknown, "lost", "nobody knows".to_owned())
+        });
+        assert_eq!(made(&drive).len(), 1, "{}", drive.shown());
+        drive.say(&["Thought: on\nItem: 2\nAction: run_program\nAction Input: /pay.lua"]);
+        assert_eq!(made(&drive).len(), 2, "{}", drive.shown());
     }
 
     #[test]
