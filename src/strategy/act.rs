@@ -286,7 +286,14 @@ impl Turn<'_> {
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
         let at_home = || Some((self.on_wrong_computer(target, tool, args)?, None));
         let told = at_home().or_else(misplaced).or_else(elsewhere);
-        let copied = || Some((copied_instead::objection(state, tool, args)?, None));
+        let copied = || {
+            let told = copied_instead::objection(state, tool, args)?;
+            // Words alone do not turn a small model from the call that it has in mind.
+            let call = self
+                .written("fs_move", args)
+                .map(|call| format!(":\n{call}"));
+            Some((told + &call.unwrap_or_default(), None))
+        };
         let told = told.or_else(strayed).or_else(copied);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());

@@ -26,7 +26,7 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
         && times_told(state, &words) < MOST_OBJECTIONS;
     objects.then(|| {
         format!(
-            "{words}. Call fs_move with the same from and to; only if you do want a copy, say it again"
+            "{words}. Only if you do want a copy, say it again; else call fs_move with the same from and to"
         )
     })
 }
@@ -49,6 +49,23 @@ mod tests {
             closed.next().is_some_and(|step| !step.calls.is_empty())
         };
         ["/x", "/y", "/z"].map(wanted).to_vec()
+    }
+
+    #[test]
+    fn the_move_is_shown_as_the_model_writes_it() {
+        let mut drive = Drive::new(profile_of("directive"), "Move /a.txt to /b.txt.");
+        let tool = |name: &str| serde_json::from_value(json!({"name": name, "effect": "effect"}));
+        drive.add_tools(
+            ["fs_copy", "fs_move"]
+                .map(|name| tool(name).unwrap())
+                .to_vec(),
+        );
+        drive.say(&[
+            "DIRECTIVE: TOOL\nNAME: fs_copy\nARGS: {\"from\": \"/a.txt\", \"to\": \"/b.txt\"}",
+        ]);
+        let told = "else call fs_move with the same from and to:\nDIRECTIVE: TOOL\nNAME: fs_move\n\
+                    ARGS: {\"from\":\"/a.txt\",\"to\":\"/b.txt\"}";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
     }
 
     #[test]
