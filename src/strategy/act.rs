@@ -274,6 +274,7 @@ impl Turn<'_> {
             return Some(self.block(Guard::Duplicate, evidence));
         }
         let needs = || misplaced_program::needs(tool, args).map(str::to_owned);
+        let at_home = || Some((self.on_wrong_computer(target, tool, args)?, None));
         let misplaced = || Some((misplaced_program::objection(state, tool, args)?, needs()));
         let elsewhere = || {
             let told = computer_as_folder::objection(state, fleet, target, tool, args)?;
@@ -283,21 +284,22 @@ impl Turn<'_> {
             let (told, meant) = strayed_path::objection(state, tool, args)?;
             Some((told, Some(meant)))
         };
+        let copied = || Some((self.copied_instead(tool, args)?, None));
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
-        let at_home = || Some((self.on_wrong_computer(target, tool, args)?, None));
         let told = at_home().or_else(misplaced).or_else(elsewhere);
-        let copied = || {
-            let told = copied_instead::objection(state, tool, args)?;
-            // Words alone do not turn a small model from the call that it has in mind.
-            let call = self
-                .written("fs_move", args)
-                .map(|call| format!(":\n{call}"));
-            Some((told + &call.unwrap_or_default(), None))
-        };
         let told = told.or_else(strayed).or_else(copied);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))
+    }
+
+    /// What is told of a copy that should be a move. Words alone do not turn a small model from the call that it has in mind.
+    fn copied_instead(&self, tool: &str, args: &Value) -> Option<String> {
+        let told = copied_instead::objection(self.state, tool, args)?;
+        Some(match self.written("fs_move", args) {
+            Some(call) => format!("{told}:\n{call}"),
+            None => told,
+        })
     }
 
     fn with_known_content(
