@@ -63,13 +63,17 @@ impl Inputs {
         // A view of the fleet is texts and lists; it can always be written.
         let fleet = serde_json::to_string(&self.fleet).unwrap_or_default();
         let hash = BlobHash::of(&fleet);
-        let inputs = InputsRef {
+        (self.with_fleet(hash.clone()), hash, fleet)
+    }
+
+    /// As they are journalled, where the hash of their fleet is known already.
+    pub fn with_fleet(&self, fleet: BlobHash) -> InputsRef {
+        InputsRef {
             now_ms: self.now_ms,
-            fleet: hash.clone(),
+            fleet,
             roles: self.roles.clone(),
             offline_timeout_ms: Some(self.offline_timeout_ms),
-        };
-        (inputs, hash, fleet)
+        }
     }
 }
 

@@ -17,6 +17,11 @@ pub fn content_hash(value: &impl Serialize) -> ContentHash {
     *hasher.finalize().as_bytes()
 }
 
+/// The same, of a JSON text that is there already.
+pub fn text_hash(json: &str) -> ContentHash {
+    *blake3::hash(json.as_bytes()).as_bytes()
+}
+
 /// Contents that somebody holds, by hash. What nobody holds any more is forgotten.
 #[derive(Debug)]
 pub struct Shared<T> {
@@ -77,6 +82,12 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &shared.get(hash, || 2)));
         drop(first);
         assert_eq!(*shared.get(hash, || 3), 3);
+    }
+
+    #[test]
+    fn a_value_and_its_text_have_one_hash() {
+        let value = serde_json::json!({"path": "/ä", "args": [1, 2.5, null]});
+        assert_eq!(content_hash(&value), text_hash(&value.to_string()));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use super::chat::{Message, ToolDef};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::Write;
 
 /// The size of some messages, or of a whole prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,7 +18,7 @@ impl Size {
         let mut size = Size::default();
         for message in messages {
             let calls = message.tool_calls.iter();
-            let calls = calls.map(|call| call.name.len() + call.arguments.to_string().len());
+            let calls = calls.map(|call| call.name.len() + json_bytes(&call.arguments));
             size.bytes += message.content.len() + calls.sum::<usize>();
             size.messages += 1;
         }
@@ -25,9 +27,9 @@ impl Size {
 
     /// What native tools take in a prompt.
     pub fn of_tools(tools: &[ToolDef]) -> Self {
-        let bytes = tools.iter().map(|tool| {
-            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
-        });
+        let bytes = tools
+            .iter()
+            .map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.parameters));
         Size {
             bytes: bytes.sum(),
             messages: 0,
@@ -40,6 +42,27 @@ impl Size {
             bytes: self.bytes + other.bytes,
             messages: self.messages + other.messages,
         }
+    }
+}
+
+/// The bytes of a value's JSON text, which is not made for that: every prompt is counted, and most of it is as it was before.
+fn json_bytes(value: &Value) -> usize {
+    let mut counted = Counted(0);
+    // A value has text keys, and counting takes every byte: it cannot fail.
+    let _ = serde_json::to_writer(&mut counted, value);
+    counted.0
+}
+
+struct Counted(usize);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ mod open_work;
 pub mod prune;
 mod read;
 mod rows;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -36,6 +37,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0005_tokens.sql"),
     include_str!("schema/0006_commits.sql"),
     include_str!("schema/0007_checkpoints.sql"),
+    include_str!("schema/0008_events_in_order.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.
@@ -279,4 +281,8 @@ fn stored(count: u64) -> i64 {
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

@@ -103,9 +103,20 @@ pub fn version_of(strategy: &str) -> Option<u32> {
     known.map(|(_, version, _)| *version)
 }
 
+/// Whether [`decide`] may have a move, as far as this can be told without the fleet: most events come while a task waits for the
+/// one answer that it asked for.
+pub fn may_decide(state: &TaskState, profile: &Profile, now_ms: i64) -> bool {
+    if state.created.is_none() || state.status.is_final() || state.is_asleep() {
+        return false;
+    }
+    let over = || guards::over_budget(state, &turn::budgets(state, profile), now_ms).is_some();
+    let at_once = profile.strategy == plan::NAME;
+    at_once || state.is_idle() || over() || memory::drift_ends(state, profile).is_some()
+}
+
 /// A task's next move; none while everything that can be done is under way, and after the end.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Move> {
-    if state.created.is_none() || state.status.is_final() || state.is_asleep() {
+    if !may_decide(state, profile, inputs.now_ms) {
         return None;
     }
     let budgets = turn::budgets(state, profile);

@@ -9,7 +9,7 @@
 use super::{Task, Then, commit};
 use crate::actors::journal::messages::JournalError;
 use crate::crash_points::{self, Point};
-use crate::domain::decision::{Decision, Move};
+use crate::domain::decision::{Decision, Inputs, InputsRef, Move};
 use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::{BlobHash, QuestionId};
 use crate::domain::lifecycle::{self, ToolRecord};
@@ -234,19 +234,18 @@ impl Task {
 
     /// Adds the next decision, if there is something to decide.
     fn decide(&mut self, draft: &mut Draft) -> Option<Next> {
-        if self.state.status.is_final() || self.state.is_asleep() {
+        if !strategy::may_decide(&self.state, &self.profile, draft.at_ms) {
             return None;
         }
         let inputs = self.inputs(draft.at_ms);
         let step = strategy::decide(&self.state, &self.profile, &inputs)?;
-        let (inputs, hash, fleet) = inputs.journalled();
+        let inputs = self.journalled(inputs, draft);
         let decided = TaskEvent::Decided {
             decision: Box::new(step.decision.clone()),
             inputs,
             track: step.track,
         };
         self.add(draft, vec![decided]);
-        draft.blobs.push((hash, fleet));
         // What closes the episode or the task is journalled together with the decision to end it.
         let closing = match &step.decision {
             Decision::Finish { .. } | Decision::Fail { .. } => {
@@ -261,6 +260,20 @@ impl Task {
         self.add(draft, closing);
         crash_points::pass(before);
         Some(Next { step, after })
+    }
+
+    /// The inputs as they are journalled. A fleet that looks as it did when this actor journalled it last is in the journal, or
+    /// before this draft on its way there.
+    fn journalled(&mut self, inputs: Inputs, draft: &mut Draft) -> InputsRef {
+        if let Some((fleet, hash)) = &self.fleet_journalled
+            && *fleet == inputs.fleet
+        {
+            return inputs.with_fleet(hash.clone());
+        }
+        let (journalled, hash, content) = inputs.journalled();
+        draft.blobs.push((hash.clone(), content));
+        self.fleet_journalled = Some((inputs.fleet, hash));
+        journalled
     }
 
     /// Does what was decided, now that it is durable. Without a decision: what a task does that is over or sleeps.

@@ -23,11 +23,12 @@ use crate::config::{ProviderKind, Settings, ToolChannel};
 use crate::domain::chat::Role;
 use crate::domain::decision::{Inputs, RoleLimits};
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{CallId, ClientId, Generation, QuestionId};
+use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, QuestionId};
 use crate::domain::lifecycle::ToolRecord;
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, TaskState};
+use crate::domain::tool::FleetView;
 use crate::store::Append;
 use crate::strategy;
 use actix::prelude::*;
@@ -80,6 +81,8 @@ pub struct Task {
     question_ends: Option<(QuestionId, i64)>,
     /// A decision to call that is not durable yet and waits for its turn, with what came before it.
     held: Option<Box<Draft>>,
+    /// The fleet as it was journalled last, so that it is written once as long as it looks the same.
+    fleet_journalled: Option<(FleetView, BlobHash)>,
 }
 
 /// How long a task waits until a computer's tools are shown as a call of its own has told them.
@@ -110,6 +113,7 @@ impl Task {
             finished: false,
             question_ends: None,
             held: None,
+            fleet_journalled: None,
         }
     }
 

@@ -5,7 +5,7 @@ use super::super::{
     Written,
 };
 use super::archive::archive;
-use super::{At, checkpoints, checksum, commits, count, meta, stored};
+use super::{At, checksum, commits, count, meta, stored, tasks, unwritable};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
@@ -56,7 +56,7 @@ impl Writer {
                     Ok(Vec::new())
                 }
                 Write::NoticeDelivered(task_id) => {
-                    notice_delivered(&transaction, task_id)?;
+                    tasks::notice_delivered(&transaction, task_id)?;
                     Ok(Vec::new())
                 }
                 Write::System(change) => {
@@ -64,7 +64,7 @@ impl Writer {
                     Ok(Vec::new())
                 }
                 Write::Quarantine { task_id, reason } => {
-                    quarantine(&transaction, task_id, reason)?;
+                    tasks::quarantine(&transaction, task_id, reason)?;
                     Ok(Vec::new())
                 }
                 Write::Archive {
@@ -80,7 +80,7 @@ impl Writer {
                     Ok(Vec::new())
                 }
                 Write::Checkpoint(checkpoint) => {
-                    checkpoints::keep(&transaction, checkpoint)?;
+                    super::checkpoints::keep(&transaction, checkpoint)?;
                     Ok(Vec::new())
                 }
                 Write::Probe => {
@@ -133,7 +133,7 @@ fn write_append(
             event: event.clone(),
         })
         .collect();
-    save_task(transaction, append, written.len() as u64)?;
+    tasks::save_task(transaction, append, written.len() as u64)?;
     for (hash, content) in &append.blobs {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO blobs (hash, content) VALUES (?1, ?2)")?
@@ -212,53 +212,6 @@ fn known_key(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result
         )
         .optional()?;
     Ok(existing.and_then(|id| TaskId::parse(&id).ok()))
-}
-
-fn save_task(transaction: &Transaction<'_>, append: &Append, added: u64) -> rusqlite::Result<()> {
-    let summary = &append.summary;
-    let mut events = append.events.iter();
-    let profile = events.find_map(|event| Some(event.created()?.profile.0.as_str()));
-    let seqs = append.expected_seq.saturating_add(1)..;
-    let ends = |(_, event): &(u64, &TaskEvent)| matches!(event, TaskEvent::EpisodeEnded(_));
-    let ended = seqs.zip(&append.events).filter(ends).last();
-    let episode_seq = ended.map_or(0, |(seq, _)| seq);
-    if episode_seq > 0 || summary.status.is_final() {
-        checkpoints::forget(transaction, &append.task_id)?;
-    }
-    let due = summary.status.is_final() && summary.client_id.is_some();
-    transaction
-        .prepare_cached(
-            "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, client_id,
-                                owner, generation, last_seq, profile, summary, notice, asleep,
-                                episode_seq)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
-             ON CONFLICT (task_id) DO UPDATE SET
-                 updated_at_ms = excluded.updated_at_ms, status = excluded.status,
-                 final = excluded.final, kind = excluded.kind, client_id = excluded.client_id,
-                 owner = excluded.owner, generation = excluded.generation,
-                 last_seq = excluded.last_seq, profile = coalesce(tasks.profile, excluded.profile),
-                 summary = excluded.summary, notice = max(tasks.notice, excluded.notice),
-                 quarantine = NULL, asleep = excluded.asleep,
-                 episode_seq = max(tasks.episode_seq, excluded.episode_seq)",
-        )?
-        .execute(params![
-            append.task_id.as_str(),
-            summary.created_at_ms,
-            summary.updated_at_ms,
-            summary.status.as_str(),
-            summary.status.is_final(),
-            summary.kind,
-            summary.client_id.as_ref().map(|id| id.as_str()),
-            summary.owner,
-            stored(append.generation.0),
-            stored(append.expected_seq.saturating_add(added)),
-            profile,
-            json(summary)?,
-            due,
-            summary.asleep.as_ref().map(json).transpose()?,
-            stored(episode_seq),
-        ])?;
-    Ok(())
 }
 
 fn insert_event(
@@ -399,24 +352,6 @@ fn save_tool(transaction: &Transaction<'_>, record: &ToolRecord) -> rusqlite::Re
     Ok(())
 }
 
-fn notice_delivered(transaction: &Transaction<'_>, task_id: &TaskId) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("UPDATE tasks SET notice = 2 WHERE task_id = ?1 AND notice = 1")?
-        .execute([task_id.as_str()])?;
-    Ok(())
-}
-
-fn quarantine(
-    transaction: &Transaction<'_>,
-    task_id: &TaskId,
-    reason: &str,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("UPDATE tasks SET quarantine = ?2 WHERE task_id = ?1")?
-        .execute([task_id.as_str(), reason])?;
-    Ok(())
-}
-
 fn change_system(transaction: &Transaction<'_>, change: &SystemChange) -> rusqlite::Result<()> {
     if let Some(stops) = &change.stops {
         transaction
@@ -437,12 +372,4 @@ fn change_system(transaction: &Transaction<'_>, change: &SystemChange) -> rusqli
         super::tokens::change(transaction, token)?;
     }
     Ok(())
-}
-
-fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
-    serde_json::to_string(value).map_err(unwritable)
-}
-
-fn unwritable(error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

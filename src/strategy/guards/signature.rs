@@ -3,7 +3,7 @@
 use super::overwrite::IF_HASH;
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
-use crate::domain::shared::{ContentHash, content_hash};
+use crate::domain::shared::{ContentHash, content_hash, text_hash};
 use crate::domain::task::{CallEnd, CallRecord};
 use crate::strategy::paths::normal;
 use crate::strategy::text::head_and_tail;
@@ -31,12 +31,12 @@ impl Signature {
             (Target::Any, None) => String::new(),
             (Target::Group(group), _) => format!("group:{group}"),
         };
-        let args = settled_args(None, args);
+        let args = settled_args(None, args).to_string();
         Signature {
             place,
             tool: tool.to_owned(),
-            args: content_hash(&args),
-            shown: head_and_tail(&args.to_string(), SHOWN_ARGS),
+            args: text_hash(&args),
+            shown: head_and_tail(&args, SHOWN_ARGS),
         }
     }
 

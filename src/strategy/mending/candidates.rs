@@ -46,8 +46,9 @@ impl<'a> Turn<'a> {
     /// The program that is to be mended: the last run did not do what it should, nothing has changed since, and the program is short,
     /// known as it is now, and the task's own or one that its words want mended. Of several, each in turn.
     pub(super) fn ailing(&self) -> Option<Ailing<'a>> {
-        // Most steps come after no run: they are asked quickly.
-        if self.tests_since_change().is_empty() {
+        // Most steps come after no run, or after one that was well: they are asked quickly.
+        let mut since = self.tests_since_change().iter();
+        if since.all(|test| test.success) && stated::unlike(self.state).is_empty() {
             return None;
         }
         let pins = Pins::of(self.state, self.profile);

@@ -1,0 +1,115 @@
+//! The row of a task: what lists show, and what a start looks for.
+
+use super::{checkpoints, stored, unwritable};
+use crate::domain::event::TaskEvent;
+use crate::domain::ids::TaskId;
+use crate::store::Append;
+use rusqlite::{Transaction, params};
+
+/// Brings the row to what it is after an append of `added` events.
+pub(super) fn save_task(
+    transaction: &Transaction<'_>,
+    append: &Append,
+    added: u64,
+) -> rusqlite::Result<()> {
+    let summary = &append.summary;
+    let last_seq = stored(append.expected_seq.saturating_add(added));
+    let seqs = append.expected_seq.saturating_add(1)..;
+    let ends = |(_, event): &(u64, &TaskEvent)| matches!(event, TaskEvent::EpisodeEnded(_));
+    let ended = seqs.zip(&append.events).filter(ends).last();
+    let episode_seq = ended.map_or(0, |(seq, _)| seq);
+    if episode_seq > 0 || summary.status.is_final() {
+        checkpoints::forget(transaction, &append.task_id)?;
+    } else if summary.asleep.is_none() && goes_on(transaction, append, last_seq)? {
+        return Ok(());
+    }
+    let mut events = append.events.iter();
+    let profile = events.find_map(|event| Some(event.created()?.profile.0.as_str()));
+    let due = summary.status.is_final() && summary.client_id.is_some();
+    transaction
+        .prepare_cached(
+            "INSERT INTO tasks (task_id, created_at_ms, updated_at_ms, status, final, kind, client_id,
+                                owner, generation, last_seq, profile, summary, notice, asleep,
+                                episode_seq)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+             ON CONFLICT (task_id) DO UPDATE SET
+                 updated_at_ms = excluded.updated_at_ms, status = excluded.status,
+                 final = excluded.final, kind = excluded.kind, client_id = excluded.client_id,
+                 owner = excluded.owner, generation = excluded.generation,
+                 last_seq = excluded.last_seq, profile = coalesce(tasks.profile, excluded.profile),
+                 summary = excluded.summary, notice = max(tasks.notice, excluded.notice),
+                 quarantine = NULL, asleep = excluded.asleep,
+                 episode_seq = max(tasks.episode_seq, excluded.episode_seq)",
+        )?
+        .execute(params![
+            append.task_id.as_str(),
+            summary.created_at_ms,
+            summary.updated_at_ms,
+            summary.status.as_str(),
+            summary.status.is_final(),
+            summary.kind,
+            summary.client_id.as_ref().map(|id| id.as_str()),
+            summary.owner,
+            stored(append.generation.0),
+            last_seq,
+            profile,
+            json(summary)?,
+            due,
+            summary.asleep.as_ref().map(json).transpose()?,
+            stored(episode_seq),
+        ])?;
+    Ok(())
+}
+
+/// Most appends: the task is known, runs and goes on running. No column that an index of live tasks is made of is touched, so no
+/// page of an index is written. Gives whether it is so.
+fn goes_on(
+    transaction: &Transaction<'_>,
+    append: &Append,
+    last_seq: i64,
+) -> rusqlite::Result<bool> {
+    let summary = &append.summary;
+    let changed = transaction
+        .prepare_cached(
+            "UPDATE tasks SET updated_at_ms = ?2, status = ?3, kind = ?4, client_id = ?5, owner = ?6,
+                              generation = ?7, last_seq = ?8, summary = ?9, quarantine = NULL
+             WHERE task_id = ?1 AND profile IS NOT NULL AND final = 0 AND asleep IS NULL",
+        )?
+        .execute(params![
+            append.task_id.as_str(),
+            summary.updated_at_ms,
+            summary.status.as_str(),
+            summary.kind,
+            summary.client_id.as_ref().map(|id| id.as_str()),
+            summary.owner,
+            stored(append.generation.0),
+            last_seq,
+            json(summary)?,
+        ])?;
+    Ok(changed == 1)
+}
+
+pub(super) fn notice_delivered(
+    transaction: &Transaction<'_>,
+    task_id: &TaskId,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET notice = 2 WHERE task_id = ?1 AND notice = 1")?
+        .execute([task_id.as_str()])?;
+    Ok(())
+}
+
+pub(super) fn quarantine(
+    transaction: &Transaction<'_>,
+    task_id: &TaskId,
+    reason: &str,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET quarantine = ?2 WHERE task_id = ?1")?
+        .execute([task_id.as_str(), reason])?;
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(unwritable)
+}
