@@ -150,10 +150,12 @@ fn word(text: &str) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::chat::Role;
     use crate::domain::event::TaskEvent;
     use crate::strategy::drive::{Drive, profile_of};
     use crate::strategy::memory::told;
     use proptest::prelude::*;
+    use serde_json::json;
 
     const TASK: &str = "Ask the person which colour the door shall have; nobody else knows. Write the answer to /colour.txt.";
     const ALL: [&str; 5] = ["direct", "directive", "plan", "numbered", "goals"];
@@ -198,6 +200,17 @@ mod tests {
             let asides = told::asides(drive.state(), &drive.bench.profile).unwrap();
             insta::assert_snapshot!("asked_first", asides.unwrap().content);
         }
+    }
+
+    #[test]
+    fn who_carries_out_a_step_of_a_plan_is_told_what_people_answered() {
+        let (mut drive, _) = answered("plan", TASK);
+        let write = json!({"id": 1, "action": "write_file", "target": "/colour.txt", "reason": "it is asked for"});
+        drive.say(&[&json!({"goal": "it is written", "steps": [write]}).to_string()]);
+        let prompt = drive.state().prompt(Role::Executor);
+        let told = "Ada was asked: The task says to ask you: which colour the door shall have\nAda answered: purple";
+        let shown = prompt.iter().any(|message| message.content.contains(told));
+        assert!(shown, "{prompt:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whether a plan can be carried out: its ids, dependencies, size, depth, actions and computers. Everything that is
 //! wrong is told at once, in words that a planner can act on.
 
+use super::fewer;
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use super::targets::program_of;
@@ -9,7 +10,6 @@ use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::fleet::Found;
 use crate::strategy::paths::{is_file_like, named_in};
 use serde_json::{Value, json};
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a plan. The answer has its steps numbered on from those of former plans, and every action known.
@@ -49,7 +49,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     take_the_file_of_the_reason(&mut plan);
     take_the_only_file(&mut plan);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
-        join(&mut plan, write, edit);
+        fewer::join(&mut plan, write, edit);
     }
     for step in &mut plan.steps {
         action(step, place, &mut problems);
@@ -240,29 +240,6 @@ fn edit_of_a_new_file(plan: &TaskPlan) -> Option<(usize, usize)> {
         let back = before.into_iter().position(same).filter(|_| bare)?;
         Some((at - 1 - back, at))
     })
-}
-
-/// Makes one step of two: what the second one was for belongs to the first, and so does who needs it.
-fn join(plan: &mut TaskPlan, first: usize, second: usize) {
-    let gone = plan.steps.remove(second);
-    let step = &mut plan.steps[first];
-    let kept = step.id;
-    step.reason = format!("{}; {}", step.reason, gone.reason);
-    step.expected_outcome = gone.expected_outcome.or(step.expected_outcome.take());
-    for step in &mut plan.steps {
-        for needed in &mut step.depends_on {
-            match (*needed).cmp(&gone.id) {
-                Ordering::Equal => *needed = kept,
-                Ordering::Greater => *needed -= 1,
-                Ordering::Less => {}
-            }
-        }
-        step.depends_on.sort_unstable();
-        step.depends_on.dedup();
-        if step.id > gone.id {
-            step.id -= 1;
-        }
-    }
 }
 
 /// The action is known, has what it is about, and its computer exists.

@@ -322,6 +322,7 @@ impl Course<'_> {
             "params": params,
             "goal": self.work.plans.last().map(|plan| plan.goal.as_str()),
             "asked": self.asked(),
+            "answers": told::answers(self.state.steps.iter()),
             "tools": tools,
             "results": "",
         });

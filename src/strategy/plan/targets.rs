@@ -1,6 +1,7 @@
 //! Targets that are paths are looked up on their computer before the plan begins: a part of a path becomes the whole
 //! one, and a path that is not there, or could be several, is told. Globs are left alone.
 
+use super::fewer::leave_out;
 use super::place::Place;
 use crate::domain::call::Target;
 use crate::domain::files;
@@ -136,7 +137,7 @@ fn settled_by_plan(plan: &TaskPlan, at: usize, place: &Place<'_>) -> Option<Stri
     written.or_else(|| place.state.files.contains_key(&key).then_some(whole))
 }
 
-/// The plan with its targets as they were found.
+/// The plan with its targets as they were found, without looks at files that the plan itself makes later on.
 ///
 /// # Errors
 /// Targets that are not there, or could be several.
@@ -146,7 +147,7 @@ pub fn resolve<'a>(
     calls: impl Iterator<Item = &'a CallRecord> + Clone,
 ) -> Result<TaskPlan, Vec<String>> {
     let mut resolved = plan.clone();
-    let mut problems = Vec::new();
+    let (mut problems, mut idle) = (Vec::new(), Vec::new());
     for (at, step) in plan.steps.iter().enumerate() {
         let Some(path) = path_of(step) else { continue };
         let found = match settled_by_plan(plan, at, place) {
@@ -171,6 +172,9 @@ pub fn resolve<'a>(
             }
             Found::Unknown => {}
             Found::Missing(_) if may_be_made(plan, at, place) => {}
+            Found::Missing(others) if others.is_empty() && is_made_later(plan, at, place) => {
+                idle.push(at);
+            }
             Found::Missing(others) => {
                 let moves = moves_it(step, path, &others, place);
                 problems.push(missing(step, path, &others) + &moves);
@@ -182,11 +186,13 @@ pub fn resolve<'a>(
             )),
         }
     }
-    if problems.is_empty() {
-        Ok(resolved)
-    } else {
-        Err(problems)
+    if !problems.is_empty() {
+        return Err(problems);
     }
+    for at in idle.into_iter().rev() {
+        leave_out(&mut resolved, at, None);
+    }
+    Ok(resolved)
 }
 
 fn missing(step: &PlanStep, path: &str, others: &[String]) -> String {
@@ -221,12 +227,36 @@ fn moves_it(step: &PlanStep, path: &str, others: &[String], place: &Place<'_>) -
     format!(". To {command} it there: \"action\": \"shell\", \"target\": \"{command} {from} {to}\"")
 }
 
+/// Whether a step reads what is not there, and a later one writes it whole: small models plan to look at a file before they make it,
+/// and plan the same again when they are told that it does not exist.
+fn is_made_later(plan: &TaskPlan, at: usize, place: &Place<'_>) -> bool {
+    let step = &plan.steps[at];
+    let Some(path) = path_of(step).map(absolute) else {
+        return false;
+    };
+    let makes = |later: &PlanStep| {
+        later.target.as_deref().map(absolute).as_ref() == Some(&path)
+            && place.computer_of(later) == place.computer_of(step)
+            && writes_whole(later)
+    };
+    step.action == PlanAction::ReadFile && plan.steps[at + 1..].iter().any(makes)
+}
+
+/// Whether a step writes its file whole, be there one or not.
+fn writes_whole(step: &PlanStep) -> bool {
+    match step.action {
+        PlanAction::WriteFile => true,
+        PlanAction::EditFile => step.params.get("content").is_some(),
+        _ => false,
+    }
+}
+
 /// Whether a step before this one may make what is not there yet.
 fn may_be_made(plan: &TaskPlan, at: usize, place: &Place<'_>) -> bool {
     use PlanAction::*;
     let step = &plan.steps[at];
     let mut earlier = plan.steps[..at].iter();
-    let whole_new = step.action == EditFile && step.params.get("content").is_some();
+    let whole_new = step.action == EditFile && writes_whole(step);
     let maker = |other: &PlanStep| {
         matches!(other.action, RunProgram | RunTest | Shell | CallTool)
             && place.computer_of(other) == place.computer_of(step)
@@ -410,6 +440,50 @@ mod tests {
                 .unwrap_err()
                 .contains("does not exist")
         );
+    }
+
+    #[test]
+    fn a_look_at_what_a_later_step_makes_is_left_out() {
+        let setting = Setting::begin();
+        let resolved = |steps: Value, found_at: &[&str]| {
+            let (plan, place) = (plan_of(steps), setting.place());
+            let calls: Vec<CallRecord> = lookups(&plan, &place)
+                .iter()
+                .map(|lookup| answered(lookup, found(found_at)))
+                .collect();
+            let plan = resolve(&plan, &place, calls.iter())?;
+            let steps = plan.steps.into_iter();
+            let told = steps.map(|s| (s.id, s.action.as_str().to_owned(), s.depends_on));
+            Ok::<Vec<_>, Vec<String>>(told.collect())
+        };
+        let needs = |id: u32, action: &str, needs: &[u32]| json!({"id": id, "action": action, "target": "/colour.txt", "reason": "", "depends_on": needs});
+        let ask = json!({"id": 1, "action": "ask_user", "target": "Which colour?", "reason": ""});
+        let steps = |read: &str| {
+            json!([
+                ask,
+                needs(2, read, &[1]),
+                needs(3, "write_file", &[2]),
+                needs(4, "read_file", &[3])
+            ])
+        };
+        let shown = |id: u32, action: &str, needs: &[u32]| (id, action.to_owned(), needs.to_vec());
+        assert_eq!(
+            resolved(steps("read_file"), &[]).unwrap(),
+            [
+                shown(1, "ask_user", &[]),
+                shown(2, "write_file", &[1]),
+                shown(3, "read_file", &[2])
+            ]
+        );
+        // It is there, it lies elsewhere, or it is to be changed: the look is one.
+        assert_eq!(
+            resolved(steps("read_file"), &["/colour.txt"])
+                .unwrap()
+                .len(),
+            4
+        );
+        assert!(resolved(steps("read_file"), &["/old/colour.txt"]).is_err());
+        assert!(resolved(steps("edit_file"), &[]).is_err());
     }
 
     #[test]
