@@ -8,6 +8,7 @@ use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan};
+use crate::strategy::guards::copied_instead;
 
 impl<'a> Course<'a> {
     /// The goal is not broken down yet.
@@ -48,15 +49,19 @@ impl<'a> Course<'a> {
             Some(Read::Goals(goals)) => Err(goals.problems.clone()),
             _ => Err(vec!["the answer could not be read".to_owned()]),
         };
-        let problems = match checked {
-            Ok(objectives) => return self.adopted(objectives, MadeBy::Model, work),
-            Err(problems) => problems,
-        };
         let steps = self.turn.state.steps.iter().rev();
         let tries = steps
             .take_while(|s| matches!(s.read, Some(Read::Goals(_))))
             .count();
-        if tries < self.turn.profile.goals.plan_tries as usize {
+        let is_last = tries >= self.turn.profile.goals.plan_tries as usize;
+        let problems = match checked {
+            Ok(objectives) => match self.copies_for_moves(&objectives).filter(|_| !is_last) {
+                None => return self.adopted(objectives, MadeBy::Model, work),
+                Some(told) => vec![told],
+            },
+            Err(problems) => problems,
+        };
+        if !is_last {
             let cut = cut_off(step);
             let evidence = format!("{}{cut}", problems.join("; "));
             return self.turn.block(Guard::Unclear, evidence);
@@ -67,6 +72,15 @@ impl<'a> Course<'a> {
             Some(_) => Vec::new(),
         };
         self.adopted(objectives, MadeBy::Rules, work)
+    }
+
+    /// Why a decomposition goes back, once, that copies what the task wants moved.
+    fn copies_for_moves(&self, objectives: &[ObjectivePlan]) -> Option<String> {
+        let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
+        subtasks
+            .flat_map(|subtask| subtask.targets.iter().map(|target| (&subtask.tool, target)))
+            .find_map(|(tool, target)| copied_instead::in_plan(self.turn.state, tool, target))
+            .map(|told| format!("{told}: its tool is fs_move"))
     }
 
     pub(super) fn adopted(

@@ -6,6 +6,8 @@ use crate::strategy::paths::{mentions, normal};
 use crate::strategy::text::{has_word, sentence_before};
 use serde_json::Value;
 
+const COPY: &str = "fs_copy";
+
 const MOVES: [&str; 2] = ["move", "rename"];
 /// A task that speaks of these may want both.
 const COPIES: [&str; 5] = ["copy", "copies", "copied", "backup", "keep"];
@@ -15,24 +17,31 @@ const MOST_OBJECTIONS: usize = 2;
 
 /// What is told of a copy of a file that the task wants moved.
 pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> {
+    let path = args.get("from").filter(|_| tool == COPY)?.as_str()?;
+    let words = wanted_moved(state, path, MOST_OBJECTIONS)?;
+    Some(format!(
+        "{words}. Only if you do want a copy, say it again; else call fs_move with the same from and to"
+    ))
+}
+
+/// Why a plan goes back that copies such a file. It is told of once: a plan that stays with it is followed.
+pub fn in_plan(state: &TaskState, tool: &str, path: &str) -> Option<String> {
+    wanted_moved(state, path, 1).filter(|_| tool == COPY)
+}
+
+/// Words about a file that the task wants moved and not copied, unless they were told so often.
+fn wanted_moved(state: &TaskState, path: &str, most: usize) -> Option<String> {
     let prompt = &state.created.as_ref()?.prompt;
-    if tool != "fs_copy" || has_word(prompt, &COPIES) {
-        return None;
-    }
-    let path = normal(args.get("from")?.as_str()?);
+    let path = normal(path);
     let at = mentions(prompt, &path).next()?;
     let words = format!("the task wants /{path} moved, and fs_copy leaves it where it is");
-    let objects = has_word(sentence_before(&prompt[..at]), &MOVES)
-        && times_told(state, &words) < MOST_OBJECTIONS;
-    objects.then(|| {
-        format!(
-            "{words}. Only if you do want a copy, say it again; else call fs_move with the same from and to"
-        )
-    })
+    let wants = !has_word(prompt, &COPIES) && has_word(sentence_before(&prompt[..at]), &MOVES);
+    (wants && times_told(state, &words) < most).then_some(words)
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::domain::work::Work;
     use crate::strategy::drive::{Drive, profile_of};
     use serde_json::json;
 
@@ -66,6 +75,38 @@ mod tests {
         let told = "else call fs_move with the same from and to:\nDIRECTIVE: TOOL\nNAME: fs_move\n\
                     ARGS: {\"from\":\"/a.txt\",\"to\":\"/b.txt\"}";
         assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_plan_that_copies_what_the_task_wants_moved_goes_back_once() {
+        let list = "1. fs_copy /a.txt /archive/a.txt\n2. run_program /check.lua";
+        let subtask = json!({"description": "it is moved", "tool": "fs_copy", "targets": ["/a.txt", "/archive/a.txt"]});
+        let goals =
+            json!({"objectives": [{"description": "moved", "subtasks": [subtask]}]}).to_string();
+        for (strategy, said, how) in [
+            (
+                "numbered",
+                list,
+                "write such items as \"fs_move /a.txt /archive/a.txt\"",
+            ),
+            ("goals", &goals, "its tool is fs_move"),
+        ] {
+            let mut drive = Drive::new(
+                profile_of(strategy),
+                "Move /a.txt into the folder /archive.",
+            );
+            let copy = json!({"name": "fs_copy", "effect": "effect", "description": "Copies",
+                "args_schema": {"type": "object", "required": ["from", "to"],
+                    "properties": {"from": {"type": "string"}, "to": {"type": "string"}}}});
+            drive.add_tools(vec![serde_json::from_value(copy).unwrap()]);
+            drive.say(&[said]);
+            let told = "the task wants /a.txt moved, and fs_copy leaves it where it is: ";
+            let told = format!("{told}{how}");
+            assert!(drive.shown().contains(&told), "{told}: {}", drive.shown());
+            assert_eq!(drive.state().work, Work::None, "{strategy}");
+            drive.say(&[said]);
+            assert_ne!(drive.state().work, Work::None, "{strategy}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::domain::step::FOLLOWED_PLAN;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::guards::copied_instead;
 use crate::strategy::stated;
 use serde_json::Value;
 
@@ -41,6 +42,20 @@ impl Course<'_> {
             parameters,
             on: None,
         }])
+    }
+
+    /// Why a plan goes back, once, that copies what the task wants moved: its items are what its model says from then on.
+    pub(super) fn copies_for_moves(&self, items: &[String]) -> Option<String> {
+        items.iter().find_map(|item| {
+            let ReactMove::Act { tool, args } = call_in(item)? else {
+                return None;
+            };
+            let args = self.whole_args(&tool, &args);
+            let from = args.get("from")?.as_str()?;
+            let told = copied_instead::in_plan(self.turn.state, &tool, from)?;
+            let moved = item.replacen(&tool, "fs_move", 1);
+            Some(format!("{told}: write such items as \"{moved}\""))
+        })
     }
 
     fn may_be_called(&self, tool: &str) -> bool {

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -88,7 +88,8 @@ impl<'a> Course<'a> {
                 // Half a plan looks done too early; where no other comes it is better than none.
                 let cut_off = list.cut_off && !is_last;
                 let cut_off = cut_off.then(|| "the end of the list is missing.".to_owned());
-                match problem.or(cut_off) {
+                let copies = || self.copies_for_moves(&list.items).filter(|_| !is_last);
+                match problem.or(cut_off).or_else(copies) {
                     None => {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
