@@ -1,5 +1,6 @@
 //! What is said to a model and what comes back: messages, output contracts, answers, usage.
 
+use super::schema::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -91,7 +92,7 @@ pub struct ToolDef {
     pub name: String,
     pub description: String,
     /// JSON Schema of the arguments object.
-    pub parameters: Value,
+    pub parameters: Schema,
 }
 
 /// The shape that an answer must have.

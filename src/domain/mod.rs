@@ -19,6 +19,7 @@ pub mod files;
 pub(crate) mod fixtures;
 pub mod fold;
 pub mod fork;
+pub mod grammar;
 pub mod guard_rules;
 pub mod ids;
 pub mod lifecycle;

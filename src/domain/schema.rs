@@ -1,7 +1,9 @@
 //! The schema of a tool's arguments: checked at registration, compiled once, held once however many computers
 //! have it.
 
+use super::grammar::without_large_bounds;
 use super::shared::{Shared, content_hash};
+use super::tokens::json_bytes;
 use jsonschema::{PatternOptions, Validator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -32,6 +34,10 @@ pub struct Schema(Arc<Held>);
 
 struct Held {
     value: Value,
+    /// The length of its JSON text.
+    bytes: OnceLock<usize>,
+    /// None where it is the schema itself.
+    for_grammars: OnceLock<Option<Schema>>,
     compiled: OnceLock<Result<Validator, SchemaFault>>,
 }
 
@@ -68,6 +74,8 @@ impl Schema {
         let hash = content_hash(&value);
         Schema(SCHEMAS.get(hash, || Held {
             value,
+            bytes: OnceLock::new(),
+            for_grammars: OnceLock::new(),
             compiled: OnceLock::new(),
         }))
     }
@@ -100,6 +108,20 @@ impl Schema {
             true => Schema::of(value),
             false => self.clone(),
         }
+    }
+
+    /// The schema as a model server can hold an answer to it ([`without_large_bounds`]); made at the first use.
+    pub fn for_grammars(&self) -> Schema {
+        let made = self.0.for_grammars.get_or_init(|| {
+            let value = without_large_bounds(&self.0.value);
+            (value != self.0.value).then(|| Schema::of(value))
+        });
+        made.as_ref().unwrap_or(self).clone()
+    }
+
+    /// The bytes of its JSON text, counted at the first use.
+    pub fn bytes(&self) -> usize {
+        *self.0.bytes.get_or_init(|| json_bytes(&self.0.value))
     }
 
     fn compiled(&self) -> &Result<Validator, SchemaFault> {

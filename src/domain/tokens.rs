@@ -29,7 +29,7 @@ impl Size {
     pub fn of_tools(tools: &[ToolDef]) -> Self {
         let bytes = tools
             .iter()
-            .map(|tool| tool.name.len() + tool.description.len() + json_bytes(&tool.parameters));
+            .map(|tool| tool.name.len() + tool.description.len() + tool.parameters.bytes());
         Size {
             bytes: bytes.sum(),
             messages: 0,
@@ -46,7 +46,7 @@ impl Size {
 }
 
 /// The bytes of a value's JSON text, which is not made for that: every prompt is counted, and most of it is as it was before.
-fn json_bytes(value: &Value) -> usize {
+pub(super) fn json_bytes(value: &Value) -> usize {
     let mut counted = Counted(0);
     // A value has text keys, and counting takes every byte: it cannot fail.
     let _ = serde_json::to_writer(&mut counted, value);

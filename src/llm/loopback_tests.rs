@@ -398,7 +398,7 @@ async fn calls_and_their_results_are_sent_back_as_each_dialect_wants() {
     let tool = ToolDef {
         name: "fs_list".into(),
         description: "lists".into(),
-        parameters: json!({"type": "object"}),
+        parameters: json!({"type": "object"}).into(),
     };
     let sent = async |kind, body: String| {
         let mut server = FakeServer::start(vec![Reply::Whole(200, body)]);

@@ -2,7 +2,6 @@
 //! takes tools, as JSON in its text where it does not.
 
 use super::fleet::Found;
-use super::grammar::without_large_bounds;
 use super::memory::recall::RECALL_TOOL;
 use super::shown_tools::{ShownTools, skeleton};
 use super::turn::Turn;
@@ -14,15 +13,34 @@ use crate::domain::family::START_TASK_TOOL;
 use crate::domain::ids::ClientId;
 use crate::domain::nap::SLEEP_TOOL;
 use crate::domain::read::{Read, TurnRead};
+use crate::domain::schema::Schema;
 use crate::domain::task::Step;
 use crate::domain::toolbox::Tool;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
 /// Calls that one answer may ask for.
 const MOST_CALLS: usize = 8;
 
 /// A value of more bytes is not written out for the model again.
 const MOST_SHOWN: usize = 200;
+
+static NO_ARGS: LazyLock<Schema> =
+    LazyLock::new(|| json!({"type": "object", "properties": {}}).into());
+
+static ASK_USER_ARGS: LazyLock<Schema> = LazyLock::new(|| {
+    let text = json!({"type": "string"});
+    let args = json!({"type": "object", "required": ["question", "why"],
+        "properties": {"question": text, "why": text}});
+    args.into()
+});
+
+static RECALL_ARGS: LazyLock<Schema> = LazyLock::new(|| {
+    let number = json!({"type": "integer", "minimum": 0});
+    let args = json!({"type": "object", "required": ["step"],
+        "properties": {"step": number, "call": number, "offset": number}});
+    args.into()
+});
 
 /// The argument by which a call names another computer than the task's own.
 const ON: &str = "on";
@@ -79,17 +97,19 @@ pub fn callable(
 
 /// A tool as the server is told it: with a place for another computer where there are others.
 fn definition(tool: &Tool, others: &[&ClientId]) -> ToolDef {
-    let mut parameters = match tool.told_args().map(|schema| &**schema) {
-        Some(schema) => without_large_bounds(schema),
-        None => json!({"type": "object", "properties": {}}),
+    let mut parameters = match tool.told_args() {
+        Some(schema) => schema.for_grammars(),
+        None => NO_ARGS.clone(),
     };
     // A task that is started is told its computer otherwise.
     if !others.is_empty() && !has_own_on(tool) && !runs_nowhere(&tool.name) {
-        if parameters.get("properties").is_none_or(|p| !p.is_object()) {
-            parameters["properties"] = json!({});
+        let mut with_place = Value::clone(&parameters);
+        if with_place.get("properties").is_none_or(|p| !p.is_object()) {
+            with_place["properties"] = json!({});
         }
-        parameters["properties"][ON] = json!({"type": "string", "enum": others,
+        with_place["properties"][ON] = json!({"type": "string", "enum": others,
             "description": "another computer than the task's own; leave it out for that"});
+        parameters = with_place.into();
     }
     ToolDef {
         name: tool.name.clone(),
@@ -109,26 +129,22 @@ fn has_own_on(tool: &Tool) -> bool {
 }
 
 fn ask_user() -> ToolDef {
-    let text = json!({"type": "string"});
     ToolDef {
         name: ASK_USER_TOOL.to_owned(),
         description: "Ask a person, only if nothing but an answer helps; why: why you cannot find out yourself"
             .to_owned(),
-        parameters: json!({"type": "object", "required": ["question", "why"],
-            "properties": {"question": text, "why": text}}),
+        parameters: ASK_USER_ARGS.clone(),
     }
 }
 
 /// Reading on in a long result, for strategies that tell where one was cut.
 pub fn recall() -> ToolDef {
-    let number = json!({"type": "integer", "minimum": 0});
     ToolDef {
         name: RECALL_TOOL.to_owned(),
         description:
             "Read on in a result that was cut; it says with which arguments. Costs no call"
                 .to_owned(),
-        parameters: json!({"type": "object", "required": ["step"],
-            "properties": {"step": number, "call": number, "offset": number}}),
+        parameters: RECALL_ARGS.clone(),
     }
 }
 

@@ -19,7 +19,6 @@ mod filling;
 pub mod fleet;
 mod given_up;
 pub mod goals;
-pub mod grammar;
 pub mod guards;
 mod lua_lists;
 pub mod memory;

@@ -24,7 +24,9 @@ const MAX_PARKED: usize = 256;
 const MAX_PARKED_BYTES: usize = 256 * 1024;
 /// How long `result_stored` may wait for a message that it can share a packet with. Nobody waits for it: until it comes
 /// the computer keeps a receipt.
-const CAN_WAIT: Duration = Duration::from_secs(2);
+const STORED_CAN_WAIT: Duration = Duration::from_secs(2);
+/// The same for what a task is doing now: its next call mostly follows at once, and nobody sees so short a wait.
+const UPDATE_CAN_WAIT: Duration = Duration::from_millis(25);
 
 thread_local! {
     /// The frame that is being written; one for all connections of a thread.
@@ -192,16 +194,21 @@ impl Outlet {
         }
         let now = self.now();
         // The next call is likely to come soon. What waits behind others goes when they go.
-        let can_wait = matches!(message, ServerMessage::ResultStored(_))
-            && (self.lazy.is_some() || !self.outbox.has_waiting());
+        let can_wait = match message {
+            ServerMessage::ResultStored(_) => Some(STORED_CAN_WAIT),
+            ServerMessage::TaskUpdate(_) => Some(UPDATE_CAN_WAIT),
+            _ => None,
+        };
+        let can_wait = can_wait.filter(|_| self.lazy.is_some() || !self.outbox.has_waiting());
         if let Err(too_large) = self.outbox.push(message, now) {
             self.needs.push(Need::TooLarge(too_large));
         }
         if self.outbox.is_overfull() {
             self.overfull = true;
             self.needs.push(Need::Overfull);
-        } else if can_wait {
-            self.lazy.get_or_insert(now + CAN_WAIT);
+        } else if let Some(wait) = can_wait {
+            let until = now + wait;
+            self.lazy = Some(self.lazy.map_or(until, |lazy| lazy.min(until)));
         } else {
             self.pump();
         }

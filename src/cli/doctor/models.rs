@@ -187,7 +187,8 @@ impl ModelCheck<'_> {
             name: "fs_list".into(),
             description: "Lists the files of a folder.".into(),
             parameters: json!({"type": "object", "required": ["path"],
-                "properties": {"path": {"type": "string"}}}),
+                "properties": {"path": {"type": "string"}}})
+            .into(),
         }];
         report.waits(&what, ANSWERS_WITHIN);
         match self.ask(request).await {

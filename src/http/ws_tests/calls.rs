@@ -101,6 +101,21 @@ async fn a_call_that_was_under_way_at_a_disconnect_is_asked_about_and_sent_again
 }
 
 #[actix::test]
+async fn what_a_task_does_now_goes_before_its_next_call_and_alone_where_none_follows() {
+    let bench = bench().await;
+    let (mut client, _) = bench.computer(hello("b1")).await;
+    bench.notice(summary("a", TaskStatus::Running));
+    let (_, mut facts) = bench.call(1, "dig", json!({})).await;
+    assert_eq!(client.expect("task_update").await["n"], 1);
+    let call = client.expect("command_call").await;
+    assert_eq!(call["n"], 2);
+    bench.notice(summary("a", TaskStatus::Running));
+    assert_eq!(client.expect("task_update").await["n"], 3);
+    client.say(result_of(&call)).await;
+    assert_eq!(settled(&mut facts).await.outcome, Outcome::Done);
+}
+
+#[actix::test]
 async fn no_more_than_the_window_is_sent_before_it_is_acknowledged() {
     let bench = bench().await;
     let mut small = hello("b1");

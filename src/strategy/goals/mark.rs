@@ -3,8 +3,16 @@
 use super::MARK_TOOL;
 use crate::domain::chat::{ChatAnswer, ToolCall, ToolDef};
 use crate::domain::read::TurnRead;
+use crate::domain::schema::Schema;
 use crate::strategy::turn_reader;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+static MARK_ARGS: LazyLock<Schema> = LazyLock::new(|| {
+    let args = json!({"type": "object", "required": ["success", "reason"],
+        "properties": {"success": {"type": "boolean"}, "reason": {"type": "string"}}});
+    args.into()
+});
 
 /// The pseudo tool as a model with native tools is told it.
 pub(super) fn mark_tool() -> ToolDef {
@@ -13,8 +21,7 @@ pub(super) fn mark_tool() -> ToolDef {
         description: "Say that the current subtask is over: success true if what it asks for is done and was seen to \
                       work, false if it cannot be done. This is the only way to the next subtask."
             .to_owned(),
-        parameters: json!({"type": "object", "required": ["success", "reason"],
-            "properties": {"success": {"type": "boolean"}, "reason": {"type": "string"}}}),
+        parameters: MARK_ARGS.clone(),
     }
 }
 
