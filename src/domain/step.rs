@@ -50,6 +50,9 @@ pub const FIRST_RUN: &str = "Running what the task speaks of";
 /// What the request of a step says that makes a run anew, after a program was mended.
 pub const MADE_AGAIN: &str = "Running it again after it was mended";
 
+/// What the request of a step says that makes a run which alone still stands between a task and its end.
+pub const CLOSING_RUN: &str = "Running what the task speaks of before its end";
+
 /// What the request of a step says that looks around for a file which was not where something looked for it.
 pub const LOOKED_AROUND: &str = "Looking around for what was not there";
 
@@ -166,7 +169,7 @@ impl Step {
 
     /// Whether rules make a run here: one of which the task speaks, or anew one that was before a program was mended.
     pub fn runs_by_rule(&self) -> bool {
-        let is_one = [FIRST_RUN, MADE_AGAIN]
+        let is_one = [FIRST_RUN, MADE_AGAIN, CLOSING_RUN]
             .iter()
             .any(|why| self.is_by_rule(why));
         self.executor.is_empty() && is_one

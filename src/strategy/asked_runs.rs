@@ -16,7 +16,7 @@ use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
 use crate::domain::fold::run_on;
-use crate::domain::step::{CallRecord, FIRST_RUN};
+use crate::domain::step::{CLOSING_RUN, CallRecord, FIRST_RUN};
 use crate::domain::task::TestRun;
 use crate::domain::work::Work;
 use serde_json::{Value, json};
@@ -26,6 +26,9 @@ const FAILS: [&str; 3] = ["fail", "fails", "crashes"];
 
 /// How often it is told of one run: it may be one that cannot be made.
 const MOST_OBJECTIONS: usize = 2;
+
+/// How often one run is made by rule before the end of a task.
+const MOST_CLOSING_RUNS: usize = 4;
 
 impl Turn<'_> {
     /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is
@@ -90,6 +93,29 @@ impl Turn<'_> {
         let mut unmade = asked(prompt).into_iter();
         let unmade = unmade.find(|run| !made.iter().any(|test| is_of(run, test)))?;
         (times_told(self.state, &words(&unmade)) < MOST_OBJECTIONS).then_some(unmade)
+    }
+
+    /// Such a run as a call, if nothing else stands between the task and its end: something was changed, and no run failed since.
+    /// Weak models hear that it has to be made, say once more that all is done, and so to the last. One that leaves no trace is not
+    /// made for ever.
+    pub(super) fn closing_run(&self) -> Option<Decision> {
+        let last = self.tests_since_change().last();
+        let fails = last.is_some_and(|test| !test.success);
+        if fails || !self.state.calls().any(changes) || stated::forbids_runs(self.asked_for()) {
+            return None;
+        }
+        let run = self.unmade_run()?;
+        let place = self.place_of(&normal(run.split(' ').next()?))?;
+        place.tool("run_program").filter(|_| place.online)?;
+        let request = StrictRequest::Tool {
+            explanation: CLOSING_RUN.to_owned(),
+            tool: "run_program".to_owned(),
+            parameters: args_of(&run),
+            on: self.unless_own(place),
+        };
+        let steps = self.state.steps.iter();
+        let made = steps.filter(|step| step.request.as_ref() == Some(&request));
+        (made.count() < MOST_CLOSING_RUNS).then(|| self.by_rule(vec![request]))?
     }
 
     /// What an end is told before such a run was made.
@@ -249,11 +275,21 @@ mod tests {
         }
     }
 
-    fn drive() -> Drive {
-        let task = "Mend /greet.lua, which fails when it is run without an argument.";
-        let mut drive = Drive::new(profile_of("direct"), task);
+    const TASK: &str = "Mend /greet.lua, which fails when it is run without an argument.";
+
+    fn drive_of(strategy: &str, task: &str) -> Drive {
+        let mut drive = Drive::new(profile_of(strategy), task);
         drive.bench.profile.demand_proof = true;
         drive
+    }
+
+    fn drive() -> Drive {
+        drive_of("direct", TASK)
+    }
+
+    /// No rule runs anything in it.
+    fn careful() -> Drive {
+        drive_of("direct", &format!("{TASK} Do not run it with an argument."))
     }
 
     fn call(tool: &str, args: serde_json::Value) -> String {
@@ -270,8 +306,76 @@ mod tests {
     const END: &str = "FINAL ANSWER: mended";
 
     #[test]
-    fn an_end_before_such_a_run_is_told_its_call() {
+    fn an_end_before_such_a_run_makes_it_and_shows_what_came_of_it() {
+        let list = "1. Mend it.";
+        let act = "Action: fs_write\nAction Input: {\"path\": \"/greet.lua\", \"content\": \"print(1)\"}\nItem done: 1";
+        let block = "DIRECTIVE: WRITE_FILE\nPATH: /greet.lua\nCONTENT:\n```lua\nprint(1)\n```";
+        let plan = json!({"goal": "mended", "steps": [
+            {"id": 1, "action": "write_file", "target": "/greet.lua", "reason": "", "params": {"content": "print(1)"}},
+            {"id": 2, "action": "run_test", "target": "/greet.lua you", "reason": "", "depends_on": [1]}]});
+        let plan = plan.to_string();
+        for (strategy, said, end) in [
+            ("direct", vec![write()], Some("FINAL ANSWER: mended")),
+            (
+                "directive",
+                vec![block.to_owned()],
+                Some("DIRECTIVE: DONE\nSUMMARY: mended"),
+            ),
+            (
+                "numbered",
+                vec![list.to_owned(), act.to_owned()],
+                Some("Final Answer: mended"),
+            ),
+            ("plan", vec![plan], None),
+        ] {
+            let mut drive = drive_of(strategy, TASK);
+            drive.bench.profile.executor_mends = 0;
+            let said: Vec<&str> = said.iter().map(String::as_str).chain(end).collect();
+            drive.say(&said);
+            let last = drive.state().calls().next_back();
+            let last = last.map(|call| (call.tool.as_str(), call.args.clone(), call.succeeded()));
+            let run = ("run_program", json!({"path": "/greet.lua"}), true);
+            assert_eq!(last, Some(run), "{strategy}: {}", drive.shown());
+            if let Some(end) = end {
+                assert!(drive.state().result.is_none(), "{strategy}");
+                let shown = drive.shown();
+                assert!(
+                    shown.contains("/greet.lua on base: "),
+                    "{strategy}: {shown}"
+                );
+                drive.say(&[end]);
+            }
+            assert!(
+                drive.state().result.is_some(),
+                "{strategy}: {}",
+                drive.shown()
+            );
+        }
+    }
+
+    #[test]
+    fn no_run_is_made_so_before_a_change_nor_after_one_that_failed() {
         let mut drive = drive();
+        drive.say(&[END]);
+        assert_eq!(drive.state().calls().count(), 0);
+        drive
+            .files
+            .insert("/greet.lua".into(), "error('no')".into());
+        let fails = call(
+            "fs_write",
+            json!({"path": "/greet.lua", "content": "error('no')"}),
+        );
+        let other = json!({"path": "/greet.lua", "args": ["you"]});
+        drive.bench.profile.executor_mends = 0;
+        drive.say(&[&fails, &call("run_program", other)]);
+        let made = drive.state().calls().count();
+        drive.say(&[END]);
+        assert_eq!(drive.state().calls().count(), made, "{}", drive.shown());
+    }
+
+    #[test]
+    fn an_end_before_such_a_run_is_told_its_call_where_no_rule_may_make_it() {
+        let mut drive = careful();
         let other = json!({"path": "/greet.lua", "args": ["you"]});
         drive.say(&[&write(), &call("run_program", other), END]);
         let told = "the task speaks of `/greet.lua`, which did not run since the last change: make this run first\n\
@@ -299,7 +403,7 @@ mod tests {
 
     #[test]
     fn who_ends_it_three_times_is_believed() {
-        let mut drive = drive();
+        let mut drive = careful();
         let other = json!({"path": "/greet.lua", "args": ["you"]});
         drive.say(&[&write(), &call("run_program", other), END, END]);
         assert!(drive.bench.state.result.is_none());
@@ -309,7 +413,7 @@ mod tests {
 
     #[test]
     fn an_end_before_any_run_is_told_the_call_of_the_run_that_the_task_speaks_of() {
-        let mut drive = drive();
+        let mut drive = careful();
         drive.say(&[&write(), END]);
         let told = "run your tests first, for example\n{\"tool\": \"run_program\", \"args\": {\"path\":\"/greet.lua\"}}";
         assert!(drive.shown().contains(told), "{}", drive.shown());

@@ -54,7 +54,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Ends the task well, if the kind's demand for proof is met.
+    /// Ends the task well, if the kind's demand for proof is met. Where nothing but a run of which the task speaks is missing, that run
+    /// is made: it shows who wants to end how it stands.
     pub fn finish(
         &self,
         request: StrictRequest,
@@ -62,7 +63,8 @@ impl Turn<'_> {
         mut result: TaskResult,
     ) -> Decision {
         if !self.may_end() {
-            return self.block(Guard::Proof, self.no_proof());
+            let run = self.closing_run();
+            return run.unwrap_or_else(|| self.block(Guard::Proof, self.no_proof()));
         }
         if let Some(unlike) = self.unlike_stated() {
             return self.block(Guard::Proof, unlike);

@@ -44,9 +44,9 @@ impl Course<'_> {
             return self.turn.block(Guard::Unfinished, undone);
         }
         if work.is_at_the_last()
-            && let blocked @ Decision::Block { .. } = self.finish(work)
+            && let first @ (Decision::Block { .. } | Decision::Call { .. }) = self.finish(work)
         {
-            return blocked;
+            return first;
         }
         if self.to_look_at(subtask, &self.facts_of(subtask)).is_empty() {
             return self.marked(true, reason);

@@ -14,7 +14,8 @@ mod ready;
 
 use super::call_form::{self, Callable};
 use super::calling;
-use super::guards;
+use super::guards::{self, signature::Signature};
+use super::paths::normal;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ToolCall;
@@ -23,13 +24,16 @@ use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
-use crate::domain::task::{Step, TaskState};
+use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
 use facts::FileState;
 use mark::{is_mark, mark_tool};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// Tools that do nothing more when they are called twice.
+const DONE_ONCE: [&str; 4] = ["fs_move", "fs_copy", "fs_delete", "fs_write"];
 
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
@@ -171,9 +175,46 @@ impl<'a> Course<'a> {
         match (calls.as_slice(), marks.first()) {
             ([], None) => self.words_alone(step, work),
             ([], Some(mark)) => self.mark(step, &mark.arguments, work),
+            ([call], None) if self.was_just_done(call, work) => {
+                let reason = "its call was made and came out well, and was asked for again";
+                let args = json!({"success": true, "reason": reason});
+                match self.mark(step, &args, work) {
+                    Decision::Block { .. } => {
+                        calling::carry_out(&self.turn, step, &said.text, &[*call])
+                    }
+                    marked => marked,
+                }
+            }
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
             (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),
         }
+    }
+
+    /// Whether a call is the very one that the current subtask is for, and came out well in it: small models say it again and again
+    /// in the place of a mark. Only of calls that do nothing more when they are made twice.
+    fn was_just_done(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
+        let Some((_, subtask)) = work.current() else {
+            return false;
+        };
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let steps = self.turn.state.steps.iter();
+        let mut calls = steps
+            .filter(|step| step.number > begun_after)
+            .flat_map(|step| &step.calls);
+        let home = self.turn.state.home();
+        let again = Signature::of(&Target::Any, &wanted.name, &wanted.arguments, home);
+        let is_same =
+            |call: &CallRecord| Signature::of(&call.target, &call.tool, &call.args, home) == again;
+        let is_target = |value: &Value| {
+            let path = value.as_str().map(normal);
+            let mut targets = subtask.plan.targets.iter().map(|target| normal(target));
+            path.is_some_and(|path| targets.any(|target| target == path))
+        };
+        let mut values = wanted.arguments.as_object().into_iter().flatten();
+        subtask.plan.tool == wanted.name
+            && values.any(|(_, value)| is_target(value))
+            && DONE_ONCE.contains(&wanted.name.as_str())
+            && calls.any(|call| call.succeeded() && is_same(call))
     }
 
     /// One reminder; a second answer without a call in a row fails the subtask.

@@ -3,7 +3,7 @@
 
 use super::list;
 use crate::domain::work::ReactMove;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The call that the only line of a text is: a name that can only be a tool's, and behind it a path and other values in the order
 /// in which the tool names them.
@@ -13,9 +13,17 @@ pub(super) fn call(text: &str) -> Option<ReactMove> {
     let line = list::items(line).pop().unwrap_or_else(|| line.to_owned());
     let line = line.trim_matches('`').trim();
     let (tool, values) = line.split_once(char::is_whitespace)?;
+    let (tool, has_comma) = match tool.strip_suffix(',') {
+        Some(tool) => (tool, true),
+        None => (tool, false),
+    };
     let is_tool = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !tool.contains('_') || !tool.chars().all(is_tool) {
         return None;
+    }
+    if has_comma {
+        let tool = tool.to_owned();
+        return with_names(values).map(|args| ReactMove::Act { tool, args });
     }
     let mut values = values_of(values)?;
     let begins = values.first().is_some_and(|value| value.starts_with('/'));
@@ -30,6 +38,20 @@ pub(super) fn call(text: &str) -> Option<ReactMove> {
         tool: tool.to_owned(),
         args,
     })
+}
+
+/// The values of `run_program, path=/check.lua`, each plain and with its name, one of them a path.
+fn with_names(text: &str) -> Option<Value> {
+    let named = |pair: &str| {
+        let (name, value) = pair.trim().split_once('=')?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        let odd = |c: char| c.is_whitespace() || "\"'`(){}[]=".contains(c);
+        (is_name && !value.is_empty() && !value.contains(odd))
+            .then(|| (name.to_owned(), Value::from(value)))
+    };
+    let args: Map<String, Value> = text.split(',').map(named).collect::<Option<_>>()?;
+    let is_path = |value: &Value| value.as_str().is_some_and(|value| value.starts_with('/'));
+    args.values().any(is_path).then(|| args.into())
 }
 
 /// Values with blanks between them; one with blanks in it stands in quotes. None if the quotes or brackets say something else.
@@ -94,6 +116,16 @@ mod tests {
                 json!(["/a.txt", "a \"b\""]),
             ),
             ("fs_move /a /b", "fs_move", json!(["/a", "/b"])),
+            (
+                "run_program, path=/check.lua",
+                "run_program",
+                json!({"path": "/check.lua"}),
+            ),
+            (
+                "fs_copy, from=/a, to=/b",
+                "fs_copy",
+                json!({"from": "/a", "to": "/b"}),
+            ),
         ] {
             assert_eq!(read(text), Some((tool.to_owned(), args)), "{text}");
         }
@@ -113,6 +145,10 @@ mod tests {
             "fs_write /a.lua \"print(\"x\")\"",
             "fs_write /a.txt \"red",
             "fs_write /a.txt content=red",
+            "fs_write, path=/a.lua, content=print(1)",
+            "fs_write, path=/a.txt, content=red and blue",
+            "fs_read, /a.txt",
+            "shell_exec, command=ls",
             "fs_write(\"/a.txt\", \"red\")",
             "fs_read {\"path\": \"/a.txt\"}",
         ] {

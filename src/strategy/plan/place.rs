@@ -9,6 +9,7 @@ use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, PlanStep};
 use crate::strategy::fleet::ToolLookup;
+use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
 use crate::strategy::paths::normal;
 
@@ -117,18 +118,25 @@ const LOOKING: [&str; 5] = ["fs_list", "fs_read", "fs_find", "fs_grep", "tool_li
 /// The tools that an action means; none if it may mean any.
 fn meant(step: &PlanStep) -> Vec<&str> {
     use PlanAction::*;
+    let target = step.target.as_deref();
+    // What is no program cannot run, and its step would fail with all written.
+    let runs = (!target.is_some_and(holds_data)).then_some("write_and_run");
     match step.action {
         ReadFile => vec!["fs_read", "fs_list", "fs_find"],
         WriteFile => {
-            let mut tools = vec!["fs_write", "fs_write_many", "write_and_run", "fs_copy"];
+            let mut tools = vec!["fs_write", "fs_write_many", "fs_copy"];
+            tools.extend(runs);
             // Small models take it for the tool that writes.
-            let target = step.target.as_deref();
             if target.is_none_or(may_be_tool) {
                 tools.push("tool_write");
             }
             tools
         }
-        EditFile => vec!["fs_patch", "fs_write", "fs_write_many", "write_and_run"],
+        EditFile => {
+            let mut tools = vec!["fs_patch", "fs_write", "fs_write_many"];
+            tools.extend(runs);
+            tools
+        }
         RunProgram | RunTest => vec!["run_program", "shell_exec", "tool_test"],
         Search => vec!["fs_grep", "fs_find"],
         Shell => vec!["shell_exec"],

@@ -26,6 +26,20 @@ fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
 }
 
 #[test]
+fn the_call_of_a_subtask_said_once_more_is_its_mark() {
+    let mut drive = drive();
+    let said = write("/hello.lua", "x");
+    assert!(!say(&mut drive, &[HELLO.into(), said.clone(), said]));
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+    let made = drive.state().calls().filter(|call| call.tool == "fs_write");
+    assert_eq!(made.count(), 1);
+    // Another content is another call.
+    let mut drive = self::drive();
+    let texts = [write("/hello.lua", "x"), write("/hello.lua", "y")];
+    assert!(say(&mut drive, &[HELLO.into()]) && say(&mut drive, &texts));
+}
+
+#[test]
 fn a_file_that_stood_there_is_not_written_by_marking_its_subtask() {
     for look in ["/", "/sub"] {
         let mut drive = drive();

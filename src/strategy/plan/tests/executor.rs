@@ -58,6 +58,20 @@ fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
 }
 
 #[test]
+fn a_step_that_writes_a_file_of_data_is_not_offered_the_tool_that_runs_it() {
+    for (target, offered) in [("/a.txt", false), ("/a.lua", true)] {
+        let mut rig = rig();
+        rig.plan(json!([step(1, "write_file", target, &[])]));
+        let prompt = rig.prompt(Role::Executor);
+        assert_eq!(
+            prompt.contains("write_and_run"),
+            offered,
+            "{target}:\n{prompt}"
+        );
+    }
+}
+
+#[test]
 fn a_step_about_the_program_that_checks_may_write_the_file_that_its_reason_names() {
     for (task, target, is_made) in [
         (
