@@ -190,31 +190,40 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Whether a call is the very one that the current subtask is for, and came out well in it: small models say it again and again
-    /// in the place of a mark. Only of calls that do nothing more when they are made twice.
+    /// Whether a call is the very one that the current subtask is for, came out well in it, and was asked for once more since: small
+    /// models say it again and again in the place of a mark. Once more alone may be a slip. Only of calls that do nothing more when
+    /// they are made twice.
     fn was_just_done(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
         let Some((_, subtask)) = work.current() else {
             return false;
         };
-        let begun_after = subtask.begun_after.unwrap_or_default();
-        let steps = self.turn.state.steps.iter();
-        let mut calls = steps
-            .filter(|step| step.number > begun_after)
-            .flat_map(|step| &step.calls);
-        let home = self.turn.state.home();
-        let again = Signature::of(&Target::Any, &wanted.name, &wanted.arguments, home);
-        let is_same =
-            |call: &CallRecord| Signature::of(&call.target, &call.tool, &call.args, home) == again;
         let is_target = |value: &Value| {
             let path = value.as_str().map(normal);
             let mut targets = subtask.plan.targets.iter().map(|target| normal(target));
             path.is_some_and(|path| targets.any(|target| target == path))
         };
         let mut values = wanted.arguments.as_object().into_iter().flatten();
-        subtask.plan.tool == wanted.name
-            && values.any(|(_, value)| is_target(value))
-            && DONE_ONCE.contains(&wanted.name.as_str())
-            && calls.any(|call| call.succeeded() && is_same(call))
+        if subtask.plan.tool != wanted.name
+            || !DONE_ONCE.contains(&wanted.name.as_str())
+            || !values.any(|(_, value)| is_target(value))
+        {
+            return false;
+        }
+        let home = self.turn.state.home();
+        let signed =
+            |call: &ToolCall| Signature::of(&Target::Any, &call.name, &call.arguments, home);
+        let again = signed(wanted);
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let steps = self.turn.state.steps.iter();
+        let steps = steps.filter(|step| step.number > begun_after && step.closed);
+        let said: Vec<&Step> = steps
+            .filter(|step| match &step.read {
+                Some(Read::Turn(said)) => said.calls.iter().any(|call| signed(call) == again),
+                _ => false,
+            })
+            .collect();
+        let mut made = said.iter().flat_map(|step| &step.calls);
+        said.len() > 1 && made.any(CallRecord::succeeded)
     }
 
     /// One reminder; a second answer without a call in a row fails the subtask.

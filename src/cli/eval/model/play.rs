@@ -133,12 +133,14 @@ impl Play {
         let Some(mv) = self.moves.get(self.next) else {
             return;
         };
+        // Whoever is asked again after the end of all was not believed: a run that was missing was made in its place.
+        let is_last = self.next + 1 == self.moves.len() && self.voice.ends(mv);
         let done = match (self.last, seen) {
-            (Last::Right, Seen::Done) => true,
+            (Last::Right, Seen::Done) => !is_last,
             (Last::Right, Seen::Failed) => mv.fails,
             // What was made so often that it is not made again has been done.
             (Last::Right, Seen::Refused(why)) => mv.blocked || says_repeated(why),
-            (Last::Wrong { meant: true }, Seen::Done) => true,
+            (Last::Wrong { meant: true }, Seen::Done) => !is_last,
             _ => false,
         };
         if done {
