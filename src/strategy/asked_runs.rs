@@ -1,7 +1,7 @@
 //! Runs of which a task's own words speak: "`/sum.lua 2 3 4` prints 9", "/greet.lua fails without an argument", "/check.lua says
 //! whether it is right". A weak model runs its program in a way that worked before, and says that all is done.
 
-use super::guards::check_program::is_check;
+use super::guards::check_program::{is_called_check, is_check};
 use super::guards::times_told;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
@@ -12,6 +12,7 @@ use super::stated;
 use super::text::has_word;
 use super::turn::Turn;
 use super::unchanged::changes;
+use crate::domain::call::Outcome;
 use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
@@ -27,8 +28,8 @@ const FAILS: [&str; 3] = ["fail", "fails", "crashes"];
 /// How often it is told of one run: it may be one that cannot be made.
 const MOST_OBJECTIONS: usize = 2;
 
-/// How often one run is made by rule before the end of a task.
-const MOST_CLOSING_RUNS: usize = 4;
+/// A check that ran so often is not run once more by rule before the end of a task.
+const MOST_RUNS_OF_A_CHECK: usize = 5;
 
 impl Turn<'_> {
     /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is
@@ -96,26 +97,38 @@ impl Turn<'_> {
     }
 
     /// Such a run as a call, if nothing else stands between the task and its end: something was changed, and no run failed since.
-    /// Weak models hear that it has to be made, say once more that all is done, and so to the last. One that leaves no trace is not
-    /// made for ever.
+    /// Weak models hear that it has to be made, say once more that all is done, and so to the last. Only a program that is called a
+    /// check is run again by rule, and nothing while nobody knows what came of a call.
     pub(super) fn closing_run(&self) -> Option<Decision> {
         let last = self.tests_since_change().last();
         let fails = last.is_some_and(|test| !test.success);
-        if fails || !self.state.calls().any(changes) || stated::forbids_runs(self.asked_for()) {
+        let is_unknown = |call: &CallRecord| call.outcome() == Some(Outcome::Unknown);
+        if fails
+            || !self.state.calls().any(changes)
+            || self.state.calls().any(is_unknown)
+            || stated::forbids_runs(self.asked_for())
+        {
             return None;
         }
         let run = self.unmade_run()?;
-        let place = self.place_of(&normal(run.split(' ').next()?))?;
-        place.tool("run_program").filter(|_| place.online)?;
-        let request = StrictRequest::Tool {
+        let program = normal(run.split(' ').next()?);
+        let home = self.state.home();
+        let is_it = |call: &&CallRecord| {
+            (runs(call) && names(&run, &run_on(home, call))) || is_typed(call, &program)
+        };
+        let made = self.state.calls().filter(is_it).count();
+        let most = match is_called_check(&program) {
+            true => MOST_RUNS_OF_A_CHECK,
+            false => 1,
+        };
+        let place = self.place_of(&program).filter(|place| place.online)?;
+        place.tool("run_program").filter(|_| made < most)?;
+        self.by_rule(vec![StrictRequest::Tool {
             explanation: CLOSING_RUN.to_owned(),
             tool: "run_program".to_owned(),
             parameters: args_of(&run),
             on: self.unless_own(place),
-        };
-        let steps = self.state.steps.iter();
-        let made = steps.filter(|step| step.request.as_ref() == Some(&request));
-        (made.count() < MOST_CLOSING_RUNS).then(|| self.by_rule(vec![request]))?
+        }])
     }
 
     /// What an end is told before such a run was made.
@@ -150,6 +163,14 @@ impl Turn<'_> {
         let tool = addressed("run_program", self.unless_own(place).as_ref());
         self.written(&tool, &args_of(run))
     }
+}
+
+/// Whether a command line, which nobody takes apart, may have run a program.
+fn is_typed(call: &CallRecord, program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix(".lua").unwrap_or(name);
+    let command = call.args.get("command").and_then(Value::as_str);
+    call.tool == "shell_exec" && command.is_some_and(|command| command.contains(name))
 }
 
 /// What a run of this command line is given.
@@ -221,9 +242,16 @@ pub(super) fn names(run: &str, what: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::call::CallReport;
     use crate::domain::chat::Role;
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::bench::answer;
+    use crate::strategy::drive::{Drive, carry_out, profile_of};
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn runs_program(call: &CallRecord) -> bool {
+        call.tool == "run_program"
+    }
 
     #[test]
     fn the_runs_of_a_task_are_those_that_its_words_speak_of() {
@@ -314,6 +342,10 @@ mod tests {
             {"id": 1, "action": "write_file", "target": "/greet.lua", "reason": "", "params": {"content": "print(1)"}},
             {"id": 2, "action": "run_test", "target": "/greet.lua you", "reason": "", "depends_on": [1]}]});
         let plan = plan.to_string();
+        let subtask =
+            json!({"description": "mend it", "tool": "fs_write", "targets": ["/greet.lua"]});
+        let goals =
+            json!({"objectives": [{"description": "mended", "subtasks": [subtask]}]}).to_string();
         for (strategy, said, end) in [
             ("direct", vec![write()], Some("FINAL ANSWER: mended")),
             (
@@ -325,6 +357,13 @@ mod tests {
                 "numbered",
                 vec![list.to_owned(), act.to_owned()],
                 Some("Final Answer: mended"),
+            ),
+            (
+                "goals",
+                vec![goals, write()],
+                Some(
+                    r#"{"tool": "mark_subtask_complete", "args": {"success": true, "reason": "mended"}}"#,
+                ),
             ),
             ("plan", vec![plan], None),
         ] {
@@ -371,6 +410,72 @@ mod tests {
         let made = drive.state().calls().count();
         drive.say(&[END]);
         assert_eq!(drive.state().calls().count(), made, "{}", drive.shown());
+    }
+
+    /// A computer that is lost while a program runs.
+    fn lost(files: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+        match call.tool.as_str() {
+            "run_program" => CallReport::without_answer(Outcome::Unknown, "lost", "gone"),
+            _ => carry_out(files, call),
+        }
+    }
+
+    #[test]
+    fn an_end_is_no_reason_to_make_a_run_again_by_rule_whose_fate_nobody_knows() {
+        let other = json!({"path": "/greet.lua", "args": ["you"]});
+        for said in [
+            vec![write()],
+            vec![write(), call("run_program", json!({"path": "/greet.lua"}))],
+            vec![write(), call("run_program", other)],
+        ] {
+            let runs = said.len() - 1;
+            let mut drive = drive();
+            drive.bench.profile.executor_mends = 0;
+            let ends = [END; 4].map(str::to_owned);
+            for text in said.iter().chain(&ends) {
+                if !drive.run_to_consult_with(lost) {
+                    break;
+                }
+                drive.answer(answer(text));
+            }
+            let made = drive.state().calls().filter(|call| runs_program(call));
+            assert!(made.count() <= runs.max(1), "{}", drive.shown());
+        }
+    }
+
+    #[test]
+    fn only_a_check_is_run_more_than_once_by_rule_before_the_end() {
+        for (task, program, by_rule) in [
+            (
+                "Write /log.txt. `/pay.lua 5` prints `paid`.",
+                "pay 5",
+                false,
+            ),
+            (
+                "Write /log.txt. `/pay.lua 5` prints `paid`.",
+                "/pay.lua 5",
+                false,
+            ),
+            (
+                "Write /log.txt. /check.lua says whether it is right: run it.",
+                "/check.lua",
+                true,
+            ),
+        ] {
+            let mut drive = drive_of("direct", task);
+            drive.bench.profile.executor_mends = 0;
+            let path = program.split(' ').next().unwrap();
+            drive.files.insert(path.into(), "print('paid')".into());
+            let ran = match program.starts_with('/') {
+                true => call("run_program", args_of(program)),
+                false => call("shell_exec", json!({"command": program})),
+            };
+            let log = |text: &str| call("fs_write", json!({"path": "/log.txt", "content": text}));
+            drive.say(&[&ran, &log("paid"), END]);
+            let is_run = |call: &&CallRecord| runs_program(call) || call.tool == "shell_exec";
+            let made = drive.state().calls().filter(is_run);
+            assert_eq!(made.count(), 1 + usize::from(by_rule), "{}", drive.shown());
+        }
     }
 
     #[test]

@@ -43,9 +43,6 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
 
 /// Whether a task's words make a program one that checks the work: by its name, or because they only want it run. `path` has no first slash.
 pub fn is_check(prompt: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let words = name.split(|c: char| !c.is_alphanumeric());
-    let checks = words.into_iter().any(|word| CHECKS.contains(&word));
     let mut places = mentions(prompt, path).peekable();
     let is_named = places.peek().is_some();
     let runs = |at: usize| {
@@ -53,7 +50,14 @@ pub fn is_check(prompt: &str, path: &str) -> bool {
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
         word.is_some_and(|word| word.eq_ignore_ascii_case("run"))
     };
-    is_named && name.ends_with(".lua") && (checks || places.all(runs))
+    is_named && path.ends_with(".lua") && (is_called_check(path) || places.all(runs))
+}
+
+/// Whether a program's own name says that it checks.
+pub fn is_called_check(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| CHECKS.contains(&word))
 }
 
 #[cfg(test)]
