@@ -3,12 +3,15 @@
 use super::Course;
 use super::facts::{self, Facts, FileState, parent};
 use super::mark::mark_args;
+use crate::domain::call::Target;
+use crate::domain::chat::ToolCall;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
+use crate::strategy::guards::signature::Signature;
 use crate::strategy::paths::normal;
 use crate::strategy::places::addressed;
 use serde_json::{Value, json};
@@ -17,6 +20,8 @@ use serde_json::{Value, json};
 const LOOK: &str = "fs_list";
 /// The tools that run programs, which can do anything.
 const PROGRAMS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
+/// Tools that do nothing more when they are called twice.
+const DONE_ONCE: [&str; 4] = ["fs_move", "fs_copy", "fs_delete", "fs_write"];
 /// Folders that are looked at for one claim.
 const MOST_FOLDERS: usize = 8;
 
@@ -57,6 +62,43 @@ impl Course<'_> {
                 step: step.number,
             },
         }
+    }
+
+    /// Whether a call is the very one that the current subtask is for, came out well in this task, and was asked for in the subtask twice
+    /// already: small models say it again and again in the place of a mark, also where they made it ahead. Once alone may be a slip.
+    pub(super) fn is_said_for_a_mark(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
+        let Some((_, subtask)) = work.current() else {
+            return false;
+        };
+        let is_target = |value: &Value| {
+            let path = value.as_str().map(normal);
+            let mut targets = subtask.plan.targets.iter().map(|target| normal(target));
+            path.is_some_and(|path| targets.any(|target| target == path))
+        };
+        let mut values = wanted.arguments.as_object().into_iter().flatten();
+        if subtask.plan.tool != wanted.name
+            || !DONE_ONCE.contains(&wanted.name.as_str())
+            || !values.any(|(_, value)| is_target(value))
+        {
+            return false;
+        }
+        let home = self.turn.state.home();
+        let signed =
+            |call: &ToolCall| Signature::of(&Target::Any, &call.name, &call.arguments, home);
+        let again = signed(wanted);
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let steps = self.turn.state.steps.iter();
+        let said = steps.filter(|step| match &step.read {
+            Some(Read::Turn(said)) if step.closed && step.number > begun_after => {
+                said.calls.iter().any(|call| signed(call) == again)
+            }
+            _ => false,
+        });
+        let is_made = |call: &CallRecord| {
+            let of = Signature::of(&call.target, &call.tool, &call.args, home);
+            call.succeeded() && of == again
+        };
+        said.count() > 1 && self.turn.state.calls().any(is_made)
     }
 
     /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had

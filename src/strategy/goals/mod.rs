@@ -14,8 +14,7 @@ mod ready;
 
 use super::call_form::{self, Callable};
 use super::calling;
-use super::guards::{self, signature::Signature};
-use super::paths::normal;
+use super::guards;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ToolCall;
@@ -24,16 +23,13 @@ use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
-use crate::domain::task::{CallRecord, Step, TaskState};
+use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, GoalWork, Standing, Work};
 use facts::FileState;
 use mark::{is_mark, mark_tool};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
-
-/// Tools that do nothing more when they are called twice.
-const DONE_ONCE: [&str; 4] = ["fs_move", "fs_copy", "fs_delete", "fs_write"];
 
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
@@ -175,7 +171,7 @@ impl<'a> Course<'a> {
         match (calls.as_slice(), marks.first()) {
             ([], None) => self.words_alone(step, work),
             ([], Some(mark)) => self.mark(step, &mark.arguments, work),
-            ([call], None) if self.was_just_done(call, work) => {
+            ([call], None) if self.is_said_for_a_mark(call, work) => {
                 let reason = "its call was made and came out well, and was asked for again";
                 let args = json!({"success": true, "reason": reason});
                 match self.mark(step, &args, work) {
@@ -188,42 +184,6 @@ impl<'a> Course<'a> {
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
             (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),
         }
-    }
-
-    /// Whether a call is the very one that the current subtask is for, came out well in it, and was asked for once more since: small
-    /// models say it again and again in the place of a mark. Once more alone may be a slip. Only of calls that do nothing more when
-    /// they are made twice.
-    fn was_just_done(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
-        let Some((_, subtask)) = work.current() else {
-            return false;
-        };
-        let is_target = |value: &Value| {
-            let path = value.as_str().map(normal);
-            let mut targets = subtask.plan.targets.iter().map(|target| normal(target));
-            path.is_some_and(|path| targets.any(|target| target == path))
-        };
-        let mut values = wanted.arguments.as_object().into_iter().flatten();
-        if subtask.plan.tool != wanted.name
-            || !DONE_ONCE.contains(&wanted.name.as_str())
-            || !values.any(|(_, value)| is_target(value))
-        {
-            return false;
-        }
-        let home = self.turn.state.home();
-        let signed =
-            |call: &ToolCall| Signature::of(&Target::Any, &call.name, &call.arguments, home);
-        let again = signed(wanted);
-        let begun_after = subtask.begun_after.unwrap_or_default();
-        let steps = self.turn.state.steps.iter();
-        let steps = steps.filter(|step| step.number > begun_after && step.closed);
-        let said: Vec<&Step> = steps
-            .filter(|step| match &step.read {
-                Some(Read::Turn(said)) => said.calls.iter().any(|call| signed(call) == again),
-                _ => false,
-            })
-            .collect();
-        let mut made = said.iter().flat_map(|step| &step.calls);
-        said.len() > 1 && made.any(CallRecord::succeeded)
     }
 
     /// One reminder; a second answer without a call in a row fails the subtask.

@@ -32,6 +32,17 @@ fn the_call_of_a_subtask_said_again_and_again_is_its_mark() {
     assert!(say(&mut drive, &[HELLO.into(), said.clone(), said.clone()]));
     assert!(!say(&mut drive, &[said]));
     assert_eq!(drive.state().status, TaskStatus::Completed);
+    // Made ahead, in the subtask before.
+    let mut drive = self::drive();
+    let files = ["/a.lua", "/b.lua"]
+        .map(|path| json!({"description": "write it", "tool": "fs_write", "targets": [path]}));
+    let goals = json!({"objectives": [{"description": "both", "subtasks": files}]}).to_string();
+    let (a, b) = (write("/a.lua", "x"), write("/b.lua", "x"));
+    assert!(say(
+        &mut drive,
+        &[goals, b.clone(), a, mark(true), b.clone(), b.clone()]
+    ));
+    assert!(!say(&mut drive, &[b]), "{}", drive.shown());
     // Another content is another call.
     let mut drive = self::drive();
     let texts = ["x", "y", "z", "y"].map(|text| write("/hello.lua", text));
