@@ -7,7 +7,7 @@ use crate::store::Append;
 use rusqlite::{Transaction, params};
 
 /// Brings the row to what it is after an append of `added` events.
-pub(super) fn save_task(
+pub(super) fn save(
     transaction: &Transaction<'_>,
     append: &Append,
     added: u64,

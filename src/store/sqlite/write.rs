@@ -5,7 +5,7 @@ use super::super::{
     Written,
 };
 use super::archive::archive;
-use super::{At, checksum, commits, count, meta, stored, tasks, unwritable};
+use super::{At, checkpoints, checksum, commits, count, meta, stored, tasks, unwritable};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
@@ -80,7 +80,7 @@ impl Writer {
                     Ok(Vec::new())
                 }
                 Write::Checkpoint(checkpoint) => {
-                    super::checkpoints::keep(&transaction, checkpoint)?;
+                    checkpoints::keep(&transaction, checkpoint)?;
                     Ok(Vec::new())
                 }
                 Write::Probe => {
@@ -133,7 +133,7 @@ fn write_append(
             event: event.clone(),
         })
         .collect();
-    tasks::save_task(transaction, append, written.len() as u64)?;
+    tasks::save(transaction, append, written.len() as u64)?;
     for (hash, content) in &append.blobs {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO blobs (hash, content) VALUES (?1, ?2)")?

@@ -1,7 +1,7 @@
 //! Whether a plan can be carried out: its ids, dependencies, size, depth, actions and computers. Everything that is
 //! wrong is told at once, in words that a planner can act on.
 
-use super::fewer;
+use super::leave_out;
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use super::targets::program_of;
@@ -49,7 +49,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     take_the_file_of_the_reason(&mut plan);
     take_the_only_file(&mut plan);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
-        fewer::join(&mut plan, write, edit);
+        leave_out::join(&mut plan, write, edit);
     }
     for step in &mut plan.steps {
         action(step, place, &mut problems);
