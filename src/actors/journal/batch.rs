@@ -51,30 +51,18 @@ impl Reply {
     }
 }
 
-/// A transaction that ended, with the store that did it.
-pub(super) struct Done {
-    pub(super) store: Box<dyn JournalStore>,
-    pub(super) entries: Vec<Write>,
-    pub(super) result: Result<Vec<Written>, StoreError>,
-    /// The position of the last event that was committed ([`JournalStore::position`]).
-    pub(super) position: u64,
-}
-
-/// Blocking. A panic in the store becomes an error, so that the store comes back: a transaction that was
+/// Blocking. A panic in the store becomes an error, so that the journal lives on: a transaction that was
 /// unwound is rolled back.
-pub(super) fn run(mut store: Box<dyn JournalStore>, entries: Vec<Write>) -> Done {
-    let result = catch_unwind(AssertUnwindSafe(|| store.write(&entries))).unwrap_or_else(|_| {
+pub(super) fn run(
+    store: &mut Box<dyn JournalStore>,
+    entries: &[Write],
+) -> Result<Vec<Written>, StoreError> {
+    catch_unwind(AssertUnwindSafe(|| store.write(entries))).unwrap_or_else(|_| {
         Err(StoreError::Storage {
             attempt: "write to the journal".into(),
             reason: "the store panicked".into(),
         })
-    });
-    Done {
-        position: store.position(),
-        store,
-        entries,
-        result,
-    }
+    })
 }
 
 pub(super) fn refusal(refusal: Refusal) -> JournalError {

@@ -68,7 +68,7 @@ impl Journal {
             {
                 let entry = Write::Checkpoint(Box::new(checkpoint));
                 journal.queue.push_back(Pending::new(entry, None));
-                journal.pump(ctx);
+                journal.write_soon(ctx);
             }
             journal.next_checkpoint(ctx);
         }));

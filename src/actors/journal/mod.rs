@@ -1,6 +1,9 @@
 //! The journal: the one writer of what is durable.
 //!
-//! Group commit: while a transaction is on its way to the disk, what comes meanwhile queues up and goes into
+//! It has a thread of its own and writes on it, so that a commit changes threads twice: there, and back to who asked. Nothing else
+//! may run there.
+//!
+//! Group commit: while a transaction is on its way to the disk, what comes meanwhile waits in the mailbox and goes into
 //! the next one, so a busy fleet pays for one sync a batch instead of one an append. Answers are given after
 //! the commit; then the feed is told. If the store cannot write, the askers get the error, the actor lives
 //! on and shows itself as not writable, and tries again by itself and with the next entry.
@@ -22,8 +25,8 @@ use crate::domain::wakes::Asleep;
 use crate::metrics::Metrics;
 use crate::store::{JournalStore, OpenStore, Place, StoreError, Write, Written};
 use actix::{
-    Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, Message, MessageResult, Recipient,
-    ResponseFuture, WrapFuture,
+    Actor, ActorFutureExt, Addr, Arbiter, ArbiterHandle, AsyncContext, Context, Handler, Message,
+    MessageResult, Recipient, ResponseFuture, WrapFuture,
 };
 use batch::{Answer, Pending, Reply};
 use checkpoints::Checkpoints;
@@ -44,12 +47,16 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The journal actor.
 pub struct Journal {
-    /// Away while a transaction runs.
+    /// None once it was let go.
     store: Option<Box<dyn JournalStore>>,
+    /// Its own thread, which ends with it; none if it shares one.
+    thread: Option<ArbiterHandle>,
     reader: JournalReader,
     feed: Recipient<Committed>,
     queue: VecDeque<Pending>,
-    /// Those who wait until the queue is empty and nothing runs.
+    /// The next transaction begins as soon as the mailbox is empty.
+    is_due: bool,
+    /// Those who wait until the queue is empty.
     idle: Vec<oneshot::Sender<()>>,
     closing: bool,
     error: Option<String>,
@@ -61,13 +68,14 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Starts the journal on an open store. Whatever is committed is told to `feed`.
+    /// Starts the journal on an open store, on the thread that asks. Whatever is committed is told to `feed`.
     pub fn start(store: OpenStore, feed: Recipient<Committed>) -> (Addr<Self>, JournalReader) {
-        Self::measured(store, feed, Arc::default(), 0)
+        let none = Checkpoints::every(0);
+        Self::start_with(store, feed, Arc::default(), RETRY_AFTER, none, None)
     }
 
-    /// As [`Journal::start`], counting what it does and what is committed, and keeping a checkpoint of a task after every so many
-    /// of its events (0 = never).
+    /// As [`Journal::start`], on a thread of its own if the system gives one, counting what it does and what is committed, and
+    /// keeping a checkpoint of a task after every so many of its events (0 = never).
     pub fn measured(
         store: OpenStore,
         feed: Recipient<Committed>,
@@ -75,7 +83,8 @@ impl Journal {
         checkpoint_every: u64,
     ) -> (Addr<Self>, JournalReader) {
         let checkpoints = Checkpoints::every(checkpoint_every);
-        Self::start_with(store, feed, metrics, RETRY_AFTER, checkpoints)
+        let thread = own_thread();
+        Self::start_with(store, feed, metrics, RETRY_AFTER, checkpoints, thread)
     }
 
     fn start_with(
@@ -84,13 +93,16 @@ impl Journal {
         metrics: Arc<Metrics>,
         retry_after: Duration,
         checkpoints: Checkpoints,
+        thread: Option<ArbiterHandle>,
     ) -> (Addr<Self>, JournalReader) {
         let reader = JournalReader::new(store.reads, store.identity);
         let journal = Journal {
             store: Some(store.writer),
+            thread: thread.clone(),
             reader: reader.clone(),
             feed,
             queue: VecDeque::new(),
+            is_due: false,
             idle: Vec::new(),
             closing: false,
             error: None,
@@ -100,17 +112,21 @@ impl Journal {
             retry_after,
             checkpoints,
         };
-        (Actor::start(journal), reader)
+        let addr = match thread {
+            Some(thread) => Actor::start_in_arbiter(&thread, |_| journal),
+            None => Actor::start(journal),
+        };
+        (addr, reader)
     }
 
-    /// Queues an entry and starts a transaction if none runs.
+    /// Queues an entry for the next transaction.
     fn enqueue(&mut self, entry: Write, ctx: &mut Context<Self>) -> ResponseFuture<Answer> {
         if self.closing || self.queue.len() >= QUEUE {
             return Box::pin(async { Err(JournalError::Unavailable) });
         }
         let (reply, answer) = oneshot::channel();
         self.queue.push_back(Pending::new(entry, Some(reply)));
-        self.pump(ctx);
+        self.write_soon(ctx);
         Box::pin(async move { answer.await.unwrap_or(Err(JournalError::Unavailable)) })
     }
 
@@ -123,36 +139,43 @@ impl Journal {
         Box::pin(async move { answer.await.map(|_| ()) })
     }
 
-    /// Starts the next transaction, if there is something to write and the store is at home.
-    fn pump(&mut self, ctx: &mut Context<Self>) {
+    /// Begins the next transaction with all that waits in the mailbox by then.
+    fn write_soon(&mut self, ctx: &mut Context<Self>) {
+        if !std::mem::replace(&mut self.is_due, true) {
+            // What an actor spawns comes behind its mailbox.
+            let begins = std::future::ready(()).into_actor(self);
+            ctx.spawn(begins.map(|(), journal, ctx| journal.write(ctx)));
+        }
+    }
+
+    /// One transaction, with as much of the queue as goes into one.
+    fn write(&mut self, ctx: &mut Context<Self>) {
+        self.is_due = false;
+        let Some(store) = &mut self.store else {
+            // Nobody is waited for any more.
+            return self.idle.clear();
+        };
+        let taken = self.queue.len().min(BATCH);
+        let (entries, replies): (Vec<Write>, Vec<Reply>) =
+            self.queue.drain(..taken).map(Pending::split).unzip();
+        if !entries.is_empty() {
+            let began = Instant::now();
+            let result = batch::run(store, &entries);
+            let position = store.position();
+            self.metrics
+                .transaction(entries.len(), began.elapsed(), result.is_ok());
+            self.finish(entries, replies, result, position, ctx);
+        }
         if self.queue.is_empty() {
-            if self.store.is_some() {
-                self.idle.drain(..).for_each(|waiting| {
-                    let _ = waiting.send(());
-                });
+            for waiting in self.idle.drain(..) {
+                let _ = waiting.send(());
             }
             return;
         }
-        let Some(store) = self.store.take() else {
-            return;
-        };
-        let taken = self.queue.len().min(BATCH);
-        let (entries, replies) = self.queue.drain(..taken).map(Pending::split).unzip();
-        let began = Instant::now();
-        let work = tokio::task::spawn_blocking(move || batch::run(store, entries));
-        ctx.spawn(work.into_actor(self).map(move |done, journal, ctx| {
-            match done {
-                Ok(done) => {
-                    journal.store = Some(done.store);
-                    let (count, written) = (done.entries.len(), done.result.is_ok());
-                    journal.metrics.transaction(count, began.elapsed(), written);
-                    journal.finish(done.entries, replies, done.result, done.position, ctx);
-                }
-                // Only while the runtime shuts down: panics of the store are caught in `batch::run`.
-                Err(_) => journal.closing = true,
-            }
-            journal.pump(ctx);
-        }));
+        // First the answers, which others on this thread carry.
+        self.is_due = true;
+        let later = tokio::task::yield_now().into_actor(self);
+        ctx.spawn(later.map(|(), journal, ctx| journal.write(ctx)));
     }
 
     /// The transaction ended: answers, then tells the feed.
@@ -220,7 +243,7 @@ impl Journal {
         ctx.run_later(self.retry_after, |journal, ctx| {
             if journal.error.is_some() && journal.queue.is_empty() && !journal.closing {
                 journal.queue.push_back(Pending::new(Write::Probe, None));
-                journal.pump(ctx);
+                journal.write_soon(ctx);
             }
         });
     }
@@ -228,9 +251,17 @@ impl Journal {
     fn when_idle(&mut self, ctx: &mut Context<Self>) -> oneshot::Receiver<()> {
         let (idle, waiting) = oneshot::channel();
         self.idle.push(idle);
-        self.pump(ctx);
+        self.write_soon(ctx);
         waiting
     }
+}
+
+/// A thread on which nothing else runs, if the system gives one.
+fn own_thread() -> Option<ArbiterHandle> {
+    let thread = Arbiter::try_new().inspect_err(|error| {
+        tracing::warn!(%error, "the system gives no thread for the journal; it shares one");
+    });
+    thread.ok().map(|thread| thread.handle())
 }
 
 impl Actor for Journal {
@@ -238,6 +269,12 @@ impl Actor for Journal {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(QUEUE);
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        if let Some(thread) = &self.thread {
+            thread.stop();
+        }
     }
 }
 

@@ -77,6 +77,7 @@ fn bench_that_retries(retry_after: Duration) -> Bench {
         Arc::default(),
         retry_after,
         Checkpoints::every(10),
+        own_thread(),
     );
     Bench {
         journal,
@@ -85,6 +86,15 @@ fn bench_that_retries(retry_after: Duration) -> Bench {
         fate,
         sizes,
         folder,
+    }
+}
+
+impl Bench {
+    /// Waits until so many transactions have begun; the last one waits for its fate.
+    async fn begun(&self, transactions: usize) {
+        while self.sizes.lock().unwrap().len() < transactions {
+            tokio::task::yield_now().await;
+        }
     }
 }
 
@@ -99,13 +109,14 @@ fn create(name: &str) -> AppendEvents {
 #[actix::test]
 async fn appends_that_come_while_a_transaction_runs_share_the_next_one() {
     let bench = bench();
-    let names: Vec<String> = (0..100).map(|index| format!("T{index}")).collect();
+    let first = bench.journal.send(create("FIRST"));
+    bench.begun(1).await;
+    let names: Vec<String> = (0..99).map(|index| format!("T{index}")).collect();
     let sends = names.iter().map(|name| bench.journal.send(create(name)));
-    let sends = tokio::spawn(join_all(sends.collect::<Vec<_>>()));
-    while bench.journal.send(ObserveJournal).await.unwrap().queued < 99 {}
+    let sends: Vec<_> = std::iter::once(first).chain(sends).collect();
     bench.fate.send(Fate::Commit).unwrap();
     bench.fate.send(Fate::Commit).unwrap();
-    for answer in sends.await.unwrap() {
+    for answer in join_all(sends).await {
         assert_eq!(answer.unwrap().unwrap().len(), 1);
     }
     assert_eq!(*bench.sizes.lock().unwrap(), [1, 99]);
@@ -118,9 +129,7 @@ async fn an_answer_comes_only_after_the_commit_and_before_it_nothing_can_be_read
     let bench = bench();
     let mut answer = Box::pin(bench.journal.send(create("A")));
     assert!(futures_util::poll!(&mut answer).is_pending());
-    while bench.sizes.lock().unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    bench.begun(1).await;
     let nothing = bench.reader.task(task("A")).await;
     assert_eq!(nothing, Err(JournalError::NoTask(task("A"))));
     bench.fate.send(Fate::Commit).unwrap();
@@ -219,23 +228,23 @@ async fn after_every_so_many_events_a_checkpoint_is_kept_that_is_what_the_events
 #[actix::test]
 async fn a_full_queue_refuses_instead_of_growing() {
     let bench = bench();
-    let mut sends = Vec::new();
-    for index in 0..QUEUE + 1 {
-        // The first one is in its transaction, the others fill the queue.
-        sends.push(bench.journal.send(create(&format!("T{index}"))));
-    }
-    let sends = tokio::spawn(join_all(sends));
-    while bench.journal.send(ObserveJournal).await.unwrap().queued < QUEUE {}
-    let refused = bench.journal.send(create("LATE")).await.unwrap();
-    assert_eq!(refused, Err(JournalError::Unavailable));
+    let send = |index: usize| bench.journal.send(create(&format!("T{index}")));
+    let mut sends = vec![send(0)];
+    bench.begun(1).await;
+    sends.extend((1..=QUEUE).map(send));
+    bench.fate.send(Fate::Commit).unwrap();
+    // All of them are queued by then, and a part is in the second transaction.
+    bench.begun(2).await;
+    let too_many = 44;
+    sends.extend((QUEUE + 1..=QUEUE + BATCH + too_many).map(send));
     drop(bench.fate);
-    assert!(
-        sends
-            .await
-            .unwrap()
-            .into_iter()
-            .all(|answer| answer.unwrap().is_ok())
-    );
+    let answers = join_all(sends).await;
+    let refused = answers.iter().filter(|answer| {
+        let answer = answer.as_ref().expect("the journal lives");
+        assert!(matches!(answer, Ok(_) | Err(JournalError::Unavailable)));
+        answer.is_err()
+    });
+    assert_eq!(refused.count(), too_many);
     assert!(
         bench
             .sizes
@@ -250,9 +259,7 @@ async fn a_full_queue_refuses_instead_of_growing() {
 async fn a_flush_waits_for_everything_that_came_before_it() {
     let bench = bench();
     let append = tokio::spawn(bench.journal.send(create("A")));
-    while bench.sizes.lock().unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    bench.begun(1).await;
     let mut flush = Box::pin(bench.journal.send(Flush));
     assert!(futures_util::poll!(&mut flush).is_pending());
     bench.fate.send(Fate::Commit).unwrap();
@@ -264,9 +271,10 @@ async fn a_flush_waits_for_everything_that_came_before_it() {
 #[actix::test]
 async fn a_closed_journal_wrote_what_was_queued_takes_nothing_more_and_can_be_opened_again() {
     let bench = bench();
-    let appends = ["A", "B", "C"].map(|name| bench.journal.send(create(name)));
-    let appends = tokio::spawn(join_all(appends));
-    while bench.journal.send(ObserveJournal).await.unwrap().queued < 2 {}
+    let first = bench.journal.send(create("A"));
+    bench.begun(1).await;
+    let others = ["B", "C"].map(|name| bench.journal.send(create(name)));
+    let appends = tokio::spawn(join_all(std::iter::once(first).chain(others)));
     drop(bench.fate);
     bench.journal.send(CloseJournal).await.unwrap();
     assert!(
@@ -286,6 +294,24 @@ async fn a_closed_journal_wrote_what_was_queued_takes_nothing_more_and_can_be_op
     );
     let again = sqlite::open(bench.folder.path()).unwrap();
     assert_eq!(again.reads.unfinished_tasks().unwrap().len(), 3);
+}
+
+#[actix::test]
+async fn on_a_thread_that_others_share_it_answers_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = sqlite::open(folder.path()).unwrap();
+    let (journal, reader) = Journal::start(store, Feed::default().start().recipient());
+    let names: Vec<String> = (0..2 * BATCH).map(|index| format!("T{index}")).collect();
+    let sends = names.iter().map(|name| journal.send(create(name)));
+    for answer in join_all(sends.collect::<Vec<_>>()).await {
+        assert_eq!(answer.unwrap().unwrap().len(), 1);
+    }
+    assert!(reader.task(task("T7")).await.is_ok());
+    journal.send(CloseJournal).await.unwrap();
+    assert_eq!(
+        journal.send(Flush).await.unwrap(),
+        Err(JournalError::Unavailable)
+    );
 }
 
 #[actix::test]
