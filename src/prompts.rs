@@ -2,10 +2,13 @@
 //! overridden by the user file by file, and are all rendered strictly (an unknown variable is an error). A prompt takes
 //! in a part that several share with `{% include "shared/name" %}`; what a task pins is the whole text.
 
-use minijinja::{Environment, UndefinedBehavior};
+mod rendering;
+
+pub use rendering::{render, render_again};
+
+use rendering::environment;
 use rust_embed::RustEmbed;
-use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -274,53 +277,6 @@ fn missing_rule(prompt: &Prompt) -> Option<&String> {
     let said = words.join(" ").to_lowercase();
     let mut rules = prompt.must_state.iter();
     rules.find(|rule| !said.contains(&rule.to_lowercase()))
-}
-
-fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment
-}
-
-/// Templates that a thread keeps parsed; with more, it begins anew. There are about fifty, and few tasks pin others.
-const PARSED: usize = 256;
-
-thread_local! {
-    /// Templates by their names in [`name_of`]. Tasks pin texts, not files, so that one id may stand for several.
-    static TEMPLATES: RefCell<Environment<'static>> = RefCell::new(environment());
-}
-
-/// The name of a text among the parsed ones: its id, and what tells it from others with that id.
-fn name_of(id: &str, text: &str) -> String {
-    format!("{id}#{}", blake3::hash(text.as_bytes()).to_hex())
-}
-
-/// Renders one of a task's pinned templates.
-pub fn render(
-    texts: &BTreeMap<String, String>,
-    id: &str,
-    context: impl Serialize,
-) -> Result<String, PromptError> {
-    let text = texts
-        .get(id)
-        .ok_or_else(|| PromptError::Missing(id.to_owned()))?;
-    let name = name_of(id, text);
-    let rendered = TEMPLATES.with_borrow_mut(|templates| {
-        if templates.get_template(&name).is_err() {
-            if templates.templates().count() >= PARSED {
-                templates.clear_templates();
-            }
-            templates.add_template_owned(name.clone(), text.clone())?;
-        }
-        let template = templates.get_template(&name)?;
-        template.render(minijinja::value::Serde(&context))
-    });
-    rendered
-        .map(|text| text.trim_end().to_owned())
-        .map_err(|e| PromptError::Template {
-            file: id.to_owned(),
-            reason: format!("{e:#}").replace(&name, id),
-        })
 }
 
 #[cfg(test)]

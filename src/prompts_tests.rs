@@ -43,25 +43,6 @@ fn an_override_replaces_its_prompt_and_keeps_its_duties() {
 }
 
 #[test]
-fn texts_of_one_id_are_told_apart_also_when_many_were_rendered_before() {
-    let rendered = |text: &str| {
-        let texts = [("mine".to_owned(), text.to_owned())].into();
-        render(&texts, "mine", serde_json::json!({"n": 7}))
-    };
-    for round in 0..2 {
-        for text in 0..PARSED + 10 {
-            let told = rendered(&format!("text {text}, {{{{ n }}}}")).unwrap();
-            assert_eq!(told, format!("text {text}, 7"), "round {round}");
-        }
-    }
-    TEMPLATES.with_borrow(|templates| assert!(templates.templates().count() <= PARSED));
-    for _ in 0..2 {
-        let error = rendered("{{ m }}").unwrap_err().to_string();
-        assert!(error.contains("(in mine:1)"), "{error}");
-    }
-}
-
-#[test]
 fn system_prompts_state_their_rules_also_where_nothing_else_is_to_be_said() {
     let library = PromptLibrary::embedded().unwrap();
     let without_parts = PromptLibrary::embedded_files().unwrap();

@@ -5,6 +5,7 @@
 //! Times are milliseconds since the Unix epoch, given from outside.
 
 pub mod access;
+pub mod brief;
 pub mod call;
 pub mod chat;
 pub mod credential;

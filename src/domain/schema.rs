@@ -1,6 +1,7 @@
 //! The schema of a tool's arguments: checked at registration, compiled once, held once however many computers
 //! have it.
 
+use super::brief::brief_schema;
 use super::grammar::without_large_bounds;
 use super::shared::{Shared, content_hash};
 use super::tokens::json_bytes;
@@ -36,6 +37,7 @@ struct Held {
     value: Value,
     /// The length of its JSON text.
     bytes: OnceLock<usize>,
+    brief: OnceLock<String>,
     /// None where it is the schema itself.
     for_grammars: OnceLock<Option<Schema>>,
     compiled: OnceLock<Result<Validator, SchemaFault>>,
@@ -75,6 +77,7 @@ impl Schema {
         Schema(SCHEMAS.get(hash, || Held {
             value,
             bytes: OnceLock::new(),
+            brief: OnceLock::new(),
             for_grammars: OnceLock::new(),
             compiled: OnceLock::new(),
         }))
@@ -122,6 +125,11 @@ impl Schema {
     /// The bytes of its JSON text, counted at the first use.
     pub fn bytes(&self) -> usize {
         *self.0.bytes.get_or_init(|| json_bytes(&self.0.value))
+    }
+
+    /// The schema in a few words ([`brief_schema`]); made at the first use.
+    pub fn brief(&self) -> &str {
+        self.0.brief.get_or_init(|| brief_schema(&self.0.value))
     }
 
     fn compiled(&self) -> &Result<Validator, SchemaFault> {

@@ -3,6 +3,7 @@
 
 use super::fleet::ToolLookup;
 use crate::domain::profile::{Profile, ToolRules};
+use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
 use crate::domain::tool::{EffectClass, name_matches};
 use crate::domain::toolbox::Tool;
@@ -64,43 +65,8 @@ pub fn of_task<'a>(
 
 /// A tool as templates list it.
 pub fn told(tool: &Tool) -> Value {
-    let args = tool.told_args().map(|schema| &**schema).map(brief_schema);
-    let args = args.or_else(|| tool.args.clone());
+    let args = tool.told_args().map(Schema::brief).or(tool.args.as_deref());
     json!({"name": tool.name, "effect": tool.effect, "description": tool.description, "args": args})
-}
-
-/// A schema in a few words, for people and planners, what is required first, in its order: `path (string), args? (array)`.
-pub fn brief_schema(schema: &Value) -> String {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-        return "any".to_owned();
-    };
-    let place = |name: &str| required.iter().position(|required| *required == name);
-    let field = |(name, schema): (&String, &Value)| {
-        let optional = if place(name).is_none() { "?" } else { "" };
-        let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
-        match schema
-            .get("items")
-            .filter(|items| items.get("properties").is_some())
-        {
-            Some(items) => format!("{name}{optional} (array of {{{}}})", brief_schema(items)),
-            None => format!("{name}{optional} ({kind})"),
-        }
-    };
-    let mut properties: Vec<(&String, &Value)> = properties.iter().collect();
-    properties.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
-    let fields: Vec<String> = properties.into_iter().map(field).collect();
-    if fields.is_empty() {
-        "none".to_owned()
-    } else {
-        fields.join(", ")
-    }
 }
 
 /// What a schema requires, each with a value of its kind that says nothing: `{"path": "…"}`.

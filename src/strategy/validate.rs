@@ -3,7 +3,6 @@
 
 use super::coerce::coerce;
 use super::fleet::{Found, Owner, ToolLookup, is_allowed, is_allowed_name};
-use super::shown_tools::brief_schema;
 use super::text::{head_and_tail, one_line};
 use crate::domain::guard_rules::ArgLimits;
 use crate::domain::ids::ClientId;
@@ -153,7 +152,7 @@ pub fn takes(tools: &ToolLookup<'_>, called: &str) -> Option<String> {
     };
     let schema = owners.first()?.tool.told_args()?;
     Some(one_line(
-        &format!("{called} takes {}", brief_schema(schema)),
+        &format!("{called} takes {}", schema.brief()),
         MAX_PROBLEM,
     ))
 }

@@ -4,7 +4,7 @@
 use crate::domain::chat::{Message, ToolDef};
 use crate::domain::read::Read;
 use crate::domain::task::Step;
-use crate::prompts::{PromptError, render};
+use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::calling;
 use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::{Frame, Next, View, told};
@@ -31,7 +31,7 @@ pub(super) fn next(turn: &Turn<'_>) -> Result<(Next, Vec<ToolDef>), PromptError>
 }
 
 fn system_text(turn: &Turn<'_>, chosen: &ShownTools<'_>) -> Result<String, PromptError> {
-    render(
+    render_again(
         &turn.profile.prompts,
         "direct/system",
         json!({

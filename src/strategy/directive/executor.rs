@@ -8,9 +8,10 @@ use crate::domain::directive::{ASK_USER_TOOL, Reading, StrictRequest};
 use crate::domain::grammar::fits;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
+use crate::domain::schema::Schema;
 use crate::domain::tool::FleetView;
 use crate::domain::toolbox::Tool;
-use crate::prompts::{PromptError, render};
+use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::shown_tools;
 use crate::strategy::text::head_and_tail;
@@ -123,12 +124,16 @@ pub fn prompt(
     let listed: Vec<Value> = shown_tools(profile, tools, input)
         .into_iter()
         .map(|tool| {
-            let args = tool.told_args().map(|schema| &**schema).map(shown_tools::brief_schema);
-            json!({"name": tool.name, "args": args.or_else(|| tool.args.clone()).unwrap_or_default()})
+            let args = tool.told_args().map(Schema::brief).or(tool.args.as_deref());
+            json!({"name": tool.name, "args": args.unwrap_or_default()})
         })
         .collect();
     let mut messages = vec![
-        Message::system(render(&profile.prompts, system, json!({"tools": listed}))?),
+        Message::system(render_again(
+            &profile.prompts,
+            system,
+            json!({"tools": listed}),
+        )?),
         Message::user(render(
             &profile.prompts,
             "directive/executor_input",

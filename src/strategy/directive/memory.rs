@@ -4,7 +4,7 @@ use crate::domain::chat::Message;
 use crate::domain::directive::Reading;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
-use crate::prompts::{PromptError, render};
+use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::memory::pins::{self, Pins};
 use crate::strategy::memory::{Frame, Next, View, told};
 use crate::strategy::turn::Turn;
@@ -30,7 +30,7 @@ pub fn planner_prompt(turn: &Turn<'_>) -> Result<Next, PromptError> {
 
 fn system_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let chosen = turn.shown_tools();
-    render(
+    render_again(
         &turn.profile.prompts,
         "directive/planner",
         json!({

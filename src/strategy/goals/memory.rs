@@ -12,7 +12,7 @@ use crate::domain::read::{Read, TurnRead};
 use crate::domain::task::{Step, TaskState};
 use crate::domain::tokens::Size;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
-use crate::prompts::{PromptError, render};
+use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::calling;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::memory::{View, told};
@@ -80,7 +80,7 @@ pub fn focused_prompt(
     rounds: u32,
 ) -> Result<(Vec<Message>, Vec<ToolDef>), PromptError> {
     let chosen = turn.shown_tools();
-    let system = render(
+    let system = render_again(
         &turn.profile.prompts,
         "goals/act",
         json!({

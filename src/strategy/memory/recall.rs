@@ -38,23 +38,24 @@ pub struct Piece {
 
 /// The text of a call's result that prompts may have cut: its longest one, or all of it as JSON where it has none.
 pub fn text_of(call: &CallRecord) -> Option<Cow<'_, str>> {
-    const PLACES: [&str; 8] = [
-        "/output",
-        "/run/output",
-        "/content",
-        "/error",
-        "/traceback",
-        "/run/error",
-        "/run/traceback",
-        "/write/error",
-    ];
     let CallEnd::Finished(report) = &call.end else {
         return None;
     };
     let result = report.result.as_ref()?;
-    let texts = PLACES
+    let (own, run, write) = (Some(result), result.get("run"), result.get("write"));
+    let places = [
+        (own, "output"),
+        (run, "output"),
+        (own, "content"),
+        (own, "error"),
+        (own, "traceback"),
+        (run, "error"),
+        (run, "traceback"),
+        (write, "error"),
+    ];
+    let texts = places
         .iter()
-        .filter_map(|at| result.pointer(at).and_then(Value::as_str));
+        .filter_map(|(part, name)| part.as_ref()?.get(name)?.as_str());
     // The first of two equally long ones.
     let longest = texts.rev().max_by_key(|text| text.len());
     match longest {

@@ -6,7 +6,7 @@ use crate::domain::chat::Message;
 use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{ItemState, ListWork};
-use crate::prompts::{PromptError, render};
+use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::{Frame, Next, View, told};
 use crate::strategy::shell_words::call_of_line;
@@ -58,7 +58,7 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
 /// The prompt of a turn, or the compaction that has to come before it.
 pub fn next(turn: &Turn<'_>, work: &ListWork) -> Result<Next, PromptError> {
     let shown = turn.shown_tools();
-    let system = render(
+    let system = render_again(
         &turn.profile.prompts,
         "numbered/act",
         json!({
