@@ -27,13 +27,14 @@ end
 --- A function that tells whether a path matches.
 --
 -- @tparam string s The glob. Without a `/` it is about the last part of the path alone.
+-- @tparam[opt] boolean ignore_case Upper and lower case are the same.
 -- @treturn function `function(path)`; the path has no `/` in front.
-function glob.matcher(s)
+function glob.matcher(s, ignore_case)
     local is_about_name = not s:find("/", 1, true)
-    local pattern = to_pattern((s:gsub("^/", "")))
+    local pattern = to_pattern(((ignore_case and s:lower() or s):gsub("^/", "")))
     return function(path)
         local subject = is_about_name and path:match("[^/]*$") or path
-        return subject:find(pattern) ~= nil
+        return (ignore_case and subject:lower() or subject):find(pattern) ~= nil
     end
 end
 

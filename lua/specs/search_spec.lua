@@ -37,6 +37,8 @@ specs["fs_find: finds by glob below a folder, in every folder, up to the limit"]
     check.same(paths(call(disk, "fs_find", { pattern = "u/*", path = "/t" }).found), { "/t/u/c.lua", "/t/u/d.txt" })
     check.same(paths(call(disk, "fs_find", { pattern = "*.lua", path = "/rom" }).found), { "/rom/e.lua" })
     check.same(paths(call(disk, "fs_find", { pattern = "u" }).found), { "/t/u" })
+    check.same(paths(call(disk, "fs_find", { pattern = "C.Lua", ignore_case = true }).found), { "/t/u/c.lua" })
+    check.same(paths(call(disk, "fs_find", { pattern = "C.Lua" }).found), {})
     local cut = call(disk, "fs_find", { pattern = "*.lua", limit = 2 })
     check.same({ #cut.found, cut.truncated }, { 2, true })
     check.contains(select(2, call(disk, "fs_find", { pattern = "*", path = "/a.lua" })), "not a folder")

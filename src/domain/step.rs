@@ -56,6 +56,9 @@ pub const CLOSING_RUN: &str = "Running what the task speaks of before its end";
 /// What the request of a step says that looks around for a file which was not where something looked for it.
 pub const LOOKED_AROUND: &str = "Looking around for what was not there";
 
+/// What the request of a step says that reads the file of which a failed check speaks, or the one that was looked around for.
+pub const LOOKED_INTO: &str = "Reading the file that this is about";
+
 /// What the request of a step says that carries out an item of a plan which is a whole call.
 pub const FOLLOWED_PLAN: &str = "Carrying out what the plan says";
 
@@ -180,6 +183,11 @@ impl Step {
         self.executor.is_empty() && self.is_by_rule(LOOKED_AROUND)
     }
 
+    /// Whether rules read here the file of which a failed check speaks, or the one that was looked around for.
+    pub fn looks_into(&self) -> bool {
+        self.executor.is_empty() && self.is_by_rule(LOOKED_INTO)
+    }
+
     /// Whether rules ask a person here what the task tells to ask first.
     pub fn asks_first(&self) -> bool {
         self.is_by_rule(FIRST_QUESTION)
@@ -195,6 +203,7 @@ impl Step {
         self.asks_aside()
             || self.runs_by_rule()
             || self.looks_around()
+            || self.looks_into()
             || self.asks_first()
             || self.follows_plan()
     }

@@ -3,7 +3,7 @@
 
 use super::fleet::Found;
 use super::memory::recall::RECALL_TOOL;
-use super::shown_tools::{ShownTools, skeleton};
+use super::shown_tools::{ShownTools, skeleton, unfilled};
 use super::turn::Turn;
 use super::validate::fitting_fields;
 use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
@@ -179,6 +179,10 @@ pub fn carry_out(turn: &Turn<'_>, step: &Step, said: &str, calls: &[&ToolCall]) 
 /// The arguments of a call without what is wrong in them, with what the tool requires, and words in front of them: a small model
 /// that was told what a tool takes gave the same wrong arguments again.
 pub fn without_faults(turn: &Turn<'_>, tool: &str, given: &Value) -> Option<(&'static str, Value)> {
+    // Who copied a form as it stands copies it again.
+    if unfilled(given).is_some() {
+        return None;
+    }
     let schema = turn.schema_of(tool)?;
     let mut right = fitting_fields(&schema, given);
     right.retain(|_, value| value.to_string().len() <= MOST_SHOWN);

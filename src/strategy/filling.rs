@@ -1,8 +1,10 @@
 //! The content of a file in a prompt of its own: a small model that is to write the result of its work into a file writes a program there
-//! which would find it out, and again when it is told so. Shown what was asked for and what is known, and nothing else, it says what
+//! which would find it out, and again when it is told so; or it hears from a check that a file is not as it should be, and does again what
+//! it did. Shown what was asked for and what is known, and nothing else, it says what
 //! the file has to hold, or that this is not known yet. What it says is written as any other call, by rule.
 
-use super::guards::misplaced_program::told_of;
+use super::checked_files::{Fault, Faulted};
+use super::guards::misplaced_program::{holds_data, told_of};
 use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
@@ -16,7 +18,8 @@ use crate::domain::step::Step;
 use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::paths::{named_in, normal};
 use crate::strategy::places::addressed;
-use serde_json::json;
+use crate::strategy::text::fenced;
+use serde_json::{Value, json};
 
 /// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
 const MOST_CALLS: usize = 4;
@@ -28,13 +31,19 @@ const MOST_BARE: usize = 200;
 /// How an answer says that something has to be found out first.
 const MISSING: &str = "missing";
 
-/// A file into which a program was to be written.
+/// A file of which is to be said what it has to hold.
 struct Unfilled<'a> {
     path: String,
     /// The computer, unless it is the task's own.
     on: Option<ClientId>,
-    /// The step that was refused for it.
-    refused: &'a Step,
+    wrong: Option<Wrong<'a>>,
+}
+
+/// What is wrong with a file that is there.
+struct Wrong<'a> {
+    /// What a check says.
+    said: String,
+    holds: &'a str,
 }
 
 impl<'a> Turn<'a> {
@@ -54,45 +63,85 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Asks for the content of a file into which the last step was to write a program; once for each file, as often as a program may
-    /// be mended.
+    /// Asks for the content of a file into which the last step was to write a program, or with which a check is not content; once for
+    /// each file, as often as a program may be mended.
     pub(super) fn begin_filling(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
         if !self.may_step_aside() || self.asides_so_far() >= most {
             return None;
         }
         let unfilled = self.unfilled()?;
-        let before = self.state.steps.iter();
-        let mut before = before.take_while(|step| step.number != unfilled.refused.number);
-        if before.any(|step| refused_path(step).as_deref() == Some(unfilled.path.as_str())) {
-            return None;
-        }
         self.schema_of(&addressed(WRITE, unfilled.on.as_ref()))?;
         Some(self.consult_for_content(&unfilled))
     }
 
-    /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
     fn unfilled(&self) -> Option<Unfilled<'a>> {
-        let mut steps = self.state.steps.iter().rev();
-        let refused = steps.find(|step| step.closed)?;
-        let path = refused_path(refused)?;
+        let newest = self.state.steps.iter().rev().find(|step| step.closed)?;
+        self.refused_file(newest)
+            .or_else(|| self.wrong_file(newest))
+    }
+
+    /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
+    fn refused_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let path = refused_path(newest)?;
+        let before = self.state.steps.iter();
+        let mut before = before.take_while(|step| step.number != newest.number);
+        if before.any(|step| refused_path(step).as_deref() == Some(path.as_str())) {
+            return None;
+        }
         // What a file has to hold that the task does not speak of, nobody can tell.
-        if !named_in(self.asked_for()).contains(&normal(&path)) {
+        if !self.names(&path) {
             return None;
         }
         let place = self.place_of(&normal(&path))?;
         Some(Unfilled {
             on: self.unless_own(place),
             path,
-            refused,
+            wrong: None,
+        })
+    }
+
+    /// The file of data with which a check was not content just now, if it is short and known as it is, and the task names it.
+    fn wrong_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let faulted = self.faulted()?;
+        let just_now = newest.looks_into()
+            || newest
+                .calls
+                .iter()
+                .any(|call| call.call_id == faulted.check.call_id);
+        let is_data = faulted.fault == Fault::Content && holds_data(&faulted.path);
+        if !just_now || !is_data || !self.names(&faulted.path) || self.was_filled(&faulted) {
+            return None;
+        }
+        let holds = self.held_by(&faulted)?;
+        (holds.len() <= MOST_BYTES).then(|| Unfilled {
+            path: faulted.path,
+            on: faulted.on.cloned(),
+            wrong: Some(Wrong {
+                said: faulted.said,
+                holds,
+            }),
+        })
+    }
+
+    fn names(&self, path: &str) -> bool {
+        named_in(self.asked_for()).contains(&normal(path))
+    }
+
+    fn was_filled(&self, faulted: &Faulted<'_>) -> bool {
+        let fills = self.state.steps.iter().filter(|step| step.fills());
+        let mut written = fills.flat_map(|step| &step.calls);
+        written.any(|call| {
+            let path = call.args.get("path").and_then(Value::as_str);
+            path == Some(faulted.path.as_str()) && self.elsewhere(call) == faulted.on
         })
     }
 
     fn consult_for_content(&self, unfilled: &Unfilled<'_>) -> Decision {
-        self.ask_aside(Contract::Content, self.content_prompt(&unfilled.path))
+        self.ask_aside(Contract::Content, self.content_prompt(unfilled))
     }
 
-    fn content_prompt(&self, path: &str) -> Result<Vec<Message>, PromptError> {
+    fn content_prompt(&self, unfilled: &Unfilled<'_>) -> Result<Vec<Message>, PromptError> {
         let (state, profile) = (self.state, self.profile);
         let view = View {
             first_step: 0,
@@ -107,7 +156,13 @@ impl<'a> Turn<'a> {
             .collect();
         known.drain(..known.len().saturating_sub(MOST_CALLS));
         known.splice(0..0, named_files::told(state, profile)?);
-        let told = json!({"prompt": self.asked_for(), "path": path, "known": known});
+        let wrong = unfilled.wrong.as_ref();
+        let told = json!({
+            "prompt": self.asked_for(),
+            "path": unfilled.path,
+            "known": known,
+            "wrong": wrong.map(|wrong| json!({"said": wrong.said, "holds": fenced(wrong.holds.trim_end(), "")})),
+        });
         Ok(vec![
             Message::system(render_prompt(&profile.prompts, "shared/filler", json!({}))?),
             Message::user(render_prompt(
@@ -125,6 +180,10 @@ impl<'a> Turn<'a> {
         else {
             return self.refused_fill("it is not known yet: find it out first");
         };
+        let holds = unfilled.wrong.as_ref().map(|wrong| wrong.holds.trim());
+        if holds == Some(content.trim()) {
+            return self.refused_fill("the answer was what it holds already");
+        }
         let why = format!("Writing what {} has to hold", unfilled.path);
         match self.write_aside(step, why, &unfilled.path, unfilled.on.as_ref(), content) {
             Ok(decision) => decision,
@@ -168,7 +227,6 @@ mod tests {
     use crate::strategy::bench::answer;
     use crate::strategy::drive::{Drive, profile_of};
     use proptest::prelude::*;
-    use serde_json::Value;
 
     const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
 

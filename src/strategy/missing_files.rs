@@ -14,6 +14,9 @@ use crate::domain::step::{CallRecord, LOOKED_AROUND};
 use serde_json::{Value, json};
 
 const FIND: &str = "fs_find";
+const READ: &str = "fs_read";
+/// That it takes no notice of upper and lower case.
+const IGNORE_CASE: &str = "ignore_case";
 
 /// How many names are looked for in one task.
 const MOST_LOOKS: usize = 3;
@@ -56,11 +59,20 @@ impl<'a> Turn<'a> {
         }
         let mut missing = last.calls.iter().filter_map(|call| self.missing_in(call));
         let missing = missing.find(|missing| !self.was_looked_for(name_of(&missing.path)))?;
-        self.schema_of(&addressed(FIND, missing.on))?;
+        let finder = self.tool_of(&addressed(FIND, missing.on))?;
+        let mut parameters = json!({"pattern": name_of(&missing.path), "limit": MOST_FOUND});
+        // Older libraries tell upper from lower case.
+        let takes = finder
+            .args_schema
+            .as_ref()
+            .and_then(|args| args.get("properties"));
+        if takes.is_some_and(|takes| takes.get(IGNORE_CASE).is_some()) {
+            parameters[IGNORE_CASE] = json!(true);
+        }
         self.by_rule(vec![StrictRequest::Tool {
             explanation: LOOKED_AROUND.to_owned(),
             tool: FIND.to_owned(),
-            parameters: json!({"pattern": name_of(&missing.path), "limit": MOST_FOUND}),
+            parameters,
             on: missing.on.cloned(),
         }])
     }
@@ -75,15 +87,7 @@ impl<'a> Turn<'a> {
             .flat_map(|step| &step.calls);
         let look = looks.find(|call| pattern(call) == Some(name_of(&missing.path)))?;
         let path = from_root(&missing.path);
-        let found = look.report()?.result.as_ref()?.get("found")?.as_array()?;
-        let found = found
-            .iter()
-            .filter_map(path_in)
-            .map(|found| from_root(&normal(found)));
-        let found: Vec<String> = found.filter(|found| *found != path).collect();
-        let [found] = found.as_slice() else {
-            return None;
-        };
+        let found = found_by(look).filter(|found| *found != path)?;
         let copier = addressed("fs_copy", missing.on);
         self.schema_of(&copier)?;
         let copy = self.written(&copier, &json!({"from": found, "to": path}))?;
@@ -93,14 +97,30 @@ impl<'a> Turn<'a> {
         ))
     }
 
+    /// What was found just now in another place than where it was to be read, if that is one file, and its computer unless that is the
+    /// task's own.
+    pub(super) fn found_elsewhere(&self) -> Option<(String, Option<&'a ClientId>)> {
+        let mut closed = self.state.steps.iter().rev().filter(|step| step.closed);
+        let look = closed.next().filter(|step| step.looks_around())?;
+        let look = look.calls.first()?;
+        let wanted = closed.next()?.calls.iter();
+        let mut wanted = wanted.filter(|call| call.tool == READ && !call.succeeded());
+        let is_it = |call: &CallRecord| {
+            let missing = self.missing_in(call);
+            missing.is_some_and(|missing| pattern(look) == Some(name_of(&missing.path)))
+        };
+        // Two calls that a step makes are made for two files.
+        wanted.next().filter(|call| is_it(call))?;
+        Some((found_by(look)?, self.elsewhere(look)))
+    }
+
     /// The file for want of which a call failed.
     fn missing_in(&self, call: &'a CallRecord) -> Option<Missing<'a>> {
         if call.is_open() || call.succeeded() {
             return None;
         }
         let text = failure_text(call);
-        let lower = text.to_lowercase();
-        if !IS_MISSING.iter().any(|words| lower.contains(words)) {
+        if !is_about_missing(&text) {
             return None;
         }
         let on = self.elsewhere(call);
@@ -123,12 +143,29 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Whether a failure is about something that is not there.
+pub(super) fn is_about_missing(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    IS_MISSING.iter().any(|words| lower.contains(words))
+}
+
 fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
 fn pattern(call: &CallRecord) -> Option<&str> {
     call.args.get("pattern")?.as_str()
+}
+
+/// The one file that a look found.
+fn found_by(look: &CallRecord) -> Option<String> {
+    let found = look.report()?.result.as_ref()?.get("found")?.as_array()?;
+    match found.as_slice() {
+        [one] if one.get("is_dir") != Some(&Value::Bool(true)) => {
+            path_in(one).map(|path| from_root(&normal(path)))
+        }
+        _ => None,
+    }
 }
 
 /// A place that was found: its path, or an object with it.

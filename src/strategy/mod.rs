@@ -8,6 +8,7 @@ mod asked_runs;
 pub mod call;
 pub mod call_form;
 pub mod calling;
+mod checked_files;
 pub mod coerce;
 pub mod content_calls;
 pub mod direct;

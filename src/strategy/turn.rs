@@ -14,6 +14,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::{Budgets, Profile};
 use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
+use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
 use crate::prompts::PromptError;
 use serde_json::json;
@@ -126,6 +127,7 @@ impl<'a> Turn<'a> {
             false => {
                 let decision = self.first_look().or_else(|| self.first_question());
                 let decision = decision.or_else(|| self.look_around());
+                let decision = decision.or_else(|| self.look_into());
                 let decision = decision.or_else(|| self.begin_mending());
                 let decision = decision.or_else(|| self.begin_filling());
                 decision.or_else(|| self.first_run())
@@ -178,14 +180,18 @@ impl<'a> Turn<'a> {
         ToolLookup::new(self.state, &self.inputs.fleet, on)
     }
 
-    /// What models are told that the tool of this name, or of an address such as `computer/tool`, takes; none if the task may
-    /// use no such tool.
-    pub fn schema_of(&self, called: &str) -> Option<Schema> {
+    /// The tool of this name, or of an address such as `computer/tool`; none if the task may use no such tool.
+    pub(super) fn tool_of(&self, called: &str) -> Option<Tool> {
         let address = Address::parse(called).ok()?;
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &address.target);
         let usable = tools.usable(self.profile);
         let tool = usable.into_iter().find(|tool| tool.name == address.tool)?;
-        tool.told_args().cloned()
+        Some(tool.clone())
+    }
+
+    /// What models are told that such a tool takes; none if the task may use none.
+    pub fn schema_of(&self, called: &str) -> Option<Schema> {
+        self.tool_of(called)?.told_args().cloned()
     }
 
     /// The tools that the task's model is shown.

@@ -47,7 +47,7 @@ end
 local function find(fs, args)
     local root, limit = common.absolute(fs, args.path or "/"), args.limit or DEFAULT_FOUND
     require_folder(fs, root)
-    local is_wanted, found, truncated = glob.matcher(args.pattern), json.array(), false
+    local is_wanted, found, truncated = glob.matcher(args.pattern, args.ignore_case), json.array(), false
     walk(fs, root, breath.new(), function(path, is_dir)
         if not is_wanted(below(root, path)) then return false end
         if #found >= limit then
@@ -163,6 +163,8 @@ local TOOLS = {
         properties = {
             pattern = { type = "string", maxLength = 256, description = "The glob, such as *.lua or tools/**/dig*.lua." },
             path = common.described(common.PATH, "Folder to search; default /."),
+            -- For the server, which looks for what a task has named wrongly.
+            ignore_case = { type = "boolean", ["x-internal"] = true, description = "Default false." },
             limit = { type = "integer", minimum = 1, maximum = MAX_FOUND, description = "How many to return; default 200." },
         },
         required = { "pattern" },

@@ -58,8 +58,9 @@ pub(super) fn effects_of(call: &CallRecord, report: &CallReport) -> Effects {
             effects.anything = may_have_run && !report.succeeded();
             changed_files(&mut effects, report);
         }
-        // Of a copy that failed there is nothing.
+        // Of a copy that failed there is nothing, and of one that was there already nothing new.
         "fs_copy" if report.outcome == Outcome::Failed => {}
+        "fs_copy" if field(report, "/there_already") == Some(&Value::Bool(true)) => {}
         "fs_delete" | "fs_move" | "fs_copy" => {
             effects.changed = may_have_run;
             let from = text("from").filter(|_| call.tool != "fs_copy");

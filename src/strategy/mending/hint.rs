@@ -1,13 +1,18 @@
 //! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
 
-use super::args_of_run;
+use super::{WRITE, args_of_run};
 use crate::domain::files::from_root;
+use crate::domain::task::CallRecord;
+use crate::domain::toolbox::Tool;
+use crate::strategy::checked_files::{Fault, Faulted, THERE};
 use crate::strategy::guards::check_program::is_check;
+use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
 use crate::strategy::places::addressed;
 use crate::strategy::shown_tools::{self, skeleton};
 use crate::strategy::turn::Turn;
+use crate::strategy::unchanged::changes;
 use serde::Serialize;
 use serde_json::json;
 
@@ -40,7 +45,7 @@ impl Turn<'_> {
         let check = self.failed_check(pins);
         Some(Mend {
             found: self.told_found(),
-            with: check.as_ref().and_then(|_| self.named_calls()),
+            with: check.as_ref().and_then(|_| self.due_calls()),
             check,
             look: unseen.as_ref().and_then(look),
             may_end: !self.profile.demand_proof,
@@ -57,14 +62,61 @@ impl Turn<'_> {
         self.written(&tool, &args_of_run(last))
     }
 
-    /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls.
-    fn named_calls(&self) -> Option<String> {
+    /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls, with the
+    /// file of which the check speaks. What was done to that file already is not due; then it is to be written.
+    fn due_calls(&self) -> Option<String> {
         let prompt = &self.state.created.as_ref()?.prompt;
         let shown = self.shown_tools().shown;
+        let faulted = self.faulted();
+        let is_done = |tool: &&Tool| match &faulted {
+            Some(file) => self.did(tool, file),
+            // What was written is what the check is not content with: the same once more helps nobody.
+            None => tool.name == WRITE && self.changed_last_by(WRITE),
+        };
         let named = shown_tools::named_by(&shown, prompt).take(MOST_CALLS);
-        let calls = named.filter_map(|tool| self.written(&tool.name, &skeleton(tool.told_args()?)));
-        let calls: Vec<String> = calls.collect();
-        (!calls.is_empty()).then(|| calls.join("\n"))
+        let form = |tool: &Tool| {
+            let mut args = skeleton(tool.told_args()?);
+            let places = faulted.as_ref().map_or(THERE, Faulted::places);
+            let at = places.iter().find(|at| args.get(**at).is_some());
+            if let (Some(at), Some(file)) = (at, &faulted) {
+                args[*at] = json!(file.path);
+            }
+            let tool = addressed(&tool.name, faulted.as_ref().and_then(|file| file.on));
+            self.written(&tool, &args)
+        };
+        let calls: Vec<String> = named
+            .filter(|tool| !is_done(tool))
+            .filter_map(form)
+            .collect();
+        if !calls.is_empty() {
+            return Some(calls.join("\n"));
+        }
+        let file = faulted.as_ref()?;
+        let write = shown.iter().copied().find(|tool| tool.name == WRITE)?;
+        (file.fault == Fault::Content && holds_data(&file.path))
+            .then(|| form(write))
+            .flatten()
+    }
+
+    fn changed_last_by(&self, tool: &str) -> bool {
+        let calls = self.state.calls().rev();
+        let mut changes = calls.filter(|call| changes(call) && call.succeeded());
+        changes.next().is_some_and(|call| call.tool == tool)
+    }
+
+    /// Whether the task did this to a file already.
+    fn did(&self, tool: &Tool, file: &Faulted<'_>) -> bool {
+        let path = |call: &CallRecord| {
+            let mut places = file.places().into_iter();
+            let at = places.find_map(|at| call.args.get(at)?.as_str())?;
+            Some(from_root(&normal(at)))
+        };
+        self.state.calls().any(|call| {
+            call.tool == tool.name
+                && call.succeeded()
+                && self.elsewhere(call) == file.on
+                && path(call).as_deref() == Some(file.path.as_str())
+        })
     }
 
     /// The program of the last run, if the task's words make it one that checks the work.

@@ -5,6 +5,7 @@
 mod candidates;
 mod hint;
 
+use super::guards::check_program::is_called_check;
 use super::memory::pins::{Pins, runs};
 use super::render;
 use super::text::fenced;
@@ -181,10 +182,12 @@ impl<'a> Turn<'a> {
     }
 
     /// After a program was mended: the first of the runs that it was mended for, and of its own before it, that was not made since. No
-    /// other program runs by rule: what it did may not be done twice. None once one of them fails again.
+    /// other program runs by rule: what it did may not be done twice. None once one of them fails again. After a file of data was
+    /// written because of what is called a check, that check.
     fn run_anew(&self) -> Option<Decision> {
         let steps = &self.state.steps;
-        let at = steps.iter().rposition(|step| step.mends())?;
+        let at = steps.iter().rposition(|step| step.asks_aside())?;
+        let was_filled = steps.get(at).is_some_and(|step| step.fills());
         let (before, mended) = steps.split_at(at);
         let (mended, since) = mended.split_first()?;
         let mended = mended.calls.iter().find(|call| call.succeeded())?;
@@ -200,6 +203,9 @@ impl<'a> Turn<'a> {
         let calls = calls.take_while(|call| !changes(call) || runs(call));
         let mut ran = calls.filter(|call| runs(call) && !call.found_no_program());
         let failed = ran.next()?;
+        if was_filled && (failed.succeeded() || !program_of(failed).is_some_and(is_called_check)) {
+            return None;
+        }
         let is_its_own = |call: &&CallRecord| is_of_one_program(call, mended);
         let mut to_make: Vec<&CallRecord> = ran.filter(is_its_own).collect();
         to_make.reverse();
@@ -242,9 +248,13 @@ impl<'a> Turn<'a> {
     }
 }
 
+fn program_of(run: &CallRecord) -> Option<&str> {
+    run.args.get("path")?.as_str()
+}
+
 /// Whether two calls are about one program on one computer.
 fn is_of_one_program(call: &CallRecord, other: &CallRecord) -> bool {
-    let path = |call: &CallRecord| Some(normal(call.args.get("path")?.as_str()?));
+    let path = |call: &CallRecord| program_of(call).map(normal);
     let on = |call: &CallRecord| Some(call.intended.as_ref()?.client_id.clone());
     path(call) == path(other) && on(call) == on(other)
 }

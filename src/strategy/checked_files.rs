@@ -1,0 +1,352 @@
+//! The file of which a failed check says that it is not as it should be. A small model that hears so runs the check again, or does
+//! once more what it did before; so the file is read by rule where nobody knows what it holds now, the end of the prompt names it in
+//! the call that is due, and what a file of data has to hold is asked for in a prompt of its own.
+
+use super::guards::check_program::is_check;
+use super::guards::failure_text;
+use super::memory::contents;
+use super::memory::pins::runs;
+use super::missing_files::is_about_missing;
+use super::paths::{is_file_like, named_in, normal};
+use super::places::addressed;
+use super::turn::Turn;
+use crate::domain::decision::Decision;
+use crate::domain::directive::StrictRequest;
+use crate::domain::files::{from_root, key};
+use crate::domain::fold::run_on;
+use crate::domain::ids::ClientId;
+use crate::domain::step::{CallRecord, LOOKED_INTO};
+use serde_json::{Value, json};
+
+const READ: &str = "fs_read";
+
+/// How many files are read so in one task.
+const MOST_LOOKS: usize = 3;
+
+/// A file that a failed check speaks of.
+pub(super) struct Faulted<'a> {
+    /// From the root.
+    pub path: String,
+    /// The computer, unless it is the task's own.
+    pub on: Option<&'a ClientId>,
+    pub check: &'a CallRecord,
+    /// What the check says, in one line.
+    pub said: String,
+    pub fault: Fault,
+}
+
+/// What a check finds wrong about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is not there.
+    Missing,
+    /// It is there, and should not be.
+    Remains,
+    /// It holds something else than it should.
+    Content,
+}
+
+impl Fault {
+    fn told_by(said: &str) -> Self {
+        match said.contains(" still ") {
+            true => Fault::Remains,
+            false if is_about_missing(said) => Fault::Missing,
+            false => Fault::Content,
+        }
+    }
+}
+
+/// The arguments by which calls name the file that comes to be, or the one that goes.
+pub(super) const THERE: [&str; 2] = ["to", "path"];
+const GOES: [&str; 2] = ["from", "path"];
+
+impl Faulted<'_> {
+    /// The arguments by which the call that is due may name the file.
+    pub(super) fn places(&self) -> [&'static str; 2] {
+        match self.fault {
+            Fault::Remains => GOES,
+            Fault::Missing | Fault::Content => THERE,
+        }
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// The file that the last run speaks of, if that was a check which failed and nothing was changed since.
+    pub(super) fn faulted(&self) -> Option<Faulted<'a>> {
+        let failed = self.tests_since_change().last();
+        let failed = failed.filter(|run| !run.success)?;
+        let home = self.state.home();
+        let is_it =
+            |call: &&CallRecord| runs(call) && !call.is_open() && run_on(home, call) == failed.what;
+        let check = self.state.calls().rev().find(is_it)?;
+        let program = normal(check.args.get("path")?.as_str()?);
+        if check.succeeded() || !is_check(self.asked_for(), &program) {
+            return None;
+        }
+        let (said, on) = (failure_text(check), self.elsewhere(check));
+        let fault = Fault::told_by(&said);
+        // A check may repeat what a file holds, which may name others.
+        let is_there = |path: &str| fault == Fault::Missing || !self.was_not_there(path, on);
+        let is_it = |path: &String| is_file_like(path) && *path != program && is_there(path);
+        let path = named_in(&said).into_iter().find(is_it)?;
+        Some(Faulted {
+            path: from_root(&path),
+            on,
+            check,
+            fault,
+            said,
+        })
+    }
+
+    /// Whether the newest read of a file, which has no first slash here, did not find it.
+    fn was_not_there(&self, path: &str, on: Option<&ClientId>) -> bool {
+        let is_it = |call: &&CallRecord| {
+            let of = call.args.get("path").and_then(Value::as_str);
+            call.tool == READ
+                && of.is_some_and(|of| normal(of) == path)
+                && self.elsewhere(call) == on
+        };
+        let read = self.state.calls().rev().find(is_it);
+        read.is_some_and(|read| !read.succeeded() && is_about_missing(&failure_text(read)))
+    }
+
+    /// Reads such a file, if nobody knows what it holds since it came there, or what was found in another place than where it was to
+    /// be read; each once.
+    pub(super) fn look_into(&self) -> Option<Decision> {
+        let steps = self.state.steps.iter();
+        let mut looked = steps
+            .filter(|step| step.looks_into())
+            .flat_map(|step| &step.calls);
+        if looked.clone().count() >= MOST_LOOKS || !self.may_step_aside() {
+            return None;
+        }
+        let (path, on) = self.found_elsewhere().or_else(|| self.unknown_fault())?;
+        let is_it = |call: &CallRecord| {
+            let of = call.args.get("path").and_then(Value::as_str);
+            of == Some(path.as_str()) && self.elsewhere(call) == on
+        };
+        if looked.any(is_it) {
+            return None;
+        }
+        self.schema_of(&addressed(READ, on))?;
+        self.by_rule(vec![StrictRequest::Tool {
+            explanation: LOOKED_INTO.to_owned(),
+            tool: READ.to_owned(),
+            parameters: json!({"path": path, "max_bytes": self.profile.memory.result_bytes}),
+            on: on.cloned(),
+        }])
+    }
+
+    fn unknown_fault(&self) -> Option<(String, Option<&'a ClientId>)> {
+        let faulted = self.faulted()?;
+        let book = key(self.state.home(), faulted.on, &faulted.path);
+        let is_unknown = !self.state.files.contains_key(&book);
+        (is_unknown && faulted.fault == Fault::Content).then_some((faulted.path, faulted.on))
+    }
+
+    /// What such a file holds now, where that is known whole.
+    pub(super) fn held_by(&self, faulted: &Faulted<'a>) -> Option<&'a str> {
+        let book = key(self.state.home(), faulted.on, &faulted.path);
+        self.state.files.get(&book)?;
+        contents::known(self.state, faulted.on, &faulted.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::chat::Role;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use std::collections::BTreeMap;
+
+    const TASK: &str = "Make /new.cfg a copy of /old.cfg in which `side=south` is `side=north`. /check.lua says whether it is \
+                        right: run it at the end.";
+
+    fn call(tool: &str, args: Value) -> String {
+        json!({"tool": tool, "args": args}).to_string()
+    }
+
+    fn run() -> String {
+        call("run_program", json!({"path": "/check.lua"}))
+    }
+
+    /// A computer that copies, and whose check wants the new line.
+    fn computer(files: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+        match call.tool.as_str() {
+            "fs_copy" => {
+                let old = files["/old.cfg"].clone();
+                let mut result = json!({"from": "/old.cfg", "to": "/new.cfg"});
+                if files.insert("/new.cfg".into(), old).is_some() {
+                    result["there_already"] = json!(true);
+                }
+                done(result)
+            }
+            "run_program" if !files["/new.cfg"].contains("north") => {
+                let error = "/check.lua:8: /new.cfg is not as it should be";
+                done(json!({"success": false, "output": "", "error": error}))
+            }
+            "run_program" => done(json!({"success": true, "output": "well done"})),
+            _ => carry_out(files, call),
+        }
+    }
+
+    fn drive(mends: u32) -> Drive {
+        let mut profile = profile_of("direct");
+        profile.executor_mends = mends;
+        let mut drive = Drive::new(profile, TASK);
+        let text = json!({"type": "string"});
+        let copy = json!({"name": "fs_copy", "effect": "idempotent", "description": "Copy a file.", "args_schema":
+            {"type": "object", "required": ["from", "to"], "properties": {"from": text, "to": text}}});
+        drive.add_tools(vec![serde_json::from_value(copy).unwrap()]);
+        drive
+            .files
+            .insert("/old.cfg".into(), "side=south\ndepth=12\n".into());
+        drive.files.insert("/check.lua".into(), "check".into());
+        drive
+    }
+
+    fn copy() -> String {
+        call("fs_copy", json!({"from": "/old.cfg", "to": "/new.cfg"}))
+    }
+
+    #[test]
+    fn a_file_of_which_nobody_knows_what_it_holds_is_read_once_its_check_has_failed() {
+        let mut drive = drive(0);
+        drive.say_with(&[&copy(), &run()], computer);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("## fs_read /new.cfg on base: done"),
+            "{shown}"
+        );
+        // What was done already is not said to be due.
+        assert!(!shown.contains("\"fs_copy\", \"args\""), "{shown}");
+        let due = "{\"tool\": \"fs_write\", \"args\": {\"content\":\"…\",\"path\":\"/new.cfg\"}}";
+        assert!(shown.contains(due), "{shown}");
+        let reads = drive.state().calls().filter(|call| call.tool == "fs_read");
+        assert_eq!(reads.count(), 1);
+        // It is known now.
+        drive.say_with(&[&run()], computer);
+        let reads = drive.state().calls().filter(|call| call.tool == "fs_read");
+        assert_eq!(reads.count(), 1);
+    }
+
+    #[test]
+    fn a_copy_that_was_there_already_is_no_change_after_which_runs_are_made_anew() {
+        let mut drive = drive(0);
+        drive.say_with(&[&copy(), &run(), &copy()], computer);
+        let shown = drive.shown();
+        let ran = "runs since the last change: /check.lua FAILED";
+        assert!(shown.contains(ran), "{shown}");
+    }
+
+    #[test]
+    fn what_a_file_of_data_has_to_hold_instead_is_asked_for_once() {
+        let mut drive = drive(6);
+        drive.say_with(&[&copy(), &run()], computer);
+        let Some(Decision::Consult(_)) = drive.decisions.last() else {
+            panic!("{:?}", drive.decisions.last())
+        };
+        let messages = drive.state().prompt(Role::Executor).iter();
+        let texts: Vec<&str> = messages.map(|message| message.content.trim_end()).collect();
+        insta::assert_snapshot!("filling_what_a_check_found", texts.join("\n=====\n"));
+        // The check runs again by rule.
+        drive.say_with(&["```\nside=west\n```"], computer);
+        assert_eq!(drive.files["/new.cfg"], "side=west\n");
+        let newest = drive.state().calls().next_back().unwrap();
+        assert!(newest.tool == "run_program" && !newest.succeeded());
+        // It was asked for once, and the planner goes on.
+        assert!(
+            drive.shown().contains("is not as it should be"),
+            "{}",
+            drive.shown()
+        );
+        let right = call(
+            "fs_write",
+            json!({"path": "/new.cfg", "content": "side=north"}),
+        );
+        drive.say_with(&[&right, &run()], computer);
+        assert_eq!(drive.files["/new.cfg"], "side=north");
+    }
+
+    #[test]
+    fn what_is_found_in_another_place_than_where_it_was_to_be_read_is_read_there() {
+        let find =
+            |files: &mut BTreeMap<String, String>, call: &CallRecord| match call.tool.as_str() {
+                "fs_find" => done(json!({"path": "/", "truncated": false,
+                "found": [{"path": "/papers/word.txt", "is_dir": false, "size": 10}]})),
+                _ => carry_out(files, call),
+            };
+        let task = "Read the word in /docs/Word.txt and write it to /word.txt.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let text = json!({"type": ["string", "integer"]});
+        let tool = json!({"name": "fs_find", "effect": "read", "description": "Find files.", "args_schema":
+            {"type": "object", "required": ["pattern"], "properties": {"pattern": text, "limit": text}}});
+        drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
+        drive
+            .files
+            .insert("/papers/word.txt".into(), "heliotrope".into());
+        let read = call("fs_read", json!({"path": "/docs/Word.txt"}));
+        drive.say_with(&[&read], find);
+        assert!(drive.shown().contains("heliotrope"), "{}", drive.shown());
+        let calls = || drive.state().calls().map(|call| call.tool.as_str());
+        assert_eq!(
+            calls().collect::<Vec<_>>(),
+            ["fs_read", "fs_find", "fs_read"]
+        );
+    }
+
+    #[test]
+    fn a_check_that_repeats_the_name_of_what_is_not_there_is_not_about_that() {
+        let mut drive = Drive::new(
+            profile_of("direct"),
+            "Write the word to /word.txt. /check.lua checks it: run it.",
+        );
+        let failing =
+            |files: &mut BTreeMap<String, String>, call: &CallRecord| match call.tool.as_str() {
+                "run_program" => done(json!({"success": false, "output": "",
+                "error": "/check.lua:4: that is not the word: what is in /docs/Word.txt"})),
+                _ => carry_out(files, call),
+            };
+        drive.say_with(&[&run()], failing);
+        let reads = |drive: &Drive| {
+            drive
+                .state()
+                .calls()
+                .filter(|call| call.tool == "fs_read")
+                .count()
+        };
+        assert_eq!(reads(&drive), 1);
+        drive.say_with(&[&run(), &run()], failing);
+        assert_eq!(reads(&drive), 1);
+        assert!(
+            !drive.shown().contains("\"path\":\"/docs/Word.txt\"}}"),
+            "{}",
+            drive.shown()
+        );
+    }
+
+    #[test]
+    fn the_call_that_is_due_names_the_file_of_which_the_check_speaks() {
+        let task = "Delete every file below /work that ends in .tmp. /check.lua says whether it is right: run it.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let check = "error('/check.lua:2: /work/deep/b.tmp is still there')";
+        drive.files.insert("/check.lua".into(), check.into());
+        drive.files.insert("/work/deep/b.tmp".into(), "old".into());
+        let failing =
+            |files: &mut BTreeMap<String, String>, call: &CallRecord| match call.tool.as_str() {
+                "run_program" => done(json!({"success": false, "output": "",
+                    "error": "/check.lua:2: /work/deep/b.tmp is still there"})),
+                _ => carry_out(files, call),
+            };
+        drive.say_with(&[&run()], failing);
+        // What is to go is not read before.
+        assert!(!drive.state().calls().any(|call| call.tool == "fs_read"));
+        let due = "{\"tool\": \"fs_delete\", \"args\": {\"path\":\"/work/deep/b.tmp\"}}";
+        assert!(drive.shown().contains(due), "{}", drive.shown());
+        // Who copies a form as it stands is not shown the same once more.
+        drive.say_with(&[&call("fs_delete", json!({"path": "…"}))], failing);
+        let shown = drive.shown();
+        assert!(!shown.contains("Without what is wrong"), "{shown}");
+    }
+}
