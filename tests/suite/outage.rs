@@ -28,7 +28,9 @@ struct ModelServer {
 impl ModelServer {
     /// `once`: it is gone after its first answer.
     fn start(address: &str, says: Says, once: bool) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
+        // Somebody's outgoing connection may have the port for a moment, once nobody listens there.
+        let bind = || TcpListener::bind(address).ok();
+        let listener = wait_until("the server's address", WITHIN, bind);
         let address = listener.local_addr().unwrap().to_string();
         let (ends, asked) = (
             Arc::new(AtomicBool::new(false)),
