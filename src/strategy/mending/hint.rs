@@ -22,6 +22,8 @@ const MOST_CALLS: usize = 2;
 /// What is to be done next, as the template `shared/mend` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mend {
+    /// The run to be made again, where something was done since of which nobody knows what it changed.
+    pub again: Option<String>,
     /// A file for want of which the run failed, found in another place: what is to be done about it.
     pub found: Option<String>,
     /// A program that only checks the work: what it speaks of is wrong, and not the program.
@@ -44,6 +46,13 @@ impl Turn<'_> {
         let look = |path: &String| self.written("fs_read", &json!({"path": path}));
         let check = self.failed_check(pins);
         Some(Mend {
+            again: self.acted_since_run().then(|| match self.run_again() {
+                Some(call) => call,
+                None => pins
+                    .tests
+                    .last()
+                    .map_or_else(String::new, |run| run.what.clone()),
+            }),
             found: self.told_found(),
             with: check.as_ref().and_then(|_| self.due_calls()),
             check,
@@ -96,6 +105,15 @@ impl Turn<'_> {
         (file.fault == Fault::Content && holds_data(&file.path))
             .then(|| form(write))
             .flatten()
+    }
+
+    /// Whether a tool of the computer's own was used since the last run: what it did is not to be done twice because the run is not made
+    /// again. What file tools change is known, and a shell command is mostly a look.
+    fn acted_since_run(&self) -> bool {
+        let is_own =
+            |call: &&CallRecord| call.tool != "shell_exec" && !call.tool.starts_with("fs_");
+        let since = self.state.calls().rev().take_while(|call| !runs(call));
+        since.filter(is_own).any(changes)
     }
 
     fn changed_last_by(&self, tool: &str) -> bool {
@@ -227,6 +245,34 @@ mod tests {
             shown.contains(told) && !shown.contains("read it first"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn what_was_done_with_a_tool_of_its_own_after_a_check_failed_is_not_said_to_be_due_again() {
+        let task = "Pay 15 coins to Lovelace with ledger_pay. /check.lua says whether it is right: run it.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let check = "error('/check.lua:5: Lovelace was not paid')";
+        drive.files.insert("/check.lua".into(), check.into());
+        let text = json!({"type": "string"});
+        let pay = json!({"name": "ledger_pay", "effect": "effect", "description": "Pays.", "args_schema":
+            {"type": "object", "required": ["to"], "properties": {"to": text}}});
+        drive.add_tools(vec![serde_json::from_value(pay).unwrap()]);
+        let run = call("run_program", json!({"path": "/check.lua"}));
+        drive.say(&[&run]);
+        let due = "{\"tool\": \"ledger_pay\", \"args\": {\"to\":\"…\"}}";
+        assert!(drive.shown().contains(due), "{}", drive.shown());
+        let pays = |files: &mut std::collections::BTreeMap<String, String>,
+                    call: &crate::domain::task::CallRecord| {
+            match call.tool.as_str() {
+                "ledger_pay" => crate::strategy::drive::done(json!({"to": "Lovelace"})),
+                _ => crate::strategy::drive::carry_out(files, call),
+            }
+        };
+        drive.say_with(&[&call("ledger_pay", json!({"to": "Lovelace"}))], pays);
+        let shown = drive.shown();
+        let again = "that is not done twice. Run it again to see how it stands:\n\
+                     {\"tool\": \"run_program\", \"args\": {\"path\":\"/check.lua\"}}";
+        assert!(shown.contains(again) && !shown.contains(due), "{shown}");
     }
 
     #[test]
