@@ -3,7 +3,7 @@
 use super::server::{Server, ServerArg};
 use super::words::{at_ms, items, length, now_ms, text};
 use super::{Exit, Failure};
-use crate::domain::brief::brief_schema;
+use crate::domain::schema_brief::brief_schema;
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\

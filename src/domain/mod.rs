@@ -5,7 +5,7 @@
 //! Times are milliseconds since the Unix epoch, given from outside.
 
 pub mod access;
-pub mod brief;
+pub mod by_rule;
 pub mod call;
 pub mod chat;
 pub mod credential;
@@ -31,6 +31,7 @@ pub mod prompt_echo;
 pub mod read;
 pub mod schedule;
 pub mod schema;
+pub mod schema_brief;
 pub mod shared;
 pub mod step;
 pub mod task;

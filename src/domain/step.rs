@@ -1,5 +1,6 @@
 //! A step: one turn of a model, or one move by rule, and what came of it.
 
+use super::by_rule::ByRule;
 use super::call::{CallReport, NoRoute, Outcome, Target};
 use super::chat::ChatAnswer;
 use super::decision::{AskedCall, Contract, Guard, Question};
@@ -37,30 +38,6 @@ pub struct Step {
     /// Nothing more will come of this step.
     pub closed: bool,
 }
-
-/// What the request of a step says that reads the files which the task names, before any model is asked.
-pub const FIRST_LOOK: &str = "Reading the files that the task names";
-
-/// What the request of a step says that asks a person what the task tells to ask first.
-pub const FIRST_QUESTION: &str = "Asking what the task tells to ask";
-
-/// What the request of a step says that makes a run of which a task speaks that wants a program mended.
-pub const FIRST_RUN: &str = "Running what the task speaks of";
-
-/// What the request of a step says that makes a run anew, after a program was mended.
-pub const MADE_AGAIN: &str = "Running it again after it was mended";
-
-/// What the request of a step says that makes a run which alone still stands between a task and its end.
-pub const CLOSING_RUN: &str = "Running what the task speaks of before its end";
-
-/// What the request of a step says that looks around for a file which was not where something looked for it.
-pub const LOOKED_AROUND: &str = "Looking around for what was not there";
-
-/// What the request of a step says that reads the file of which a failed check speaks, or the one that was looked around for.
-pub const LOOKED_INTO: &str = "Reading the file that this is about";
-
-/// What the request of a step says that carries out an item of a plan which is a whole call.
-pub const FOLLOWED_PLAN: &str = "Carrying out what the plan says";
 
 /// Which piece of a former result is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,9 +120,18 @@ pub enum CallEnd {
 }
 
 impl Step {
-    /// Whether rules read here what the task names; nothing that a model wished for.
+    /// What rules do here, without a wish of any model.
+    pub fn by_rule(&self) -> Option<ByRule> {
+        let is_asked = self.planner.is_some() || !self.executor.is_empty();
+        match self.request.as_ref().filter(|_| !is_asked)? {
+            StrictRequest::Tool { explanation, .. } => ByRule::told_by(explanation),
+            StrictRequest::Final { .. } | StrictRequest::Unclear { .. } => None,
+        }
+    }
+
+    /// Whether rules read here what the task names.
     pub fn looks_first(&self) -> bool {
-        self.is_by_rule(FIRST_LOOK)
+        self.by_rule() == Some(ByRule::FirstLook)
     }
 
     /// Whether a program is mended here in a prompt of its own, which no planner wished for.
@@ -172,45 +158,15 @@ impl Step {
 
     /// Whether rules make a run here: one of which the task speaks, or anew one that was before a program was mended.
     pub fn runs_by_rule(&self) -> bool {
-        let is_one = [FIRST_RUN, MADE_AGAIN, CLOSING_RUN]
-            .iter()
-            .any(|why| self.is_by_rule(why));
-        self.executor.is_empty() && is_one
+        let runs = [ByRule::FirstRun, ByRule::RunAnew, ByRule::ClosingRun];
+        self.by_rule().is_some_and(|why| runs.contains(&why))
     }
 
-    /// Whether rules look here for a file that was not where something looked for it.
-    pub fn looks_around(&self) -> bool {
-        self.executor.is_empty() && self.is_by_rule(LOOKED_AROUND)
-    }
-
-    /// Whether rules read here the file of which a failed check speaks, or the one that was looked around for.
-    pub fn looks_into(&self) -> bool {
-        self.executor.is_empty() && self.is_by_rule(LOOKED_INTO)
-    }
-
-    /// Whether rules ask a person here what the task tells to ask first.
-    pub fn asks_first(&self) -> bool {
-        self.is_by_rule(FIRST_QUESTION)
-    }
-
-    /// Whether rules carry out here an item of a plan which is a whole call.
-    pub fn follows_plan(&self) -> bool {
-        self.is_by_rule(FOLLOWED_PLAN)
-    }
-
-    /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same.
+    /// Whether no answer of the planner's asked for what is done here, and its prompts tell of it all the same. What was read first stands
+    /// below the task.
     pub fn is_aside(&self) -> bool {
-        self.asks_aside()
-            || self.runs_by_rule()
-            || self.looks_around()
-            || self.looks_into()
-            || self.asks_first()
-            || self.follows_plan()
-    }
-
-    fn is_by_rule(&self, explained: &str) -> bool {
-        let request = self.request.as_ref().filter(|_| self.planner.is_none());
-        matches!(request, Some(StrictRequest::Tool { explanation, .. }) if explanation == explained)
+        let by_rule = self.by_rule();
+        self.asks_aside() || by_rule.is_some_and(|why| why != ByRule::FirstLook)
     }
 
     /// Whether a person who proved who they are consented to exactly this call in this step.

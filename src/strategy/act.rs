@@ -17,6 +17,7 @@ use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
 use super::{calling, directive, numbered, plan};
+use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
@@ -150,6 +151,17 @@ impl Turn<'_> {
         let step = Step::new(0, Track::MAIN);
         let tried = self.try_calls(&step, requests, TranslatedBy::Rules).ok()?;
         matches!(tried, Decision::Call { .. }).then_some(tried)
+    }
+
+    /// One such call, in a step of its own.
+    pub(super) fn call_by_rule(
+        &self,
+        why: ByRule,
+        tool: &str,
+        parameters: Value,
+        on: Option<ClientId>,
+    ) -> Option<Decision> {
+        self.by_rule(vec![request_by_rule(why, tool, parameters, on)])
     }
 
     /// Asks a person whether calls may be made that the policy leaves to people.
@@ -403,6 +415,21 @@ impl Turn<'_> {
         let usable = tools.usable(self.profile);
         let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
         format!("{name}: {why}. There are: {}", names.join(", "))
+    }
+}
+
+/// The request of a step that rules make.
+pub(super) fn request_by_rule(
+    why: ByRule,
+    tool: &str,
+    parameters: Value,
+    on: Option<ClientId>,
+) -> StrictRequest {
+    StrictRequest::Tool {
+        explanation: why.words().to_owned(),
+        tool: tool.to_owned(),
+        parameters,
+        on,
     }
 }
 

@@ -1,13 +1,14 @@
 //! Questions that a task's own words tell to ask a person: "Ask the person which colour the door shall have". A weak model answers
 //! them itself, and goes on.
 
+use super::act::request_by_rule;
 use super::directive;
 use super::guards::times_told;
 use super::text::{ends_sentence, has_word};
 use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
 use crate::domain::decision::{Decision, Guard};
-use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
-use crate::domain::step::FIRST_QUESTION;
+use crate::domain::directive::{ASK_USER_TOOL, TranslatedBy};
 use crate::domain::task::TaskState;
 use serde_json::json;
 
@@ -47,12 +48,8 @@ impl Turn<'_> {
         }
         let first = sentences(self.asked_for()).next()?;
         let parameters = json!({"question": to_person(asked_in(first)?), "why": WHY});
-        let request = StrictRequest::Tool {
-            explanation: FIRST_QUESTION.to_owned(),
-            tool: ASK_USER_TOOL.to_owned(),
-            parameters: parameters.clone(),
-            on: None,
-        };
+        let why = ByRule::FirstQuestion;
+        let request = request_by_rule(why, ASK_USER_TOOL, parameters.clone(), None);
         let asked = self.ask(request, TranslatedBy::Rules, &parameters);
         matches!(asked, Decision::Ask { .. }).then_some(asked)
     }

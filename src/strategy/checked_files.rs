@@ -7,18 +7,17 @@ use super::guards::failure_text;
 use super::memory::contents;
 use super::memory::pins::runs;
 use super::missing_files::is_about_missing;
+use super::named_files::READ;
 use super::paths::{is_file_like, named_in, normal};
 use super::places::addressed;
 use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
-use crate::domain::directive::StrictRequest;
 use crate::domain::files::{from_root, key};
 use crate::domain::fold::run_on;
 use crate::domain::ids::ClientId;
-use crate::domain::step::{CallRecord, LOOKED_INTO};
+use crate::domain::step::{CallRecord, Step};
 use serde_json::{Value, json};
-
-const READ: &str = "fs_read";
 
 /// How many files are read so in one task.
 const MOST_LOOKS: usize = 3;
@@ -115,7 +114,7 @@ impl<'a> Turn<'a> {
     pub(super) fn look_into(&self) -> Option<Decision> {
         let steps = self.state.steps.iter();
         let mut looked = steps
-            .filter(|step| step.looks_into())
+            .filter(|step| looks_into(step))
             .flat_map(|step| &step.calls);
         if looked.clone().count() >= MOST_LOOKS || !self.may_step_aside() {
             return None;
@@ -129,12 +128,8 @@ impl<'a> Turn<'a> {
             return None;
         }
         self.schema_of(&addressed(READ, on))?;
-        self.by_rule(vec![StrictRequest::Tool {
-            explanation: LOOKED_INTO.to_owned(),
-            tool: READ.to_owned(),
-            parameters: json!({"path": path, "max_bytes": self.profile.memory.result_bytes}),
-            on: on.cloned(),
-        }])
+        let parameters = json!({"path": path, "max_bytes": self.profile.memory.result_bytes});
+        self.call_by_rule(ByRule::LookInto, READ, parameters, on.cloned())
     }
 
     fn unknown_fault(&self) -> Option<(String, Option<&'a ClientId>)> {
@@ -150,6 +145,11 @@ impl<'a> Turn<'a> {
         self.state.files.get(&book)?;
         contents::known(self.state, faulted.on, &faulted.path)
     }
+}
+
+/// Whether such a file is read in a step by rule.
+pub(super) fn looks_into(step: &Step) -> bool {
+    step.by_rule() == Some(ByRule::LookInto)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! it did. Shown what was asked for and what is known, and nothing else, it says what
 //! the file has to hold, or that this is not known yet. What it says is written as any other call, by rule.
 
-use super::checked_files::{Fault, Faulted};
+use super::checked_files::{Fault, Faulted, looks_into};
 use super::guards::misplaced_program::{holds_data, told_of};
 use super::memory::{View, told};
 use super::mending::WRITE;
@@ -104,7 +104,7 @@ impl<'a> Turn<'a> {
     /// The file of data with which a check was not content just now, if it is short and known as it is, and the task names it.
     fn wrong_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let faulted = self.faulted()?;
-        let just_now = newest.looks_into()
+        let just_now = looks_into(newest)
             || newest
                 .calls
                 .iter()

@@ -3,18 +3,18 @@
 
 use super::guards::failure_text;
 use super::memory::pins::runs;
+use super::named_files::READ;
 use super::paths::{is_file_like, named_in, normal};
 use super::places::addressed;
 use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
-use crate::domain::directive::StrictRequest;
 use crate::domain::files::{from_root, key};
 use crate::domain::ids::ClientId;
-use crate::domain::step::{CallRecord, LOOKED_AROUND};
+use crate::domain::step::{CallRecord, Step};
 use serde_json::{Value, json};
 
 const FIND: &str = "fs_find";
-const READ: &str = "fs_read";
 /// That it takes no notice of upper and lower case.
 const IGNORE_CASE: &str = "ignore_case";
 
@@ -49,7 +49,7 @@ impl<'a> Turn<'a> {
     /// for already, by whomever.
     pub(super) fn look_around(&self) -> Option<Decision> {
         let steps = &self.state.steps;
-        let looks = steps.iter().filter(|step| step.looks_around()).count();
+        let looks = steps.iter().filter(|step| looks_around(step)).count();
         if looks >= MOST_LOOKS || !self.may_step_aside() {
             return None;
         }
@@ -69,12 +69,8 @@ impl<'a> Turn<'a> {
         if takes.is_some_and(|takes| takes.get(IGNORE_CASE).is_some()) {
             parameters[IGNORE_CASE] = json!(true);
         }
-        self.by_rule(vec![StrictRequest::Tool {
-            explanation: LOOKED_AROUND.to_owned(),
-            tool: FIND.to_owned(),
-            parameters,
-            on: missing.on.cloned(),
-        }])
+        let on = missing.on.cloned();
+        self.call_by_rule(ByRule::LookAround, FIND, parameters, on)
     }
 
     /// What the end of a prompt says of such a file while the last run fails for want of it.
@@ -83,7 +79,7 @@ impl<'a> Turn<'a> {
         let missing = self.missing_in(run)?;
         let steps = self.state.steps.iter().rev();
         let mut looks = steps
-            .filter(|step| step.looks_around())
+            .filter(|step| looks_around(step))
             .flat_map(|step| &step.calls);
         let look = looks.find(|call| pattern(call) == Some(name_of(&missing.path)))?;
         let path = from_root(&missing.path);
@@ -101,7 +97,7 @@ impl<'a> Turn<'a> {
     /// task's own.
     pub(super) fn found_elsewhere(&self) -> Option<(String, Option<&'a ClientId>)> {
         let mut closed = self.state.steps.iter().rev().filter(|step| step.closed);
-        let look = closed.next().filter(|step| step.looks_around())?;
+        let look = closed.next().filter(|step| looks_around(step))?;
         let look = look.calls.first()?;
         let wanted = closed.next()?.calls.iter();
         let mut wanted = wanted.filter(|call| call.tool == READ && !call.succeeded());
@@ -147,6 +143,10 @@ impl<'a> Turn<'a> {
 pub(super) fn is_about_missing(text: &str) -> bool {
     let lower = text.to_lowercase();
     IS_MISSING.iter().any(|words| lower.contains(words))
+}
+
+fn looks_around(step: &Step) -> bool {
+    step.by_rule() == Some(ByRule::LookAround)
 }
 
 fn name_of(path: &str) -> &str {

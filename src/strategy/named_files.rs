@@ -1,21 +1,22 @@
 //! The files that a task's words name, read by rule before its model is asked anything: a small model that is told to mend a file
 //! writes it anew without having looked at it, and one that plans cannot say what to change in what it has not seen.
 
+use super::act::request_by_rule;
 use super::guards::check_program::is_check;
 use super::paths::{is_file_like, named_in};
 use super::text::fenced;
 use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
 use crate::domain::fold::on_computer;
 use crate::domain::profile::Profile;
-use crate::domain::step::FIRST_LOOK;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::prompts::{PromptError, render};
 use serde_json::{Value, json};
 
-const READ: &str = "fs_read";
+pub(super) const READ: &str = "fs_read";
 
 /// Bytes of one file that are read and shown. They stand in every prompt of the task.
 const MOST_BYTES: usize = 1_500;
@@ -35,12 +36,9 @@ impl Turn<'_> {
         let look = |path: String| {
             let place = self.place_of(&path).filter(|place| place.online)?;
             place.tool(READ)?;
-            Some(StrictRequest::Tool {
-                explanation: FIRST_LOOK.to_owned(),
-                tool: READ.to_owned(),
-                parameters: json!({"path": from_root(&path), "max_bytes": bytes}),
-                on: self.unless_own(place),
-            })
+            let parameters = json!({"path": from_root(&path), "max_bytes": bytes});
+            let on = self.unless_own(place);
+            Some(request_by_rule(ByRule::FirstLook, READ, parameters, on))
         };
         let requests: Vec<StrictRequest> = named.filter_map(look).take(most).collect();
         if requests.is_empty() {

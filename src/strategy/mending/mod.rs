@@ -11,6 +11,7 @@ use super::render;
 use super::text::fenced;
 use super::turn::Turn;
 use super::unchanged::changes;
+use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Message, OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -19,7 +20,7 @@ use crate::domain::fold::run_on;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
-use crate::domain::step::{CallRecord, MADE_AGAIN, Step};
+use crate::domain::step::{CallRecord, Step};
 use crate::domain::task::{Open, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::Work;
@@ -33,6 +34,7 @@ pub(super) use candidates::MENDS;
 
 /// The tool that writes what a model was asked for alone.
 pub(super) const WRITE: &str = "fs_write";
+pub(super) const RUN: &str = "run_program";
 
 /// How often in a row, before the planner has its turn.
 const MOST_IN_A_ROW: usize = 2;
@@ -219,12 +221,8 @@ impl<'a> Turn<'a> {
         let label = |call: &CallRecord| run_on(self.state.home(), call);
         let is_made = |call: &CallRecord| made.iter().any(|made| label(made) == label(call));
         let next = to_make.into_iter().find(|call| !is_made(call))?;
-        self.by_rule(vec![StrictRequest::Tool {
-            explanation: MADE_AGAIN.to_owned(),
-            tool: "run_program".to_owned(),
-            parameters: args_of_run(next),
-            on: self.elsewhere(next).cloned(),
-        }])
+        let on = self.elsewhere(next).cloned();
+        self.call_by_rule(ByRule::RunAnew, RUN, args_of_run(next), on)
     }
 
     fn last_run_fails(&self) -> bool {

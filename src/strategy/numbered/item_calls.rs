@@ -2,10 +2,9 @@
 //! the place of an action, or the next one. What such an item says needs no model any more.
 
 use super::{Course, bare_line, function_call};
+use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, Outcome};
 use crate::domain::decision::Decision;
-use crate::domain::directive::StrictRequest;
-use crate::domain::step::FOLLOWED_PLAN;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove};
 use crate::strategy::fleet::ToolLookup;
@@ -36,12 +35,8 @@ impl Course<'_> {
         if !may || !is_known(&parameters, &self.known_words()) {
             return None;
         }
-        self.turn.by_rule(vec![StrictRequest::Tool {
-            explanation: FOLLOWED_PLAN.to_owned(),
-            tool,
-            parameters,
-            on: None,
-        }])
+        self.turn
+            .call_by_rule(ByRule::PlanItem, &tool, parameters, None)
     }
 
     /// Why a plan goes back, once, that copies what the task wants moved: its items are what its model says from then on.

@@ -1,0 +1,67 @@
+//! What the server does by rule in a step of its own, which no planner asked for.
+
+/// Why such a step was made. Its request says so in these words, in the journal too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByRule {
+    /// Reads the files that the task names, before any model is asked.
+    FirstLook,
+    /// Asks a person what the task tells to ask first.
+    FirstQuestion,
+    /// Makes a run of which a task speaks that wants a program mended.
+    FirstRun,
+    /// Makes a run anew, after a program was mended or a file of data written because of it.
+    RunAnew,
+    /// Makes a run which alone still stands between a task and its end.
+    ClosingRun,
+    /// Looks around for a file which was not where something looked for it.
+    LookAround,
+    /// Reads the file of which a failed check speaks, or the one that was looked around for.
+    LookInto,
+    /// Carries out an item of a plan which is a whole call.
+    PlanItem,
+}
+
+impl ByRule {
+    pub const ALL: [ByRule; 8] = [
+        ByRule::FirstLook,
+        ByRule::FirstQuestion,
+        ByRule::FirstRun,
+        ByRule::RunAnew,
+        ByRule::ClosingRun,
+        ByRule::LookAround,
+        ByRule::LookInto,
+        ByRule::PlanItem,
+    ];
+
+    /// What the request of such a step says. Journals hold these words.
+    pub fn words(self) -> &'static str {
+        match self {
+            ByRule::FirstLook => "Reading the files that the task names",
+            ByRule::FirstQuestion => "Asking what the task tells to ask",
+            ByRule::FirstRun => "Running what the task speaks of",
+            ByRule::RunAnew => "Running it again after it was mended",
+            ByRule::ClosingRun => "Running what the task speaks of before its end",
+            ByRule::LookAround => "Looking around for what was not there",
+            ByRule::LookInto => "Reading the file that this is about",
+            ByRule::PlanItem => "Carrying out what the plan says",
+        }
+    }
+
+    /// The reason that these words tell.
+    pub fn told_by(words: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.words() == words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_told_by_words_of_its_own() {
+        for why in ByRule::ALL {
+            assert_eq!(ByRule::told_by(why.words()), Some(why));
+        }
+        assert_eq!(ByRule::told_by("Reading"), None);
+    }
+}
