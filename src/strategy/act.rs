@@ -6,7 +6,8 @@ use super::fleet::ToolLookup;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
 use super::guards::{
-    check_program, computer_as_folder, copied_instead, misplaced_program, same_again, strayed_path,
+    check_program, computer_as_folder, copied_instead, misplaced_program, repeated_effect,
+    same_again, strayed_path,
 };
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
@@ -283,6 +284,10 @@ impl Turn<'_> {
     fn objection(&self, target: &Target, tool: &str, args: &Value) -> Option<Decision> {
         let (state, fleet) = (self.state, &self.inputs.fleet);
         if let Some(evidence) = same_again::objection(state, target, tool, args) {
+            return Some(self.block(Guard::Duplicate, evidence));
+        }
+        let rules = &self.profile.guards.loops;
+        if let Some(evidence) = repeated_effect::objection(state, rules, target, tool, args) {
             return Some(self.block(Guard::Duplicate, evidence));
         }
         let needs = || misplaced_program::needs(tool, args).map(str::to_owned);

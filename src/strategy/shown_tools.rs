@@ -74,7 +74,6 @@ pub fn skeleton(schema: &Value) -> Value {
     let required = schema.get("required").and_then(Value::as_array);
     let names = required.into_iter().flatten().filter_map(Value::as_str);
     let empty = |name: &str| match schema["properties"][name]["type"].as_str() {
-        Some("integer" | "number") => json!(0),
         Some("boolean") => json!(false),
         Some("array") => json!([]),
         Some("object") => json!({}),

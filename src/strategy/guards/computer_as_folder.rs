@@ -1,4 +1,5 @@
-//! A computer's name where a folder stands: small models that shall run `/check.lua` on `depot` run it in the folder `/depot`.
+//! A computer's name where a folder stands: small models that shall run `/check.lua` on `depot` run it in the folder `/depot`, and on `base`
+//! itself in `/base`.
 
 use super::{on_other_computer, times_told};
 use crate::domain::call::Target;
@@ -9,7 +10,7 @@ use serde_json::Value;
 /// Arguments that name a place on a computer.
 const PLACES: [&str; 4] = ["path", "cwd", "from", "to"];
 
-/// What is told once of a call whose path begins with the name of another computer, while no such folder is known.
+/// What is told once of a call whose path begins with the name of a computer, while no such folder is known.
 pub fn objection(
     state: &TaskState,
     fleet: &FleetView,
@@ -27,8 +28,8 @@ pub fn objection(
         path.split('/').next().filter(|name| !name.is_empty())
     });
     let computer = first.find_map(|name| {
-        let mut others = fleet.computers.iter().filter(|c| Some(&c.client_id) != on);
-        others.find(|computer| computer.client_id.as_str() == name)
+        let mut computers = fleet.computers.iter();
+        computers.find(|computer| computer.client_id.as_str() == name)
     })?;
     let name = &computer.client_id;
     let folder = format!("/{name}/");
@@ -38,13 +39,19 @@ pub fn objection(
         .map_or("", |created| created.prompt.as_str());
     // A folder may have a computer's name.
     let known = state.files.keys().any(|path| path.contains(&folder)) || prompt.contains(&folder);
-    let words = format!("{name} is a computer, and no folder of that name is known");
-    (!known && times_told(state, &words) == 0).then(|| {
-        format!(
-            "{words}. {}, with the path that it has there. If you do mean a folder here, say it once more",
-            on_other_computer(name, tool)
-        )
-    })
+    let (what, instead) = match Some(name) == on {
+        true => ("this computer", "Leave it out: its root is /".to_owned()),
+        false => {
+            let there = on_other_computer(name, tool);
+            (
+                "a computer",
+                format!("{there}, with the path that it has there"),
+            )
+        }
+    };
+    let words = format!("{name} is {what}, and no folder of that name is known");
+    (!known && times_told(state, &words) == 0)
+        .then(|| format!("{words}. {instead}. If you do mean a folder here, say it once more"))
 }
 
 #[cfg(test)]
@@ -68,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_begins_with_another_computer_is_told_of_once() {
+    fn a_path_that_begins_with_a_computer_is_told_of_once() {
         let bench = || Bench::new(profile(ExecutorMode::Auto));
         let mut first = bench();
         for path in ["/depot", "/depot/check.lua"] {
@@ -78,14 +85,12 @@ mod tests {
                 "{evidence}"
             );
         }
-        // The task's own computer is no other one.
-        for path in [
-            "/check.lua",
-            "/base/check.lua",
-            "depot",
-            "/depots/a.lua",
-            "/",
-        ] {
+        let own = told(&first, "/base/check.lua").unwrap();
+        assert!(
+            own.contains("base is this computer") && own.contains("its root is /"),
+            "{own}"
+        );
+        for path in ["/check.lua", "depot", "/depots/a.lua", "/"] {
             assert_eq!(told(&first, path), None, "{path}");
         }
         let mut step = Step::new(1, Track::MAIN);

@@ -9,6 +9,7 @@ pub mod history;
 pub mod loops;
 pub mod misplaced_program;
 pub mod overwrite;
+pub mod repeated_effect;
 pub mod same_again;
 pub mod signature;
 mod stand;

@@ -80,7 +80,7 @@ impl Turn<'_> {
         let is_done = |tool: &&Tool| match &faulted {
             Some(file) => self.did(tool, file),
             // What was written is what the check is not content with: the same once more helps nobody.
-            None => tool.name == WRITE && self.changed_last_by(WRITE),
+            None => tool.name == WRITE && self.wrote_last(),
         };
         let named = shown_tools::named_by(&shown, prompt).take(MOST_CALLS);
         let form = |tool: &Tool| {
@@ -116,10 +116,10 @@ impl Turn<'_> {
         since.filter(is_own).any(changes)
     }
 
-    fn changed_last_by(&self, tool: &str) -> bool {
-        let calls = self.state.calls().rev();
-        let mut changes = calls.filter(|call| changes(call) && call.succeeded());
-        changes.next().is_some_and(|call| call.tool == tool)
+    fn wrote_last(&self) -> bool {
+        let mut calls = self.state.calls().rev();
+        let change = calls.find(|call| changes(call) && call.succeeded());
+        change.is_some_and(|call| call.tool == WRITE)
     }
 
     /// Whether the task did this to a file already.
