@@ -9,8 +9,10 @@ pub enum ByRule {
     FirstQuestion,
     /// Makes a run of which a task speaks that wants a program mended.
     FirstRun,
-    /// Makes a run anew, after a program was mended or a file of data written because of it.
+    /// Makes a run anew, after a program was mended.
     RunAnew,
+    /// Makes a check anew that failed, after something was changed.
+    Recheck,
     /// Makes a run which alone still stands between a task and its end.
     ClosingRun,
     /// Looks around for a file which was not where something looked for it.
@@ -22,11 +24,12 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 8] = [
+    pub const ALL: [ByRule; 9] = [
         ByRule::FirstLook,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
         ByRule::RunAnew,
+        ByRule::Recheck,
         ByRule::ClosingRun,
         ByRule::LookAround,
         ByRule::LookInto,
@@ -40,6 +43,7 @@ impl ByRule {
             ByRule::FirstQuestion => "Asking what the task tells to ask",
             ByRule::FirstRun => "Running what the task speaks of",
             ByRule::RunAnew => "Running it again after it was mended",
+            ByRule::Recheck => "Running the check again after something was changed",
             ByRule::ClosingRun => "Running what the task speaks of before its end",
             ByRule::LookAround => "Looking around for what was not there",
             ByRule::LookInto => "Reading the file that this is about",

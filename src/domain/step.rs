@@ -156,9 +156,14 @@ impl Step {
             && tries.any(|tried| tried.contract == contract)
     }
 
-    /// Whether rules make a run here: one of which the task speaks, or anew one that was before a program was mended.
+    /// Whether rules make a run here: one of which the task speaks, or one that was made before anew.
     pub fn runs_by_rule(&self) -> bool {
-        let runs = [ByRule::FirstRun, ByRule::RunAnew, ByRule::ClosingRun];
+        let runs = [
+            ByRule::FirstRun,
+            ByRule::RunAnew,
+            ByRule::Recheck,
+            ByRule::ClosingRun,
+        ];
         self.by_rule().is_some_and(|why| runs.contains(&why))
     }
 

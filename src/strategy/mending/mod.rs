@@ -4,8 +4,8 @@
 
 mod candidates;
 mod hint;
+mod rechecks;
 
-use super::guards::check_program::is_called_check;
 use super::memory::pins::{Pins, runs};
 use super::render;
 use super::text::fenced;
@@ -82,7 +82,7 @@ impl<'a> Turn<'a> {
         if most == 0 || !self.may_step_aside() {
             return None;
         }
-        if let Some(decision) = self.run_anew() {
+        if let Some(decision) = self.run_anew().or_else(|| self.recheck()) {
             return Some(decision);
         }
         let steps = &self.state.steps;
@@ -184,12 +184,10 @@ impl<'a> Turn<'a> {
     }
 
     /// After a program was mended: the first of the runs that it was mended for, and of its own before it, that was not made since. No
-    /// other program runs by rule: what it did may not be done twice. None once one of them fails again. After a file of data was
-    /// written because of what is called a check, that check.
+    /// other program runs by rule: what it did may not be done twice. None once one of them fails again.
     fn run_anew(&self) -> Option<Decision> {
         let steps = &self.state.steps;
-        let at = steps.iter().rposition(|step| step.asks_aside())?;
-        let was_filled = steps.get(at).is_some_and(|step| step.fills());
+        let at = steps.iter().rposition(|step| step.mends())?;
         let (before, mended) = steps.split_at(at);
         let (mended, since) = mended.split_first()?;
         let mended = mended.calls.iter().find(|call| call.succeeded())?;
@@ -205,9 +203,6 @@ impl<'a> Turn<'a> {
         let calls = calls.take_while(|call| !changes(call) || runs(call));
         let mut ran = calls.filter(|call| runs(call) && !call.found_no_program());
         let failed = ran.next()?;
-        if was_filled && (failed.succeeded() || !program_of(failed).is_some_and(is_called_check)) {
-            return None;
-        }
         let is_its_own = |call: &&CallRecord| is_of_one_program(call, mended);
         let mut to_make: Vec<&CallRecord> = ran.filter(is_its_own).collect();
         to_make.reverse();
