@@ -71,6 +71,10 @@ local function resolve(shell, line)
     if #words > 0 and fs.combine(path, "") == "rom/programs/lua.lua" then
         return nil, "`lua` is a prompt and runs no files: the command is the program itself, " .. table.concat(words, " ")
     end
+    -- A model that heard which setting keeps it from a host set that itself.
+    if fs.combine(path, "") == "rom/programs/set.lua" and words[1] and words[1]:find("^ccfleet%.") then
+        return nil, words[1] .. " is for a person at this computer to see and to set, not for a command of a task"
+    end
     words.n, words[0] = nil, name
     return path, words
 end

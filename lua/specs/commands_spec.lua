@@ -57,6 +57,15 @@ specs["commands: who types a command of another system is told what does the sam
     check.same(why, "the command is empty")
 end
 
+specs["commands: a task's command neither sees nor sets what a person set for ccfleet"] = function()
+    for _, line in ipairs({ 'set ccfleet.http_hosts "*"', "set ccfleet.token", "/rom/programs/set.lua ccfleet.url x" }) do
+        local path, why = resolve(line)
+        check.same(path, nil, line)
+        check.contains(why, "is for a person at this computer", line)
+    end
+    check.truthy(resolve("set shell.allow_startup false") and resolve("set"))
+end
+
 specs["commands: the prompt for Lua runs no files, and its caller is told the right command"] = function()
     local path, why = resolve("lua /sum.lua 2 3")
     check.same(path, nil)
