@@ -29,6 +29,9 @@ use crate::domain::work::Advance;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
+/// What is told of an argument that is still as forms show it.
+pub(super) const STANDS_FOR: &str = "\"…\" only stands for what you have to put there";
+
 impl Turn<'_> {
     /// Carries a request out, or sends it back.
     pub fn act(&self, step: &Step, request: StrictRequest, by: TranslatedBy) -> Decision {
@@ -247,9 +250,7 @@ impl Turn<'_> {
             }
         };
         if let Some(name) = unfilled(&args) {
-            return Err(vec![format!(
-                "{name}: \"…\" only stands for what you have to put there: write that out"
-            )]);
+            return Err(vec![format!("{name}: {STANDS_FOR}: write that out")]);
         }
         let args = match self.with_known_content(args, &tool, &target, &tools, batch.before) {
             Ok(args) => args,

@@ -4,6 +4,7 @@
 
 use super::guards::check_program::is_check;
 use super::guards::failure_text;
+use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
 use super::memory::pins::runs;
 use super::missing_files::is_about_missing;
@@ -49,14 +50,14 @@ impl Fault {
     fn told_by(said: &str) -> Self {
         match said.contains(" still ") {
             true => Fault::Remains,
-            false if is_about_missing(said) => Fault::Missing,
+            false if is_about_missing(said) || said.contains("there is no ") => Fault::Missing,
             false => Fault::Content,
         }
     }
 }
 
 /// The arguments by which calls name the file that comes to be, or the one that goes.
-pub(super) const THERE: [&str; 2] = ["to", "path"];
+const THERE: [&str; 2] = ["to", "path"];
 const GOES: [&str; 2] = ["from", "path"];
 
 impl Faulted<'_> {
@@ -87,7 +88,13 @@ impl<'a> Turn<'a> {
         // A check may repeat what a file holds, which may name others.
         let is_there = |path: &str| fault == Fault::Missing || !self.was_not_there(path, on);
         let is_it = |path: &String| is_file_like(path) && *path != program && is_there(path);
-        let path = named_in(&said).into_iter().find(is_it)?;
+        let named = named_in(&said).into_iter().find(is_it);
+        let (path, fault) = match named {
+            Some(path) => (path, fault),
+            None => self
+                .only_data_file(on)
+                .filter(|_| fault != Fault::Remains)?,
+        };
         Some(Faulted {
             path: from_root(&path),
             on,
@@ -95,6 +102,22 @@ impl<'a> Turn<'a> {
             fault,
             said,
         })
+    }
+
+    /// The only file of data that the task names: that is what a check is about which names none.
+    fn only_data_file(&self, on: Option<&ClientId>) -> Option<(String, Fault)> {
+        let named = named_in(self.asked_for()).into_iter();
+        let mut data = named.filter(|path| is_file_like(path) && holds_data(path));
+        let path = data.next()?;
+        if data.any(|other| other != path) {
+            return None;
+        }
+        let book = key(self.state.home(), on, &from_root(&path));
+        let fault = match self.state.files.contains_key(&book) {
+            true => Fault::Content,
+            false => Fault::Missing,
+        };
+        Some((path, fault))
     }
 
     /// Whether the newest read of a file, which has no first slash here, did not find it.
@@ -109,8 +132,8 @@ impl<'a> Turn<'a> {
         read.is_some_and(|read| !read.succeeded() && is_about_missing(&failure_text(read)))
     }
 
-    /// Reads such a file, if nobody knows what it holds since it came there, or what was found in another place than where it was to
-    /// be read; each once.
+    /// Reads such a file, if nobody knows what it holds since it came there, what was found in another place than where it was to be
+    /// read, or the program in whose line a run failed; each once.
     pub(super) fn look_into(&self) -> Option<Decision> {
         let steps = self.state.steps.iter();
         let mut looked = steps
@@ -119,7 +142,8 @@ impl<'a> Turn<'a> {
         if looked.clone().count() >= MOST_LOOKS || !self.may_step_aside() {
             return None;
         }
-        let (path, on) = self.found_elsewhere().or_else(|| self.unknown_fault())?;
+        let found = self.found_elsewhere().or_else(|| self.unknown_fault());
+        let (path, on) = found.or_else(|| self.unseen_culprit())?;
         let is_it = |call: &CallRecord| {
             let of = call.args.get("path").and_then(Value::as_str);
             of == Some(path.as_str()) && self.elsewhere(call) == on
@@ -267,6 +291,36 @@ mod tests {
         );
         drive.say_with(&[&right, &run()], computer);
         assert_eq!(drive.files["/new.cfg"], "side=north");
+    }
+
+    #[test]
+    fn a_check_that_names_no_file_is_about_the_only_file_of_data_of_the_task() {
+        let task = "Write the name of the sensor to /broken.txt, then run /check.lua, which says whether it is right.";
+        let failing = |files: &mut BTreeMap<String, String>, call: &CallRecord| match &call.tool[..]
+        {
+            "run_program" => done(
+                json!({"success": false, "output": "", "error": "/check.lua:4: that is not the sensor"}),
+            ),
+            _ => carry_out(files, call),
+        };
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        let mut drive = Drive::new(profile, task);
+        drive.say_with(&[&run(), "k6"], failing);
+        assert_eq!(drive.files["/broken.txt"], "k6\n");
+        // It is asked for once.
+        let due =
+            "{\"tool\": \"fs_write\", \"args\": {\"content\":\"…\",\"path\":\"/broken.txt\"}}";
+        assert!(drive.shown().contains(due), "{}", drive.shown());
+
+        let two = task.replace("the sensor to", "the sensor in /sensors.txt to");
+        let mut several = Drive::new(profile_of("direct"), &two);
+        several.say_with(&[&run()], failing);
+        assert!(
+            !several.shown().contains("\"path\":\"/broken.txt\""),
+            "{}",
+            several.shown()
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::guards::misplaced_program::{holds_data, told_of};
 use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
+use super::shown_tools;
 use super::turn::Turn;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -24,6 +25,9 @@ use serde_json::{Value, json};
 /// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
 const MOST_CALLS: usize = 4;
 const MOST_BYTES: usize = 1_000;
+
+/// Tools that bring what a file holds from another one.
+const BRING: [&str; 2] = ["fs_move", "fs_copy"];
 
 /// Bytes of an answer without a fence that may be a content: a number, a name.
 const MOST_BARE: usize = 200;
@@ -101,7 +105,8 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// The file of data with which a check was not content just now, if it is short and known as it is, and the task names it.
+    /// The file of data with which a check was not content just now, if the task names it: one that is not there and that the task
+    /// wants written, or a short one that is known as it is.
     fn wrong_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let faulted = self.faulted()?;
         let just_now = looks_into(newest)
@@ -109,19 +114,37 @@ impl<'a> Turn<'a> {
                 .calls
                 .iter()
                 .any(|call| call.call_id == faulted.check.call_id);
-        let is_data = faulted.fault == Fault::Content && holds_data(&faulted.path);
-        if !just_now || !is_data || !self.names(&faulted.path) || self.was_filled(&faulted) {
+        if !just_now
+            || !holds_data(&faulted.path)
+            || !self.names(&faulted.path)
+            || self.was_filled(&faulted)
+        {
             return None;
         }
-        let holds = self.held_by(&faulted)?;
-        (holds.len() <= MOST_BYTES).then(|| Unfilled {
+        let wrong = match faulted.fault {
+            Fault::Content => {
+                let holds = self.held_by(&faulted)?;
+                Some(Wrong {
+                    holds: Some(holds).filter(|holds| holds.len() <= MOST_BYTES)?,
+                    said: faulted.said,
+                })
+            }
+            Fault::Missing if self.wants_it_written() => None,
+            Fault::Missing | Fault::Remains => return None,
+        };
+        Some(Unfilled {
             path: faulted.path,
             on: faulted.on.cloned(),
-            wrong: Some(Wrong {
-                said: faulted.said,
-                holds,
-            }),
+            wrong,
         })
+    }
+
+    /// Whether the task's words name the tool that writes, and none that brings a file from another place.
+    fn wants_it_written(&self) -> bool {
+        let shown = self.shown_tools().shown;
+        let named = shown_tools::named_by(&shown, self.asked_for());
+        let named: Vec<&str> = named.map(|tool| tool.name.as_str()).collect();
+        named.contains(&WRITE) && !BRING.iter().any(|tool| named.contains(tool))
     }
 
     fn names(&self, path: &str) -> bool {
@@ -225,7 +248,7 @@ mod tests {
     use super::*;
     use crate::domain::chat::Role;
     use crate::strategy::bench::answer;
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use proptest::prelude::*;
 
     const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
@@ -266,6 +289,31 @@ mod tests {
         assert_eq!(drive.files["/sum.txt"], "5\n");
         let told = "It was written from what is known, and holds now:\n```\n5\n```";
         assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_file_for_want_of_which_a_check_fails_is_asked_for_if_it_is_to_be_written() {
+        let run = json!({"tool": "run_program", "args": {"path": "/check.lua"}}).to_string();
+        let moves = json!({"name": "fs_move", "effect": "effect", "description": "Move a file.", "args_schema": {"type": "object"}});
+        let failing = |task: &str| {
+            let mut drive = drive();
+            drive.add_tools(vec![serde_json::from_value(moves.clone()).unwrap()]);
+            if let Some(created) = &mut drive.bench.state.created {
+                created.prompt = format!("{task} /check.lua says whether it is right: run it.");
+            }
+            let error = "/check.lua:1: there is no /sum.txt";
+            drive.say_with(&[&run], |files, call| match call.tool.as_str() {
+                "run_program" => done(json!({"success": false, "output": "", "error": error})),
+                _ => carry_out(files, call),
+            });
+            drive
+        };
+        let mut written = failing(TASK);
+        assert_eq!(asked(&written), Role::Executor);
+        written.say(&["```\n5\n```"]);
+        assert_eq!(written.files["/sum.txt"], "5\n");
+        let moved = failing("Move /a.txt to /sum.txt, and write nothing.");
+        assert_eq!(asked(&moved), Role::Planner);
     }
 
     #[test]

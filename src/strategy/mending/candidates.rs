@@ -1,13 +1,15 @@
 //! Which program of a task is to be mended: where the fault may lie, and what may be changed so.
 
+use super::program_of;
 use crate::domain::files;
 use crate::domain::fold::run_on;
 use crate::domain::ids::ClientId;
-use crate::domain::step::CallRecord;
+use crate::domain::step::{CallRecord, Step};
 use crate::strategy::asked_runs;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
+use crate::strategy::memory::failure::FailurePin;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
 use crate::strategy::stated;
@@ -36,6 +38,12 @@ pub(super) struct Ailing<'a> {
     pub failure: Option<String>,
 }
 
+/// A run that did not do what it should.
+struct FailedRun<'a> {
+    run: &'a CallRecord,
+    failure: Option<FailurePin>,
+}
+
 impl<'a> Turn<'a> {
     /// The computer of a call, unless it is the task's own.
     pub(in crate::strategy) fn elsewhere(&self, call: &'a CallRecord) -> Option<&'a ClientId> {
@@ -46,6 +54,48 @@ impl<'a> Turn<'a> {
     /// The program that is to be mended: the last run did not do what it should, nothing has changed since, and the program is short,
     /// known as it is now, and the task's own or one that its words want mended. Of several, each in turn.
     pub(super) fn ailing(&self) -> Option<Ailing<'a>> {
+        let FailedRun { run, failure } = self.failed_run()?;
+        let on = self.elsewhere(run);
+        let line = failure.as_ref().and_then(|failure| failure.line.as_deref());
+        let candidates = self.candidates(run, on, line);
+        let (path, content) = self.next_of(candidates)?;
+        Some(Ailing {
+            // What a run reports itself stands in what is shown of it.
+            failure: match run.succeeded() {
+                true => failure.map(|failure| failure.text),
+                false => line.and_then(|line| failing_line(line, &path)),
+            },
+            path,
+            on,
+            content,
+            run,
+        })
+    }
+
+    /// The program in whose line the last run failed, if it may be mended and nobody knows what it holds.
+    pub(in crate::strategy) fn unseen_culprit(&self) -> Option<(String, Option<&'a ClientId>)> {
+        if self.profile.executor_mends == 0 {
+            return None;
+        }
+        let FailedRun { run, failure } = self.failed_run()?;
+        let line = failure?.line?;
+        let named = line
+            .split(':')
+            .next()
+            .filter(|named| named.starts_with('/'))?;
+        let (path, on) = (files::from_root(&normal(named)), self.elsewhere(run));
+        let is_unseen = !self
+            .state
+            .files
+            .contains_key(&files::key(self.state.home(), on, &path));
+        let may = !is_check(self.asked_for(), &normal(&path))
+            && !holds_data(&path)
+            && self.may_mend(&path, on);
+        (is_unseen && may).then_some((path, on))
+    }
+
+    /// The last run, if it did not do what it should and nothing has changed since.
+    fn failed_run(&self) -> Option<FailedRun<'a>> {
         // Most steps come after no run, or after one that was well: they are asked quickly.
         let mut since = self.tests_since_change().iter();
         if since.all(|test| test.success) && stated::unlike(self.state).is_empty() {
@@ -59,28 +109,23 @@ impl<'a> Turn<'a> {
         let run = self.state.calls().rev().find(is_it)?;
         // What a planner expected of it may be what is wrong.
         let is_wrong = !run.succeeded() || stated::is_unlike(self.state, run);
-        if !is_wrong || self.is_shown_right(&pins, &failed.what) {
-            return None;
-        }
-        let on = self.elsewhere(run);
-        let failure = pins.failure.as_ref();
-        let line = failure.and_then(|failure| failure.line.as_deref());
-        let candidates = self.candidates(run, on, line);
-        let closed = self.state.steps.iter().filter(|step| step.closed);
-        let mended = closed.filter(|step| step.mends()).count();
-        let at = mended.checked_rem(candidates.len())?;
-        let (path, content) = candidates.into_iter().nth(at)?;
-        Some(Ailing {
-            // What a run reports itself stands in what is shown of it.
-            failure: match run.succeeded() {
-                true => failure.map(|failure| failure.text.clone()),
-                false => line.and_then(|line| failing_line(line, &path)),
-            },
-            path,
-            on,
-            content,
+        (is_wrong && !self.is_shown_right(&pins, &failed.what)).then_some(FailedRun {
             run,
+            failure: pins.failure,
         })
+    }
+
+    /// Of the programs in which the fault may lie the one that was mended least often, the likeliest first; behind it once a model left it
+    /// as it is.
+    fn next_of(&self, mut candidates: Vec<(String, &'a str)>) -> Option<(String, &'a str)> {
+        let closed = self.state.steps.iter().filter(|step| step.closed);
+        let mends = closed.filter(|step| step.mends());
+        let is_of =
+            |step: &&Step, path: &str| step.calls.iter().any(|call| program_of(call) == Some(path));
+        candidates.sort_by_key(|(path, _)| mends.clone().filter(|step| is_of(step, path)).count());
+        let left = mends.rev().take_while(|step| step.calls.is_empty()).count();
+        let at = left.checked_rem(candidates.len())?;
+        candidates.into_iter().nth(at)
     }
 
     /// Whether a run of the same program of which the task speaks was as it should be: then another one was made in a wrong way.
@@ -194,6 +239,60 @@ fn failing_line(at: &str, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::chat::Role;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    const TASK: &str = "The function `mine_it` is called `excavate` now. Two programs below /programs use the old name: find and mend \
+                        them. /check.lua says whether it is right: run it at the end.";
+
+    /// A computer whose check runs all programs.
+    fn computer(files: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+        if call.tool != "run_program" {
+            return carry_out(files, call);
+        }
+        let mut programs = files
+            .iter()
+            .filter(|(path, _)| path.starts_with("/programs/"));
+        match programs.find(|(_, text)| text.contains("mine_it")) {
+            Some((path, _)) => done(json!({"success": false, "error": "/check.lua:2: it fails",
+                "output": format!("{path}:1: attempt to call field 'mine_it' (a nil value)")})),
+            None => done(json!({"success": true, "output": "well done"})),
+        }
+    }
+
+    #[test]
+    fn programs_that_fail_below_a_check_are_read_and_mended_one_after_the_other() {
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        let mut drive = Drive::new(profile, TASK);
+        drive.files.insert("/check.lua".into(), "check".into());
+        for name in ["one", "two"] {
+            let (path, text) = (
+                format!("/programs/{name}.lua"),
+                format!("lib.mine_it('{name}')"),
+            );
+            drive.files.insert(path, text);
+        }
+        let run = json!({"tool": "run_program", "args": {"path": "/check.lua"}}).to_string();
+        drive.say_with(&[&run, "```lua\nlib.excavate('one')\n```"], computer);
+        let messages = drive.state().prompt(Role::Executor).iter();
+        let asked: String = messages.map(|message| message.content.as_str()).collect();
+        assert!(
+            asked.contains("lib.mine_it('two')") && !asked.contains("lib.excavate"),
+            "{asked}"
+        );
+        drive.say_with(&["```lua\nlib.excavate('two')\n```"], computer);
+        assert!(drive.shown().contains("well done"), "{}", drive.shown());
+        let calls = drive.state().calls().map(|call| call.tool.as_str());
+        let each = ["run_program", "fs_read", "fs_write"];
+        assert_eq!(
+            calls.collect::<Vec<_>>(),
+            [&each[..], &each[..], &each[..1]].concat()
+        );
+    }
 
     #[test]
     fn a_line_of_another_program_is_not_shown() {

@@ -4,7 +4,8 @@ use super::{WRITE, args_of_run};
 use crate::domain::files::from_root;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
-use crate::strategy::checked_files::{Fault, Faulted, THERE};
+use crate::strategy::act::STANDS_FOR;
+use crate::strategy::checked_files::{Fault, Faulted};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::pins::{Pins, runs};
@@ -72,8 +73,14 @@ impl Turn<'_> {
     }
 
     /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls, with the
-    /// file of which the check speaks. What was done to that file already is not due; then it is to be written.
+    /// file of which the check speaks. What was done to that file already is not due, nor what failed when it was last tried; then it is to
+    /// be written. None once a form came back as it was shown.
     fn due_calls(&self) -> Option<String> {
+        let newest = self.state.steps.iter().rev().find(|step| step.closed);
+        let refused = newest.and_then(|step| step.blocked.as_ref());
+        if refused.is_some_and(|refused| refused.evidence.contains(STANDS_FOR)) {
+            return None;
+        }
         let prompt = &self.state.created.as_ref()?.prompt;
         let shown = self.shown_tools().shown;
         let faulted = self.faulted();
@@ -85,16 +92,21 @@ impl Turn<'_> {
         let named = shown_tools::named_by(&shown, prompt).take(MOST_CALLS);
         let form = |tool: &Tool| {
             let mut args = skeleton(tool.told_args()?);
-            let places = faulted.as_ref().map_or(THERE, Faulted::places);
-            let at = places.iter().find(|at| args.get(**at).is_some());
-            if let (Some(at), Some(file)) = (at, &faulted) {
-                args[*at] = json!(file.path);
+            if let Some(file) = &faulted {
+                // One that cannot name the file is not what is due.
+                let mut places = file.places().into_iter();
+                let at = places.find(|at| args.get(*at).is_some());
+                match at {
+                    Some(at) => args[at] = json!(file.path),
+                    None if tool.name.starts_with("fs_") => return None,
+                    None => {}
+                }
             }
             let tool = addressed(&tool.name, faulted.as_ref().and_then(|file| file.on));
             self.written(&tool, &args)
         };
         let calls: Vec<String> = named
-            .filter(|tool| !is_done(tool))
+            .filter(|tool| !is_done(tool) && !self.failed_last(tool))
             .filter_map(form)
             .collect();
         if !calls.is_empty() {
@@ -114,6 +126,11 @@ impl Turn<'_> {
             |call: &&CallRecord| call.tool != "shell_exec" && !call.tool.starts_with("fs_");
         let since = self.state.calls().rev().take_while(|call| !runs(call));
         since.filter(is_own).any(changes)
+    }
+
+    fn failed_last(&self, tool: &Tool) -> bool {
+        let last = self.state.calls().rev().find(|call| call.tool == tool.name);
+        last.is_some_and(|call| !call.is_open() && !call.succeeded())
     }
 
     fn wrote_last(&self) -> bool {
@@ -240,9 +257,33 @@ mod tests {
         drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
         let shown = drive.shown();
         let told = "/check.lua checks the work, and what it says is still to be done. Do that now:\n\
-                    {\"tool\": \"fs_delete\", \"args\": {\"path\":\"…\"}}\nThen run /check.lua again";
+                    {\"tool\": \"fs_delete\", \"args\": {\"path\":\"/a.txt\"}}\nThen run /check.lua again";
         assert!(
             shown.contains(told) && !shown.contains("read it first"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_form_that_came_back_as_it_was_shown_is_not_shown_again() {
+        let task = "Write the number to /n.txt. /check.lua says whether it is right: run it.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let check = "error('/check.lua:1: there is no /n.txt')";
+        drive.files.insert("/check.lua".into(), check.into());
+        drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
+        let due = call("fs_write", json!({"content": "…", "path": "/n.txt"}));
+        let form = "{\"tool\": \"fs_write\", \"args\": {\"content\":\"…\",\"path\":\"/n.txt\"}}";
+        assert!(
+            drive
+                .shown()
+                .contains(&format!("Do that now:\n{form}\nThen run")),
+            "{}",
+            drive.shown()
+        );
+        drive.say(&[&due]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("Do that now with the tool for it") && !shown.contains(form),
             "{shown}"
         );
     }

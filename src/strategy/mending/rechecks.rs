@@ -8,6 +8,7 @@ use crate::domain::decision::Decision;
 use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::strategy::guards::check_program::{is_called_check, is_check};
+use crate::strategy::guards::history::may_have_changed;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::normal;
 use crate::strategy::stated;
@@ -23,7 +24,11 @@ impl Turn<'_> {
         let steps = &self.state.steps;
         let is_one = |step: &&Step| step.by_rule() == Some(ByRule::Recheck);
         let newest = steps.iter().rev().find(|step| step.closed)?;
-        let has_changed = |call: &CallRecord| changes(call) && call.succeeded() && !runs(call);
+        let rules = &self.profile.guards.loops;
+        let has_changed = |call: &CallRecord| {
+            let may_have = may_have_changed(self.state, call, rules) || is_quiet_command(call);
+            changes(call) && call.succeeded() && !runs(call) && may_have
+        };
         // What may or may not have happened is the planner's to look at.
         let is_unknown = |call: &CallRecord| call.outcome() == Some(Outcome::Unknown);
         if newest.calls.is_empty()
@@ -43,6 +48,13 @@ impl Turn<'_> {
         let on = self.elsewhere(check).cloned();
         self.call_by_rule(ByRule::Recheck, RUN, args_of_run(check), on)
     }
+}
+
+/// Whether a shell command printed nothing: what prints something has most often only looked.
+fn is_quiet_command(call: &CallRecord) -> bool {
+    let result = call.report().and_then(|report| report.result.as_ref());
+    let output = result.and_then(|result| result.get("output")?.as_str());
+    call.tool == "shell_exec" && output.is_some_and(|output| output.trim().is_empty())
 }
 
 #[cfg(test)]
@@ -87,6 +99,9 @@ mod tests {
         let mut profile = profile_of("direct");
         profile.executor_mends = 6;
         let mut drive = Drive::new(profile, task);
+        let tool = json!({"name": "shell_exec", "effect": "effect", "description": "Run a command.", "args_schema":
+            {"type": "object", "required": ["command"], "properties": {"command": {"type": "string"}}}});
+        drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
         drive.files.insert("/check.lua".into(), "check".into());
         drive.files.insert("/work.lua".into(), "work".into());
         drive
@@ -124,11 +139,19 @@ mod tests {
         let lost = call("fs_delete", json!({"path": "/lost.txt"}));
         let fails = |files: &mut BTreeMap<String, String>, call: &CallRecord| match &call.tool[..] {
             "fs_delete" => done(json!({"success": false, "error": "it is not there"})),
+            "shell_exec" if call.args["command"] == "ls /" => {
+                done(json!({"success": true, "output": "check.lua"}))
+            }
+            "shell_exec" => done(json!({"success": true, "output": ""})),
             _ => computer(files, call),
         };
         let read = call("fs_read", json!({"path": "/check.lua"}));
-        looks.say_with(&[&check, &read, &lost], fails);
+        let list = call("shell_exec", json!({"command": "ls /"}));
+        looks.say_with(&[&check, &read, &lost, &list], fails);
         assert_eq!(runs(&looks), 1);
+        let moves = call("shell_exec", json!({"command": "mv /b.txt /a.txt"}));
+        looks.say_with(&[&moves], fails);
+        assert_eq!(runs(&looks), 2);
 
         let mut other = drive("Write /a.txt. /work.lua works: run it.");
         other.say_with(&[&run("/work.lua"), &write("/a.txt", "one")], computer);
