@@ -17,6 +17,8 @@ pub enum ByRule {
     ClosingRun,
     /// Looks around for a file which was not where something looked for it.
     LookAround,
+    /// Calls a tool that only looks with the task's own word, of which a value was nearly one.
+    MeantWord,
     /// Reads the file of which a failed check speaks, or the one that was looked around for.
     LookInto,
     /// Carries out an item of a plan which is a whole call.
@@ -24,7 +26,7 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 9] = [
+    pub const ALL: [ByRule; 10] = [
         ByRule::FirstLook,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
@@ -32,6 +34,7 @@ impl ByRule {
         ByRule::Recheck,
         ByRule::ClosingRun,
         ByRule::LookAround,
+        ByRule::MeantWord,
         ByRule::LookInto,
         ByRule::PlanItem,
     ];
@@ -46,6 +49,7 @@ impl ByRule {
             ByRule::Recheck => "Running the check again after something was changed",
             ByRule::ClosingRun => "Running what the task speaks of before its end",
             ByRule::LookAround => "Looking around for what was not there",
+            ByRule::MeantWord => "Calling it with the word that the task says",
             ByRule::LookInto => "Reading the file that this is about",
             ByRule::PlanItem => "Carrying out what the plan says",
         }

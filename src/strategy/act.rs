@@ -231,6 +231,10 @@ impl Turn<'_> {
         if let Some(mended) = own_name::left_out(&tool, &parameters) {
             parameters = Cow::Owned(mended);
         }
+        if let Some(mended) = computer_as_folder::left_out(self.state, &target, &tool, &parameters)
+        {
+            parameters = Cow::Owned(mended);
+        }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         if let Some((meant, args)) = shell_words::meant(&tool, &parameters, &tools) {
             tool = meant;

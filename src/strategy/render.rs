@@ -149,6 +149,7 @@ fn finished(out: &mut String, call: &CallRecord, report: &CallReport, shown: &Sh
 /// `long` is the text of which the rest can be had.
 fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long: Option<&str>) {
     let max_bytes = shown.max_bytes;
+    let has_text = TEXT_FIELDS.iter().any(|name| fields.contains_key(*name));
     let mut rest = Map::new();
     let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
     fields.sort_by_key(|(name, _)| {
@@ -186,6 +187,8 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
             }
             // Said already, or of no use to a planner.
             _ if matches!(name.as_str(), "success" | "duration_ms") => {}
+            // A text that was cut shows it, and of a list the whole result can be had again.
+            Value::Bool(false) if has_text && name == "truncated" => {}
             Value::Null => {}
             _ => {
                 rest.insert(name.clone(), value.clone());

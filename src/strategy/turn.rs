@@ -117,7 +117,7 @@ impl<'a> Turn<'a> {
 
     /// What stands before a new step: the budget of steps, a computer that nobody has seen yet, without which a
     /// model would not even know the tools, the first look at the files that the task names, a question with which it begins, a file
-    /// that was not there, and a program that failed.
+    /// that was not there, a word that was meant otherwise, and a program that failed.
     pub fn before_step(&self) -> Option<Decision> {
         if let Some(over) = guards::exceeded(self.state, &self.budgets(), Takes::Step) {
             return Some(guards::fail_over(self.state, over));
@@ -127,6 +127,7 @@ impl<'a> Turn<'a> {
             false => {
                 let decision = self.first_look().or_else(|| self.first_question());
                 let decision = decision.or_else(|| self.look_around());
+                let decision = decision.or_else(|| self.call_with_word());
                 let decision = decision.or_else(|| self.look_into());
                 let decision = decision.or_else(|| self.begin_mending());
                 let decision = decision.or_else(|| self.begin_filling());

@@ -59,6 +59,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "pins": pins,
             "may_end": turn.may_end(),
             "run_to_make": turn.run_to_make(),
+            "tool_to_call": turn.tool_to_call(),
         }),
     )
 }

@@ -107,6 +107,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "questions_left": turn.questions_left(),
             "mend": turn.mend(&pins),
             "run_to_make": turn.run_to_make(),
+            "tool_to_call": turn.tool_to_call(),
             "may_end": turn.may_end() && state.calls().any(|call| !call.is_open()),
             "pins": pins,
         }),

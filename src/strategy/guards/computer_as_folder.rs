@@ -1,10 +1,11 @@
 //! A computer's name where a folder stands: small models that shall run `/check.lua` on `depot` run it in the folder `/depot`, and on `base`
 //! itself in `/base`.
 
-use super::{on_other_computer, times_told};
+use super::{failure_text, on_other_computer, times_told};
 use crate::domain::call::Target;
-use crate::domain::task::TaskState;
+use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::tool::FleetView;
+use crate::strategy::paths::normal;
 use serde_json::Value;
 
 /// Arguments that name a place on a computer.
@@ -54,6 +55,40 @@ pub fn objection(
         .then(|| format!("{words}. {instead}. If you do mean a folder here, say it once more"))
 }
 
+/// The arguments of a command that shall run in a folder of its own computer's name, without that folder, once the computer has said
+/// that there is none: a small model that was told says the same to the end. A command in the folder of another name is not moved, for it may
+/// change what it finds where it runs.
+pub fn left_out(state: &TaskState, target: &Target, tool: &str, args: &Value) -> Option<Value> {
+    let on = match target {
+        Target::Any => state.home()?,
+        Target::Computer(on) => on,
+        Target::Group(_) => return None,
+    };
+    let folder = |args: &Value| args.get("cwd").and_then(Value::as_str).map(normal);
+    if tool != "shell_exec" || folder(args)? != on.as_str() {
+        return None;
+    }
+    let is_none = |call: &CallRecord| {
+        let intended = call.intended.as_ref();
+        folder(&call.args).as_deref() == Some(on.as_str())
+            && intended.is_some_and(|call| call.client_id == *on)
+            && failure_text(call).ends_with(IS_NO_FOLDER)
+    };
+    let mut calls = state
+        .calls()
+        .filter(|call| call.tool == tool && !call.succeeded());
+    calls.any(is_none).then(|| {
+        let mut mended = args.clone();
+        if let Some(fields) = mended.as_object_mut() {
+            fields.remove("cwd");
+        }
+        mended
+    })
+}
+
+/// How `shell_exec` says so.
+const IS_NO_FOLDER: &str = "not a folder";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +98,7 @@ mod tests {
     use crate::domain::task::{Blocked, Step};
     use crate::domain::track::Track;
     use crate::strategy::bench::{Bench, fleet, profile};
+    use crate::strategy::drive::{Drive, done, profile_of};
     use serde_json::json;
 
     fn told(bench: &Bench, path: &str) -> Option<String> {
@@ -72,6 +108,38 @@ mod tests {
         fleet.computers.push(depot);
         let args = json!({"path": path});
         objection(&bench.state, &fleet, &Target::Any, "run_program", &args)
+    }
+
+    #[test]
+    fn a_folder_of_the_own_computer_s_name_is_left_out_once_there_is_known_to_be_none() {
+        let mut drive = Drive::new(profile_of("direct"), "List the files.");
+        let text = json!({"type": "string"});
+        let shell = json!({"name": "shell_exec", "effect": "effect", "description": "Runs.", "args_schema": {"type": "object",
+            "required": ["command"], "properties": {"command": text, "cwd": text}}});
+        drive.add_tools(vec![serde_json::from_value(shell).unwrap()]);
+        let list = |cwd: &str| {
+            json!({"tool": "shell_exec", "args": {"command": "ls", "cwd": cwd}}).to_string()
+        };
+        let runs = |_: &mut _, call: &CallRecord| match call.args.get("cwd") {
+            Some(cwd) => done(
+                json!({"success": false, "error": format!("{}: not a folder", cwd.as_str().unwrap())}),
+            ),
+            None => done(json!({"success": true, "output": "a.lua"})),
+        };
+        drive.say_with(
+            &[
+                &list("/base"),
+                &list("/base"),
+                &list("/base"),
+                &list("/mine"),
+            ],
+            runs,
+        );
+        let folders = drive.state().calls().map(|call| call.args["cwd"].as_str());
+        assert_eq!(
+            folders.collect::<Vec<_>>(),
+            [Some("/base"), None, Some("/mine")]
+        );
     }
 
     #[test]

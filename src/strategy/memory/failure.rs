@@ -6,11 +6,10 @@ use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::failure_text;
+use crate::strategy::meant_words::meant;
 use crate::strategy::paths::normal;
 use crate::strategy::text::head_and_tail;
 use serde::Serialize;
-use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// The newest failure that nothing has shown to be mended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -39,10 +38,6 @@ impl FailurePin {
 /// Bytes of a failure's text and of its trace.
 const FAILURE_BYTES: usize = 600;
 const TRACE_BYTES: usize = 800;
-
-/// Letters of a word that another one is held against, and how many of its end may be there in one of them alone.
-const SHORTEST: usize = 3;
-const NEAR: usize = 2;
 
 /// The newest failed call. A failed run stays pinned until the same run succeeds, another failure until something
 /// else was done.
@@ -75,7 +70,7 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
     let at = place(&text).or_else(|| trace.and_then(place));
     let at = at.map(|at| below_check(state, call, &at.0).unwrap_or(at));
     let text = match meant(state, call, &text) {
-        Some(word) => format!("{text}; the task says {word}: call it with that"),
+        Some((_, word)) => format!("{text}; the task says {word}: call it with that"),
         None => text,
     };
     // Until then it stands in the step's own result, word for word.
@@ -88,31 +83,6 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
             .map(|trace| head_and_tail(trace, TRACE_BYTES)),
         text: head_and_tail(&text, FAILURE_BYTES),
         of_run: runs(call),
-    }
-}
-
-/// The only word of the task that is nearly a value which a call was refused for: who shall count `ladders` asks for a `ladder`.
-fn meant(state: &TaskState, call: &CallRecord, failure: &str) -> Option<String> {
-    let prompt = &state.created.as_ref()?.prompt;
-    let is_in = |text: &str, wanted: &str| {
-        text.split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|word| word == wanted)
-    };
-    let values = call.args.as_object()?.values().filter_map(Value::as_str);
-    let mut values = values
-        .filter(|value| value.len() >= SHORTEST && is_in(failure, value) && !is_in(prompt, value));
-    let value = values.next()?;
-    let is_near = |word: &&str| {
-        let ends = word
-            .strip_prefix(value)
-            .or_else(|| value.strip_prefix(word));
-        word.len() >= SHORTEST && ends.is_some_and(|end| end.len() <= NEAR)
-    };
-    let words = prompt.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let near: BTreeSet<&str> = words.filter(is_near).collect();
-    match near.len() {
-        1 => near.first().map(|word| (*word).to_owned()),
-        _ => None,
     }
 }
 
@@ -178,9 +148,7 @@ fn with_source(state: &TaskState, call: &CallRecord, file: &str, line: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::drive::{Drive, done, profile_of};
     use proptest::prelude::*;
-    use serde_json::json;
 
     #[test]
     fn the_failing_line_is_found_in_what_lua_says() {
@@ -201,39 +169,6 @@ mod tests {
         ] {
             let expected = expected.map(|(file, line)| (file.to_owned(), line));
             assert_eq!(place(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_value_that_is_nearly_a_word_of_the_task_is_held_against_it() {
-        let told = |task: &str, item: &str| {
-            let mut drive = Drive::new(profile_of("direct"), task);
-            let text = json!({"type": "string"});
-            let count = json!({"name": "stock_count", "effect": "read", "description": "Counts.", "args_schema":
-                {"type": "object", "required": ["item"], "properties": {"item": text}}});
-            drive.add_tools(vec![serde_json::from_value(count).unwrap()]);
-            let said = json!({"tool": "stock_count", "args": {"item": item}}).to_string();
-            drive.say_with(&[&said], |_, call| {
-                let error = format!("nothing is called {}", call.args["item"].as_str().unwrap());
-                done(json!({"success": false, "error": error}))
-            });
-            drive.shown().to_owned()
-        };
-        let says = |shown: &str, word: &str| {
-            let line =
-                format!("nothing is called ladder; the task says {word}: call it with that\n");
-            shown.contains(&line)
-        };
-        let shown = told("How many ladders are there?", "ladder");
-        assert!(says(&shown, "ladders"), "{shown}");
-        for task in [
-            "How many ladders, or one ladder, are there?",
-            "How many ladders and laddery things are there?",
-            "How many ladderlike things are there?",
-            "Count.",
-        ] {
-            let shown = told(task, "ladder");
-            assert!(!shown.contains("; the task says"), "{shown}");
         }
     }
 

@@ -4,7 +4,6 @@ use super::{WRITE, args_of_run};
 use crate::domain::files::from_root;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
-use crate::strategy::act::STANDS_FOR;
 use crate::strategy::checked_files::{Fault, Faulted};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
@@ -74,12 +73,14 @@ impl Turn<'_> {
 
     /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls, with the
     /// file of which the check speaks. What was done to that file already is not due, nor what failed when it was last tried; then it is to
-    /// be written. None once a form came back as it was shown.
+    /// be written. A tool that the task calls by its whole name, and that was not called yet, is due alone. None once a form came back as
+    /// it was shown.
     fn due_calls(&self) -> Option<String> {
-        let newest = self.state.steps.iter().rev().find(|step| step.closed);
-        let refused = newest.and_then(|step| step.blocked.as_ref());
-        if refused.is_some_and(|refused| refused.evidence.contains(STANDS_FOR)) {
+        if self.form_came_back() {
             return None;
+        }
+        if let Some(call) = self.tool_to_call() {
+            return Some(call);
         }
         let prompt = &self.state.created.as_ref()?.prompt;
         let shown = self.shown_tools().shown;

@@ -1,0 +1,152 @@
+//! Tools that a task's words call by their whole names ("with its tool ore_count", "tool_write"): a small model looks through files where it
+//! was told which tool to call.
+
+use super::shown_tools::skeleton;
+use super::text::{has_word, sentence_after, sentence_before};
+use super::turn::Turn;
+use super::{act::STANDS_FOR, paths::mentions};
+use crate::domain::task::CallRecord;
+use crate::domain::toolbox::Tool;
+
+/// Words of a sentence that may name a tool so that it is not called.
+const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
+
+impl Turn<'_> {
+    /// The first of them that was not called so far, as the model writes calls, with "…" for what it has to take; its name alone where the
+    /// model writes none. None once such a form came back as it was shown.
+    pub(super) fn tool_to_call(&self) -> Option<String> {
+        if self.form_came_back() {
+            return None;
+        }
+        let named = self.named_tools();
+        let tool = named.into_iter().find(|tool| !self.was_called(tool))?;
+        let args = tool.told_args().map(|schema| skeleton(schema));
+        let call = self.written(&tool.name, &args.unwrap_or_default());
+        Some(call.unwrap_or_else(|| tool.name.clone()))
+    }
+
+    /// Whether a call was well and is of such a tool, after which none is left to be called.
+    pub(super) fn was_last_of_named(&self, call: &CallRecord) -> bool {
+        let named = self.named_tools();
+        call.succeeded()
+            && named.iter().any(|tool| tool.name == call.tool)
+            && named.iter().all(|tool| self.was_called(tool))
+    }
+
+    fn was_called(&self, tool: &Tool) -> bool {
+        self.state.calls().any(|call| call.tool == tool.name)
+    }
+
+    /// The tools that the task may use and calls by their names, in the order of its words, without those that it tells not to use.
+    fn named_tools(&self) -> Vec<&Tool> {
+        let prompt = self.asked_for();
+        // Most tasks name none, and no tool is looked at for them.
+        if !prompt.contains('_') {
+            return Vec::new();
+        }
+        let is_meant = |at: usize| {
+            let (before, after) = prompt.split_at(at);
+            let sentence = [sentence_before(before), sentence_after(after)].concat();
+            !has_word(&sentence, &FORBIDS)
+        };
+        let usable = self.tools(None).usable(self.profile).into_iter();
+        let named = usable.filter(|tool| tool.name.contains('_'));
+        let mut named: Vec<(usize, &Tool)> = named
+            .filter_map(|tool| Some((mentions(prompt, &tool.name).next()?, tool)))
+            .filter(|(at, _)| is_meant(*at))
+            .collect();
+        named.sort_by_key(|(at, _)| *at);
+        named.into_iter().map(|(_, tool)| tool).collect()
+    }
+
+    /// Whether the newest answer was a form as it was shown.
+    pub(super) fn form_came_back(&self) -> bool {
+        let newest = self.state.steps.iter().rev().find(|step| step.closed);
+        let refused = newest.and_then(|step| step.blocked.as_ref());
+        refused.is_some_and(|refused| refused.evidence.contains(STANDS_FOR))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallRecord;
+    use crate::domain::chat::Role;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use serde_json::json;
+
+    fn drive(task: &str) -> Drive {
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let text = json!({"type": "string"});
+        let tool = |name: &str, required: &[&str]| {
+            let tool = json!({"name": name, "effect": "read", "description": "Counts.", "args_schema":
+                {"type": "object", "required": required, "properties": {"item": text}}});
+            serde_json::from_value(tool).unwrap()
+        };
+        drive.add_tools(vec![tool("ore_count", &[]), tool("stock_count", &["item"])]);
+        drive
+    }
+
+    const TASK: &str = "Ask stock_count how many torches there are, and ore_count how much iron. Write both to /a.txt.";
+    const STOCK: &str = "{\"tool\": \"stock_count\", \"args\": {\"item\":\"…\"}}";
+    const ORE: &str = "{\"tool\": \"ore_count\", \"args\": {}}";
+
+    fn call(tool: &str, args: serde_json::Value) -> String {
+        json!({"tool": tool, "args": args}).to_string()
+    }
+
+    #[test]
+    fn the_next_tool_that_a_task_names_is_shown_until_each_was_called() {
+        let mut drive = drive(TASK);
+        assert!(drive.run_to_consult());
+        let named = "it was not called yet:\nstock_count\n";
+        assert!(drive.shown().contains(named), "{}", drive.shown());
+        drive.say(&[&call("fs_list", json!({}))]);
+        let prompt = drive.state().prompt(Role::Planner);
+        insta::assert_snapshot!("tool_to_call", prompt.last().unwrap().content);
+        assert!(
+            drive.shown().contains(STOCK) && !drive.shown().contains(ORE),
+            "{}",
+            drive.shown()
+        );
+        let counts = |files: &mut _, call: &CallRecord| match call.tool.as_str() {
+            "stock_count" | "ore_count" => done(json!({"count": 3})),
+            _ => carry_out(files, call),
+        };
+        drive.say_with(&[&call("stock_count", json!({"item": "torches"}))], counts);
+        assert!(
+            drive.shown().contains(ORE) && !drive.shown().contains(STOCK),
+            "{}",
+            drive.shown()
+        );
+        drive.say_with(&[&call("ore_count", json!({}))], counts);
+        assert!(
+            !drive.shown().contains("names this tool"),
+            "{}",
+            drive.shown()
+        );
+    }
+
+    #[test]
+    fn a_form_that_came_back_and_a_tool_that_is_not_to_be_called_are_not_shown() {
+        let mut drive_back = drive(TASK);
+        drive_back.say(&[&call("stock_count", json!({"item": "…"}))]);
+        assert!(
+            !drive_back.shown().contains("names this tool"),
+            "{}",
+            drive_back.shown()
+        );
+        for task in [
+            "Do not use ore_count. Write /a.txt.",
+            "Write ore_counter to /a.txt.",
+            "Count the ore.",
+        ] {
+            let mut other = drive(task);
+            assert!(other.run_to_consult());
+            assert!(
+                !other.shown().contains("names this tool"),
+                "{}",
+                other.shown()
+            );
+        }
+    }
+}
