@@ -18,13 +18,11 @@ use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
 use super::{calling, directive, numbered, plan};
-use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::{Recalled, Step};
-use crate::domain::track::Track;
 use crate::domain::work::Advance;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -147,25 +145,6 @@ impl Turn<'_> {
                 Verdict::Ask(approval) => self.ask_consent(request, by, approval),
             },
         )
-    }
-
-    /// Calls that the server makes by rule, beside the planner. None where a guard, the policy or their arguments stand against them: the
-    /// planner finds out, if it wants them.
-    pub(super) fn by_rule(&self, requests: Vec<StrictRequest>) -> Option<Decision> {
-        let step = Step::new(0, Track::MAIN);
-        let tried = self.try_calls(&step, requests, TranslatedBy::Rules).ok()?;
-        matches!(tried, Decision::Call { .. }).then_some(tried)
-    }
-
-    /// One such call, in a step of its own.
-    pub(super) fn call_by_rule(
-        &self,
-        why: ByRule,
-        tool: &str,
-        parameters: Value,
-        on: Option<ClientId>,
-    ) -> Option<Decision> {
-        self.by_rule(vec![request_by_rule(why, tool, parameters, on)])
     }
 
     /// Asks a person whether calls may be made that the policy leaves to people.
@@ -425,21 +404,6 @@ impl Turn<'_> {
         let usable = tools.usable(self.profile);
         let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
         format!("{name}: {why}. There are: {}", names.join(", "))
-    }
-}
-
-/// The request of a step that rules make.
-pub(super) fn request_by_rule(
-    why: ByRule,
-    tool: &str,
-    parameters: Value,
-    on: Option<ClientId>,
-) -> StrictRequest {
-    StrictRequest::Tool {
-        explanation: why.words().to_owned(),
-        tool: tool.to_owned(),
-        parameters,
-        on,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Questions that a task's own words tell to ask a person: "Ask the person which colour the door shall have". A weak model answers
 //! them itself, and goes on.
 
-use super::act::request_by_rule;
+use super::calls_by_rule::request_by_rule;
 use super::directive;
 use super::guards::times_told;
 use super::text::{ends_sentence, has_word};

@@ -12,12 +12,12 @@ use super::shown_tools;
 use super::turn::Turn;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
-use crate::domain::files::{from_root, key};
+use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::step::Step;
 use crate::prompts::{PromptError, render as render_prompt};
-use crate::strategy::paths::{is_file_like, named_in, normal};
+use crate::strategy::paths::{named_in, normal};
 use crate::strategy::places::addressed;
 use crate::strategy::text::fenced;
 use serde_json::{Value, json};
@@ -83,7 +83,6 @@ impl<'a> Turn<'a> {
         let newest = self.state.steps.iter().rev().find(|step| step.closed)?;
         self.refused_file(newest)
             .or_else(|| self.wrong_file(newest))
-            .or_else(|| self.gathered_file(newest))
     }
 
     /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
@@ -137,30 +136,6 @@ impl<'a> Turn<'a> {
             path: faulted.path,
             on: faulted.on.cloned(),
             wrong,
-        })
-    }
-
-    /// The only file of data that the task names and that is not there, once the last of the tools that its words name was called: what it
-    /// has to hold may be known now.
-    fn gathered_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
-        let call = newest.calls.last()?;
-        if !self.was_last_of_named(call) || !self.wants_it_written() {
-            return None;
-        }
-        let named = named_in(self.asked_for()).into_iter();
-        let mut lacking = named.filter(|path| {
-            let book = key(self.state.home(), None, &from_root(path));
-            is_file_like(path) && holds_data(path) && !self.state.files.contains_key(&book)
-        });
-        let path = lacking.next()?;
-        if lacking.any(|other| other != path) {
-            return None;
-        }
-        let place = self.place_of(&path)?;
-        Some(Unfilled {
-            on: self.unless_own(place),
-            path: from_root(&path),
-            wrong: None,
         })
     }
 
@@ -272,11 +247,9 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
 mod tests {
     use super::*;
     use crate::domain::chat::Role;
-    use crate::domain::task::CallRecord;
     use crate::strategy::bench::answer;
     use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
     const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
 
@@ -341,31 +314,6 @@ mod tests {
         assert_eq!(written.files["/sum.txt"], "5\n");
         let moved = failing("Move /a.txt to /sum.txt, and write nothing.");
         assert_eq!(asked(&moved), Role::Planner);
-    }
-
-    #[test]
-    fn the_file_of_a_result_is_asked_for_once_the_tools_that_the_task_names_were_called() {
-        let mut drive = drive();
-        if let Some(created) = &mut drive.bench.state.created {
-            created.prompt = "Write what ore_count and lamp_count give to /sum.txt.".into();
-        }
-        let tool = |name: &str| {
-            let tool = json!({"name": name, "effect": "read", "description": "Counts.", "args_schema": {"type": "object"}});
-            serde_json::from_value(tool).unwrap()
-        };
-        drive.add_tools(vec![tool("ore_count"), tool("lamp_count")]);
-        let counts = |files: &mut BTreeMap<String, String>, call: &CallRecord| match &call.tool[..]
-        {
-            "ore_count" | "lamp_count" => done(json!({"count": 3})),
-            _ => carry_out(files, call),
-        };
-        let call = |tool: &str| json!({"tool": tool, "args": {}}).to_string();
-        drive.say_with(&[&call("ore_count")], counts);
-        assert_eq!(asked(&drive), Role::Planner);
-        drive.say_with(&[&call("lamp_count")], counts);
-        assert_eq!(asked(&drive), Role::Executor);
-        drive.say_with(&["MISSING: what they are"], counts);
-        assert_eq!(asked(&drive), Role::Planner);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod asked_runs;
 pub mod call;
 pub mod call_form;
 pub mod calling;
+mod calls_by_rule;
 mod checked_files;
 pub mod coerce;
 pub mod content_calls;

@@ -1,7 +1,7 @@
 //! The files that a task's words name, read by rule before its model is asked anything: a small model that is told to mend a file
 //! writes it anew without having looked at it, and one that plans cannot say what to change in what it has not seen.
 
-use super::act::request_by_rule;
+use super::calls_by_rule::request_by_rule;
 use super::guards::check_program::is_check;
 use super::paths::{is_file_like, named_in};
 use super::text::fenced;

@@ -5,7 +5,6 @@ use super::shown_tools::skeleton;
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use super::{act::STANDS_FOR, paths::mentions};
-use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
 
 /// Words of a sentence that may name a tool so that it is not called.
@@ -23,14 +22,6 @@ impl Turn<'_> {
         let args = tool.told_args().map(|schema| skeleton(schema));
         let call = self.written(&tool.name, &args.unwrap_or_default());
         Some(call.unwrap_or_else(|| tool.name.clone()))
-    }
-
-    /// Whether a call was well and is of such a tool, after which none is left to be called.
-    pub(super) fn was_last_of_named(&self, call: &CallRecord) -> bool {
-        let named = self.named_tools();
-        call.succeeded()
-            && named.iter().any(|tool| tool.name == call.tool)
-            && named.iter().all(|tool| self.was_called(tool))
     }
 
     fn was_called(&self, tool: &Tool) -> bool {
@@ -69,8 +60,8 @@ impl Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::CallRecord;
     use crate::domain::chat::Role;
+    use crate::domain::task::CallRecord;
     use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use serde_json::json;
 
