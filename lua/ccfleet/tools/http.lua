@@ -85,8 +85,8 @@ local function http_request(parts, args, context)
     local host, port = parse_url(args.url)
     if not host then error(port, 0) end
     if not is_allowed(parts.settings, host, port) then
-        error(("%s is not among the hosts that this computer may reach. Only a person at it can allow more, with its setting "
-            .. "%s: do without it, or ask"):format(host, SETTING), 0)
+        error(("%s is not among the hosts that this computer may reach. Only a person at it can allow more, with its "
+            .. "setting %s: do without it, or ask"):format(host, SETTING), 0)
     end
     local timeout_ms = args.timeout_ms or DEFAULT_TIMEOUT_MS
     local remaining = context and context:remaining_ms()
