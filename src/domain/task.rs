@@ -269,6 +269,11 @@ impl TaskState {
         last.filter(|step| !step.closed)
     }
 
+    /// The newest step that is over, on whichever track.
+    pub fn newest_closed(&self) -> Option<&Step> {
+        self.steps.iter().rev().find(|step| step.closed)
+    }
+
     /// What a track is in the middle of.
     pub fn open_on(&self, track: Track) -> &Open {
         self.open.get(&track).unwrap_or(&Open::Nothing)

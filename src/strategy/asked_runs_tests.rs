@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::call::CallReport;
 use crate::domain::chat::Role;
 use crate::strategy::bench::answer;
-use crate::strategy::drive::{Drive, carry_out, profile_of};
+use crate::strategy::drive::{Drive, call, carry_out, profile_of};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -75,10 +75,6 @@ fn drive() -> Drive {
 /// No rule runs anything in it.
 fn careful() -> Drive {
     drive_of("direct", &format!("{TASK} Do not run it with an argument."))
-}
-
-fn call(tool: &str, args: serde_json::Value) -> String {
-    json!({"tool": tool, "args": args}).to_string()
 }
 
 fn write() -> String {

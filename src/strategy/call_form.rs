@@ -83,7 +83,7 @@ fn refused<'a>(turn: &Turn<'a>) -> Option<&'a TurnRead> {
     if !turn.profile.guards.hold_to_form || calling::writes_natively(turn) {
         return None;
     }
-    let newest = turn.state.steps.iter().rev().find(|step| step.closed)?;
+    let newest = turn.state.newest_closed()?;
     let for_form = OF_FORM.contains(&newest.blocked.as_ref()?.guard);
     match &newest.read {
         // One that declines found nothing in the form that it wanted to say.

@@ -12,7 +12,7 @@ use serde_json::Value;
 impl Turn<'_> {
     /// Calls that the server makes by rule, beside the planner. None where a guard, the policy or their arguments stand against them: the
     /// planner finds out, if it wants them.
-    pub(super) fn by_rule(&self, requests: Vec<StrictRequest>) -> Option<Decision> {
+    pub(super) fn calls_by_rule(&self, requests: Vec<StrictRequest>) -> Option<Decision> {
         let step = Step::new(0, Track::MAIN);
         let tried = self.try_calls(&step, requests, TranslatedBy::Rules).ok()?;
         matches!(tried, Decision::Call { .. }).then_some(tried)
@@ -26,7 +26,7 @@ impl Turn<'_> {
         parameters: Value,
         on: Option<ClientId>,
     ) -> Option<Decision> {
-        self.by_rule(vec![request_by_rule(why, tool, parameters, on)])
+        self.calls_by_rule(vec![request_by_rule(why, tool, parameters, on)])
     }
 }
 

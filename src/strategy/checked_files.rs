@@ -6,7 +6,6 @@ use super::guards::check_program::is_check;
 use super::guards::failure_text;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
-use super::memory::pins::runs;
 use super::missing_files::is_about_missing;
 use super::named_files::READ;
 use super::paths::{is_file_like, named_in, normal};
@@ -15,7 +14,6 @@ use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
 use crate::domain::files::{from_root, key};
-use crate::domain::fold::run_on;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
 use serde_json::{Value, json};
@@ -75,10 +73,7 @@ impl<'a> Turn<'a> {
     pub(super) fn faulted(&self) -> Option<Faulted<'a>> {
         let failed = self.tests_since_change().last();
         let failed = failed.filter(|run| !run.success)?;
-        let home = self.state.home();
-        let is_it =
-            |call: &&CallRecord| runs(call) && !call.is_open() && run_on(home, call) == failed.what;
-        let check = self.state.calls().rev().find(is_it)?;
+        let check = self.call_of(&failed.what)?;
         let program = normal(check.args.get("path")?.as_str()?);
         if check.succeeded() || !is_check(self.asked_for(), &program) {
             return None;
@@ -181,15 +176,11 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::chat::Role;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
     use std::collections::BTreeMap;
 
     const TASK: &str = "Make /new.cfg a copy of /old.cfg in which `side=south` is `side=north`. /check.lua says whether it is \
                         right: run it at the end.";
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     fn run() -> String {
         call("run_program", json!({"path": "/check.lua"}))

@@ -88,6 +88,11 @@ pub(crate) fn fleet() -> FleetView {
     }
 }
 
+/// A call as a model writes it in text.
+pub(crate) fn call(tool: &str, args: Value) -> String {
+    json!({"tool": tool, "args": args}).to_string()
+}
+
 /// A task under way, and its computer's files.
 pub(crate) struct Drive {
     pub bench: Bench,

@@ -1,12 +1,14 @@
 //! How a task ends well: what stands against its end, and the proof that its kind demands.
 
+use super::memory::pins::runs;
 use super::turn::Turn;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
-use crate::domain::task::TestRun;
+use crate::domain::fold::run_on;
+use crate::domain::task::{CallRecord, TestRun};
 use serde_json::json;
 
-impl Turn<'_> {
+impl<'a> Turn<'a> {
     /// Ends the task as its model wants it, or sends the end back.
     pub(super) fn end(
         &self,
@@ -25,6 +27,14 @@ impl Turn<'_> {
 
     pub(super) fn tests_since_change(&self) -> &[TestRun] {
         &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..]
+    }
+
+    /// The newest call of a run that is named so.
+    pub(super) fn call_of(&self, what: &str) -> Option<&'a CallRecord> {
+        let home = self.state.home();
+        let is_it =
+            |call: &&CallRecord| runs(call) && !call.is_open() && run_on(home, call) == what;
+        self.state.calls().rev().find(is_it)
     }
 
     /// Whether the kind's demand for proof is met, if it makes one.

@@ -80,7 +80,7 @@ impl<'a> Turn<'a> {
     }
 
     fn unfilled(&self) -> Option<Unfilled<'a>> {
-        let newest = self.state.steps.iter().rev().find(|step| step.closed)?;
+        let newest = self.state.newest_closed()?;
         self.refused_file(newest)
             .or_else(|| self.wrong_file(newest))
     }

@@ -28,7 +28,7 @@ impl Turn<'_> {
         if made >= MOST_CALLS || !self.may_step_aside() {
             return None;
         }
-        let newest = steps.iter().rev().find(|step| step.closed)?;
+        let newest = self.state.newest_closed()?;
         let [call] = newest.calls.as_slice() else {
             return None;
         };

@@ -53,7 +53,7 @@ impl<'a> Turn<'a> {
         if looks >= MOST_LOOKS || !self.may_step_aside() {
             return None;
         }
-        let last = steps.iter().rev().find(|step| step.closed)?;
+        let last = self.state.newest_closed()?;
         if last.looks_first() {
             return None;
         }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::tool::{EffectClass, ToolSpec};
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
     use std::collections::BTreeMap;
 
     const TASK: &str =
@@ -222,10 +222,6 @@ mod tests {
         ]);
         drive.files.insert("/pump.lua".into(), "print(1)".into());
         drive
-    }
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
     }
 
     fn run() -> String {

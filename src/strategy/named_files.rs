@@ -44,7 +44,7 @@ impl Turn<'_> {
         if requests.is_empty() {
             return None;
         }
-        self.by_rule(requests)
+        self.calls_by_rule(requests)
     }
 }
 

@@ -52,7 +52,7 @@ impl Turn<'_> {
 
     /// Whether the newest answer was a form as it was shown.
     pub(super) fn form_came_back(&self) -> bool {
-        let newest = self.state.steps.iter().rev().find(|step| step.closed);
+        let newest = self.state.newest_closed();
         let refused = newest.and_then(|step| step.blocked.as_ref());
         refused.is_some_and(|refused| refused.evidence.contains(STANDS_FOR))
     }
@@ -62,7 +62,7 @@ impl Turn<'_> {
 mod tests {
     use crate::domain::chat::Role;
     use crate::domain::task::CallRecord;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
     use serde_json::json;
 
     fn drive(task: &str) -> Drive {
@@ -80,10 +80,6 @@ mod tests {
     const TASK: &str = "Ask stock_count how many torches there are, and ore_count how much iron. Write both to /a.txt.";
     const STOCK: &str = "{\"tool\": \"stock_count\", \"args\": {\"item\":\"…\"}}";
     const ORE: &str = "{\"tool\": \"ore_count\", \"args\": {}}";
-
-    fn call(tool: &str, args: serde_json::Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     #[test]
     fn the_next_tool_that_a_task_names_is_shown_until_each_was_called() {

@@ -67,14 +67,10 @@ pub(super) fn names(args: &Value, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::drive::{Drive, call, profile_of};
     use serde_json::json;
 
     const END: &str = "FINAL ANSWER: all is well";
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     fn drive(task: &str) -> Drive {
         let mut drive = Drive::new(profile_of("direct"), task);

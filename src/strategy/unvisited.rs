@@ -37,14 +37,10 @@ impl Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::{Value, json};
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use serde_json::json;
 
     const END: &str = "FINAL ANSWER: it runs";
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     /// A task on `base`, beside which there is `mine`; a program was written and run with these tools.
     fn worked(task: &str, write: &str, run: &str) -> Drive {

@@ -77,12 +77,8 @@ fn count(of: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::{Value, json};
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use serde_json::json;
 
     fn of_planner(drive: &Drive) -> u32 {
         let (state, profile) = (drive.state(), &drive.bench.profile);

@@ -54,7 +54,7 @@ pub fn decompose_prompt(
         prompt.push(Message::user(replan_text(turn, work)?));
     }
     // One former try is enough to learn from.
-    let former = turn.state.steps.iter().rev().find(|step| step.closed);
+    let former = turn.state.newest_closed();
     let former = former.filter(|step| matches!(step.read, Some(Read::Goals(_))));
     if let Some(step) = former
         && let (Some(said), Some(blocked)) = (&step.planner, &step.blocked)

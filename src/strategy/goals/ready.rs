@@ -95,7 +95,7 @@ mod tests {
     use crate::domain::profile::Template;
     use crate::domain::task::TaskStatus;
     use crate::domain::work::{MadeBy, Work};
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::drive::{Drive, call, profile_of};
     use crate::strategy::goals::{MARK_TOOL, NAME};
     use serde_json::{Value, json};
 
@@ -111,10 +111,6 @@ mod tests {
 
     fn step(objective: &str, action: &str) -> Value {
         json!({"objective": objective, "action": action, "target": "{path}", "reason": "it is needed"})
-    }
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
     }
 
     fn asked(drive: &Drive) -> Option<Contract> {

@@ -8,9 +8,8 @@ use crate::domain::chat::{ChatAnswer, Message, Role};
 use crate::domain::task::TaskStatus;
 use crate::domain::work::{MadeBy, SubtaskState};
 use crate::strategy::bench::answer;
-use crate::strategy::drive::{Drive, calls, carry_out, profile_of};
+use crate::strategy::drive::{Drive, call, calls, carry_out, profile_of};
 use proptest::prelude::*;
-use serde_json::Value;
 
 const HELLO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [
     {"description": "Write /hello.lua, which prints hello", "tool": "fs_write", "targets": ["/hello.lua"]}]}]}"#;
@@ -27,10 +26,6 @@ fn work(drive: &Drive) -> &GoalWork {
         Work::Goals(work) => work,
         other => panic!("{other:?}"),
     }
-}
-
-fn call(tool: &str, args: Value) -> String {
-    json!({"tool": tool, "args": args}).to_string()
 }
 
 fn write(path: &str, content: &str) -> String {

@@ -62,12 +62,8 @@ pub fn is_called_check(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::{Value, json};
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use serde_json::json;
 
     fn drive(task: &str) -> Drive {
         let mut drive = Drive::new(profile_of("direct"), task);

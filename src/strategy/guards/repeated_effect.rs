@@ -56,13 +56,9 @@ pub fn objection(
 mod tests {
     use crate::domain::call::CallReport;
     use crate::domain::task::CallRecord;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
-    use serde_json::{Value, json};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use serde_json::json;
     use std::collections::BTreeMap;
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     fn pay(to: &str) -> String {
         call("ledger_pay", json!({"to": to}))

@@ -147,12 +147,8 @@ fn what_is_wrong(state: &TaskState, (step, run): (&Step, &CallRecord)) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::drive::{Drive, call, profile_of};
     use serde_json::json;
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     fn write(path: &str, content: &str) -> String {
         call("fs_write", json!({"path": path, "content": content}))

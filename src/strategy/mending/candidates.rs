@@ -2,7 +2,6 @@
 
 use super::program_of;
 use crate::domain::files;
-use crate::domain::fold::run_on;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
 use crate::strategy::asked_runs;
@@ -10,7 +9,7 @@ use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
-use crate::strategy::memory::pins::{Pins, runs};
+use crate::strategy::memory::pins::Pins;
 use crate::strategy::paths::normal;
 use crate::strategy::stated;
 use crate::strategy::text::has_word;
@@ -103,10 +102,7 @@ impl<'a> Turn<'a> {
         }
         let pins = Pins::of(self.state, self.profile);
         let failed = pins.tests.last().filter(|run| !run.success)?;
-        let home = self.state.home();
-        let is_it =
-            |call: &&CallRecord| runs(call) && !call.is_open() && run_on(home, call) == failed.what;
-        let run = self.state.calls().rev().find(is_it)?;
+        let run = self.call_of(&failed.what)?;
         // What a planner expected of it may be what is wrong.
         let is_wrong = !run.succeeded() || stated::is_unlike(self.state, run);
         (is_wrong && !self.is_shown_right(&pins, &failed.what)).then_some(FailedRun {

@@ -1,6 +1,6 @@
 //! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
 
-use super::{WRITE, args_of_run};
+use super::{RUN, WRITE, args_of_run};
 use crate::domain::files::from_root;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
@@ -65,9 +65,7 @@ impl Turn<'_> {
     /// The call that runs again what ran last, as the model writes calls; what ran last may have been changed since.
     pub(in crate::strategy) fn run_again(&self) -> Option<String> {
         let last = self.state.calls().rev().find(|call| runs(call))?;
-        let on = last.intended.as_ref().map(|intended| &intended.client_id);
-        let on = on.filter(|on| self.state.home() != Some(on));
-        let tool = addressed("run_program", on);
+        let tool = addressed(RUN, self.elsewhere(last));
         self.written(&tool, &args_of_run(last))
     }
 
@@ -202,8 +200,7 @@ fn speaks_of_another(text: &str, own: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::Value;
+    use crate::strategy::drive::{Drive, call, profile_of};
 
     const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/sum.lua\"}}";
 
@@ -214,10 +211,6 @@ mod tests {
         );
         drive.files.insert("/sum.lua".into(), "print('23')".into());
         drive
-    }
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
     }
 
     #[test]

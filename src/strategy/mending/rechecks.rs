@@ -23,7 +23,7 @@ impl Turn<'_> {
     pub(super) fn recheck(&self) -> Option<Decision> {
         let steps = &self.state.steps;
         let is_one = |step: &&Step| step.by_rule() == Some(ByRule::Recheck);
-        let newest = steps.iter().rev().find(|step| step.closed)?;
+        let newest = self.state.newest_closed()?;
         let rules = &self.profile.guards.loops;
         let has_changed = |call: &CallRecord| {
             let may_have = may_have_changed(self.state, call, rules) || is_quiet_command(call);
@@ -62,15 +62,11 @@ mod tests {
     use crate::domain::by_rule::ByRule;
     use crate::domain::call::CallReport;
     use crate::domain::task::CallRecord;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
-    use serde_json::{Value, json};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use serde_json::json;
     use std::collections::BTreeMap;
 
     const TASK: &str = "Write `one` to /a.txt and `two` to /b.txt. /check.lua says whether it is right: run it at the end.";
-
-    fn call(tool: &str, args: Value) -> String {
-        json!({"tool": tool, "args": args}).to_string()
-    }
 
     fn write(path: &str, content: &str) -> String {
         call("fs_write", json!({"path": path, "content": content}))

@@ -8,7 +8,7 @@ use crate::domain::chat::ChatFailure;
 use crate::domain::decision::Decision;
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::Profile;
-use crate::strategy::drive::{Drive, carry_out, profile_of};
+use crate::strategy::drive::{Drive, call, carry_out, profile_of};
 use std::collections::BTreeMap;
 
 const TASK: &str = "`/sum.lua 2 3` shall print 5. It does not. Mend it.";
@@ -23,10 +23,6 @@ fn drive_of(strategy: &str, task: &str, mends: u32) -> Drive {
     let mut drive = Drive::new(profile, task);
     drive.files.insert("/sum.lua".into(), WRONG.into());
     drive
-}
-
-fn call(tool: &str, args: Value) -> String {
-    json!({"tool": tool, "args": args}).to_string()
 }
 
 fn run() -> String {
