@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 mod lua_api;
 #[path = "docs/pages.rs"]
 mod pages;
+#[path = "docs/real_runs.rs"]
+mod real_runs;
 
 /// The layers from the bottom up. A module may use its own layer's module (itself) and everything below.
 const LAYERS: [&[&str]; 11] = [

@@ -10,7 +10,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn read(page: &str) -> String {
+/// The text of a page.
+pub fn read(page: &str) -> String {
     fs::read_to_string(root().join(page)).unwrap_or_else(|e| panic!("{page}: {e}"))
 }
 
