@@ -10,8 +10,10 @@ use super::guards::{
     same_again, strayed_path,
 };
 use super::memory::recall::{self, RECALL_TOOL};
+use super::mending::RUN;
 use super::nap;
 use super::own_name;
+use super::places::addressed;
 use super::shell_words;
 use super::shown_tools::unfilled;
 use super::turn::Turn;
@@ -267,6 +269,10 @@ impl Turn<'_> {
     /// What is told of a call that could be made and is hardly meant so, before it is made.
     fn objection(&self, target: &Target, tool: &str, args: &Value) -> Option<Decision> {
         let (state, fleet) = (self.state, &self.inputs.fleet);
+        if let Some((evidence, look)) = self.left_alone(target, tool, args) {
+            let evidence = self.with_look(evidence, look.as_deref());
+            return Some(self.block(Guard::Policy, evidence));
+        }
         if let Some(evidence) = same_again::objection(state, target, tool, args) {
             return Some(self.block(Guard::Duplicate, evidence));
         }
@@ -283,7 +289,10 @@ impl Turn<'_> {
         };
         let strayed = || {
             let (told, meant) = strayed_path::objection(state, tool, args)?;
-            Some((told, Some(meant)))
+            Some(match self.written_run_of(&meant, target, tool, args) {
+                Some(run) => (format!("{told}:\n{run}"), None),
+                None => (told, Some(meant)),
+            })
         };
         let copied = || Some((self.copied_instead(tool, args)?, None));
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
@@ -292,6 +301,24 @@ impl Turn<'_> {
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))
+    }
+
+    /// A run as the model writes it, of another program.
+    fn written_run_of(
+        &self,
+        path: &str,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<String> {
+        let on = match target {
+            Target::Any => None,
+            Target::Computer(on) => Some(on),
+            Target::Group(_) => return None,
+        };
+        let mut args = args.clone();
+        *args.get_mut("path").filter(|_| tool == RUN)? = json!(path);
+        self.written(&addressed(tool, on), &args)
     }
 
     /// What is told of a copy that should be a move. Words alone do not turn a small model from the call that it has in mind.

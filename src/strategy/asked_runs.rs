@@ -91,6 +91,36 @@ impl Turn<'_> {
         (times_told(self.state, &words(&unmade)) < MOST_OBJECTIONS).then_some(unmade)
     }
 
+    /// Such a run, or the one of the only program of a task that wants it run, where the model has written the same once more: it has
+    /// thought of no run.
+    pub(super) fn run_instead(&self) -> Option<Decision> {
+        let newest = self.state.newest_closed()?;
+        let [call] = newest.calls.as_slice() else {
+            return None;
+        };
+        if !call.rewrote_the_same() || runs(call) || !self.may_step_aside() {
+            return None;
+        }
+        self.closing_run().or_else(|| self.run_of_program(call))
+    }
+
+    /// The run without arguments of the program that a call wrote, if the task wants it and none was made since the last change.
+    fn run_of_program(&self, written: &CallRecord) -> Option<Decision> {
+        let prompt = self.asked_for();
+        let run = stated::bare_run(prompt)?;
+        let path = written.args.get("path")?.as_str()?;
+        let is_made = self
+            .tests_since_change()
+            .iter()
+            .any(|test| is_of(run, test));
+        let is_it = normal(path) == normal(run);
+        if !is_it || is_made || stated::forbids_runs(prompt) {
+            return None;
+        }
+        let on = self.elsewhere(written).cloned();
+        self.call_by_rule(ByRule::FirstRun, RUN, args_of(run), on)
+    }
+
     /// Such a run as a call, if nothing else stands between the task and its end: something was changed, and no run failed since.
     /// Weak models hear that it has to be made, say once more that all is done, and so to the last. Only a program that is called a
     /// check is run again by rule, and nothing while nobody knows what came of a call.

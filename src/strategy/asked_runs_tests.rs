@@ -11,6 +11,30 @@ fn runs_program(call: &CallRecord) -> bool {
 }
 
 #[test]
+fn who_writes_the_same_once_more_has_the_run_made_that_the_task_wants() {
+    let mut drive = Drive::new(
+        profile_of("direct"),
+        "Write a program /report.lua that reads /sales.csv and writes /report.txt. Run it.",
+    );
+    let write = |content: &str| {
+        call(
+            "fs_write",
+            json!({"path": "/report.lua", "content": content}),
+        )
+    };
+    let runs = |drive: &Drive| {
+        let calls = drive.state().calls();
+        calls.filter(|call| call.tool == "run_program").count()
+    };
+    drive.say(&[&write("print(1)")]);
+    assert_eq!(runs(&drive), 0);
+    drive.say(&[&write("print(1)")]);
+    assert_eq!(runs(&drive), 1, "{}", drive.shown());
+    drive.say(&[&write("print(2)")]);
+    assert_eq!(runs(&drive), 1);
+}
+
+#[test]
 fn the_runs_of_a_task_are_those_that_its_words_speak_of() {
     for (prompt, runs) in [
         (

@@ -31,6 +31,8 @@ pub enum Mend {
     NullDropped,
     /// A time limit of 0, which is not allowed, was left out.
     ZeroTimeoutDropped,
+    /// A time limit for a tool that takes none was left out.
+    UnknownTimeoutDropped,
     /// A limit above the largest that is allowed became that one.
     Capped,
     /// A text became the one choice that differs only in upper and lower case.
@@ -157,6 +159,9 @@ impl Walk {
         let required = schema.get("required").and_then(Value::as_array);
         let required = |name: &str| required.into_iter().flatten().any(|r| r == name);
         let fewest = schema.get("minProperties").is_some();
+        if schema.get("additionalProperties") == Some(&Value::Bool(false)) && !fewest {
+            self.without_unknown_timeouts(properties, fields);
+        }
         for (name, rule) in properties {
             let Some(value) = fields.get_mut(name) else {
                 continue;
@@ -181,6 +186,25 @@ impl Walk {
                     self.note(Mend::Capped);
                 }
             }
+            self.path.pop();
+        }
+    }
+
+    /// Small models give every tool the time limit that some of them take.
+    fn without_unknown_timeouts(
+        &mut self,
+        properties: &Map<String, Value>,
+        fields: &mut Map<String, Value>,
+    ) {
+        let is_one = |name: &str, value: &Value| {
+            name.starts_with(TIMEOUT) && value.is_number() && !properties.contains_key(name)
+        };
+        let found = fields.iter().filter(|(name, value)| is_one(name, value));
+        let names: Vec<String> = found.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            fields.remove(&name);
+            self.path.push(name);
+            self.note(Mend::UnknownTimeoutDropped);
             self.path.pop();
         }
     }

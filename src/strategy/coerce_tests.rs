@@ -141,6 +141,25 @@ fn a_time_limit_of_nothing_is_none_where_it_is_not_allowed() {
 }
 
 #[test]
+fn a_time_limit_for_a_tool_that_takes_none_is_left_out() {
+    let schema = |closed: bool| json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": !closed});
+    let given = json!({"path": "/a", "timeout_ms": 10000});
+    let (mended, changes) = coerce(&schema(true), &given);
+    assert_eq!(
+        (mended, changes[0].what, changes[0].at.as_str()),
+        (
+            json!({"path": "/a"}),
+            Mend::UnknownTimeoutDropped,
+            "/timeout_ms"
+        )
+    );
+    assert_eq!(coerce(&schema(false), &given), (given, vec![]));
+    for other in [json!({"timeout_ms": "long"}), json!({"limit": 5})] {
+        assert_eq!(coerce(&schema(true), &other), (other, vec![]));
+    }
+}
+
+#[test]
 fn a_list_in_an_object_is_that_list() {
     let list = |items: Value| json!({"type": "array", "items": items});
     let words = || list(json!({"type": "string"}));

@@ -139,9 +139,11 @@ impl Drive {
         }
     }
 
-    /// Gives its computer more tools.
+    /// Gives its computer more tools, or other ones of their names.
     pub fn add_tools(&mut self, more: Vec<ToolSpec>) {
-        let all: Vec<ToolSpec> = tools().into_iter().chain(more).collect();
+        let mut all = tools();
+        all.retain(|tool| more.iter().all(|other| other.name != tool.name));
+        all.extend(more);
         self.fleet.computers[0].tools = all.into();
     }
 

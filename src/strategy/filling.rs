@@ -5,21 +5,22 @@
 
 use super::checked_files::{Fault, Faulted, looks_into};
 use super::guards::misplaced_program::{holds_data, told_of};
-use super::memory::{View, told};
+use super::memory::{View, contents, told};
 use super::mending::WRITE;
 use super::named_files;
 use super::shown_tools;
 use super::turn::Turn;
+use super::typed_input::Waiting;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
-use crate::domain::step::Step;
+use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render as render_prompt};
-use crate::strategy::paths::{named_in, normal};
+use crate::strategy::paths::{mentions, named_in, normal};
 use crate::strategy::places::addressed;
-use crate::strategy::text::fenced;
+use crate::strategy::text::{fenced, has_word, sentence_before};
 use serde_json::{Value, json};
 
 /// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
@@ -32,8 +33,20 @@ const BRING: [&str; 2] = ["fs_move", "fs_copy"];
 /// Bytes of an answer without a fence that may be a content: a number, a name.
 const MOST_BARE: usize = 200;
 
+/// Words of a sentence that tells to put a result into a file.
+const WRITES: [&str; 4] = ["write", "put", "save", "store"];
+
 /// How an answer says that something has to be found out first.
 const MISSING: &str = "missing";
+
+/// The system prompt of who is asked.
+pub(super) const FILLER: &str = "shared/filler";
+
+/// What a model is asked for alone.
+enum Lacking<'a> {
+    Content(Unfilled<'a>),
+    Input(Waiting<'a>),
+}
 
 /// A file of which is to be said what it has to hold.
 struct Unfilled<'a> {
@@ -57,32 +70,59 @@ impl<'a> Turn<'a> {
         if !step.fills() {
             return None;
         }
-        let Some(unfilled) = self.unfilled() else {
-            return Some(self.refused_fill("there is nothing to write any more"));
-        };
         let answered = step.executor.last().filter(|tried| tried.answer.is_some());
-        Some(match answered {
-            Some(tried) => self.write_filled(step, &unfilled, tried.read.as_ref()),
-            None => self.consult_for_content(&unfilled),
+        let read = answered.map(|tried| tried.read.as_ref());
+        Some(match (self.lacking(), read) {
+            (Some(Lacking::Content(file)), Some(read)) => self.write_filled(step, &file, read),
+            (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
+            (Some(lacking), None) => self.consult_for(&lacking),
+            (None, _) => self.refused_fill("there is nothing to write any more"),
         })
     }
 
-    /// Asks for the content of a file into which the last step was to write a program, or with which a check is not content; once for
+    /// Asks for what is typed into a program, or for the content of a file into which the last step was to write a program, or with which a check is not content; once for
     /// each file, as often as a program may be mended.
     pub(super) fn begin_filling(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
         if !self.may_step_aside() || self.asides_so_far() >= most {
             return None;
         }
-        let unfilled = self.unfilled()?;
-        self.schema_of(&addressed(WRITE, unfilled.on.as_ref()))?;
-        Some(self.consult_for_content(&unfilled))
+        let lacking = self.lacking()?;
+        if let Lacking::Content(file) = &lacking {
+            self.schema_of(&addressed(WRITE, file.on.as_ref()))?;
+        }
+        Some(self.consult_for(&lacking))
     }
 
-    fn unfilled(&self) -> Option<Unfilled<'a>> {
+    /// The run of which the task speaks, once such a content was written and all is known that the task names: a small model that did not
+    /// think of the content does not think of the run either.
+    pub(super) fn run_filled(&self) -> Option<Decision> {
+        let newest = self.state.newest_closed().filter(|step| step.fills())?;
+        let mut written = newest.calls.iter();
+        let written = written.find(|call| call.tool == WRITE && call.succeeded())?;
+        let path = from_root(&normal(written.args.get("path")?.as_str()?));
+        self.is_all_known(&path)
+            .then(|| self.closing_run())
+            .flatten()
+    }
+
+    fn lacking(&self) -> Option<Lacking<'a>> {
         let newest = self.state.newest_closed()?;
-        self.refused_file(newest)
-            .or_else(|| self.wrong_file(newest))
+        let file = self.unfilled(newest).map(Lacking::Content);
+        file.or_else(|| self.untyped(newest).map(Lacking::Input))
+    }
+
+    fn consult_for(&self, lacking: &Lacking<'_>) -> Decision {
+        match lacking {
+            Lacking::Content(file) => self.ask_aside(Contract::Content, self.content_prompt(file)),
+            Lacking::Input(waiting) => self.consult_for_input(waiting),
+        }
+    }
+
+    fn unfilled(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let unfilled = self.refused_file(newest);
+        let unfilled = unfilled.or_else(|| self.wrong_file(newest));
+        unfilled.or_else(|| self.file_of_result(newest))
     }
 
     /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
@@ -139,6 +179,56 @@ impl<'a> Turn<'a> {
         })
     }
 
+    /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
+    /// nothing: small models know all then, and go on looking. Asked for once in a task.
+    fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let is_lost = newest.blocked.is_some()
+            || (newest.by_rule().is_none()
+                && !newest.calls.is_empty()
+                && newest.calls.iter().all(|call| !call.succeeded()));
+        let mut before = self.state.steps.iter().filter(|step| step.closed);
+        if !is_lost || before.any(Step::fills) {
+            return None;
+        }
+        let prompt = self.asked_for();
+        let mut wanted = named_in(prompt).into_iter().filter(|path| {
+            let mut places = mentions(prompt, path);
+            let is_written = |at: usize| has_word(sentence_before(&prompt[..at]), &WRITES);
+            holds_data(path) && places.any(is_written) && self.is_unknown(path)
+        });
+        let (Some(path), None) = (wanted.next(), wanted.next()) else {
+            return None;
+        };
+        let place = self.place_of(&path)?;
+        let unfilled = Unfilled {
+            on: self.unless_own(place),
+            path: from_root(&path),
+            wrong: None,
+        };
+        self.is_all_known(&unfilled.path).then_some(unfilled)
+    }
+
+    /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any.
+    fn is_all_known(&self, unfilled: &str) -> bool {
+        let tools = self.named_tools_answered();
+        let mut files = named_in(self.asked_for());
+        files.retain(|path| holds_data(path) && from_root(path) != unfilled);
+        let is_known = |path: &String| {
+            let on = self.place_of(path).map(|place| self.unless_own(place));
+            on.is_some_and(|on| {
+                contents::known(self.state, on.as_ref(), &from_root(path)).is_some()
+            })
+        };
+        (tools.is_some() || !files.is_empty()) && tools != Some(false) && files.iter().all(is_known)
+    }
+
+    /// Whether the task has neither read nor written a file, wherever it lies.
+    fn is_unknown(&self, path: &str) -> bool {
+        let path = from_root(path);
+        let mut known = self.state.files.keys();
+        !known.any(|key| key.ends_with(&path))
+    }
+
     /// Whether the task's words name the tool that writes, and none that brings a file from another place.
     fn wants_it_written(&self) -> bool {
         let shown = self.shown_tools().shown;
@@ -160,10 +250,6 @@ impl<'a> Turn<'a> {
         })
     }
 
-    fn consult_for_content(&self, unfilled: &Unfilled<'_>) -> Decision {
-        self.ask_aside(Contract::Content, self.content_prompt(unfilled))
-    }
-
     fn content_prompt(&self, unfilled: &Unfilled<'_>) -> Result<Vec<Message>, PromptError> {
         let (state, profile) = (self.state, self.profile);
         let view = View {
@@ -174,20 +260,33 @@ impl<'a> Turn<'a> {
             .steps
             .iter()
             .filter(|step| step.closed && !step.looks_first());
-        let mut known: Vec<String> = steps
-            .flat_map(|step| told::calls(state, profile, step, view, None))
-            .collect();
+        // What failed and came out well when it was asked again says nothing more.
+        let is_past = |call: &CallRecord| {
+            let mut later = state
+                .calls()
+                .rev()
+                .take_while(|other| other.call_id != call.call_id);
+            !call.succeeded() && later.any(|other| other.tool == call.tool && other.succeeded())
+        };
+        let told = steps.flat_map(|step| {
+            let told = told::calls(state, profile, step, view, None).into_iter();
+            let each = told.zip(&step.calls);
+            each.filter_map(|(told, call)| (!is_past(call)).then_some(told))
+        });
+        let mut known: Vec<String> = told.collect();
         known.drain(..known.len().saturating_sub(MOST_CALLS));
-        known.splice(0..0, named_files::told(state, profile)?);
+        // Numbers of files that stand before those of tools are taken for them.
+        known.extend(named_files::told(state, profile)?);
         let wrong = unfilled.wrong.as_ref();
         let told = json!({
             "prompt": self.asked_for(),
             "path": unfilled.path,
             "known": known,
+            "complete": self.is_all_known(&unfilled.path),
             "wrong": wrong.map(|wrong| json!({"said": wrong.said, "holds": fenced(wrong.holds.trim_end(), "")})),
         });
         Ok(vec![
-            Message::system(render_prompt(&profile.prompts, "shared/filler", json!({}))?),
+            Message::system(render_prompt(&profile.prompts, FILLER, json!({}))?),
             Message::user(render_prompt(
                 &profile.prompts,
                 "shared/content_to_write",
@@ -314,6 +413,35 @@ mod tests {
         assert_eq!(written.files["/sum.txt"], "5\n");
         let moved = failing("Move /a.txt to /sum.txt, and write nothing.");
         assert_eq!(asked(&moved), Role::Planner);
+    }
+
+    #[test]
+    fn the_file_of_a_result_is_asked_for_once_the_named_tools_have_answered_and_the_model_is_lost()
+    {
+        let task =
+            "Ask stock_count how many torches there are, and write the number to /torches.txt.";
+        let mut lost = drive();
+        let count = json!({"name": "stock_count", "effect": "read", "description": "Counts.", "args_schema": {"type": "object"}});
+        lost.add_tools(vec![serde_json::from_value(count).unwrap()]);
+        if let Some(created) = &mut lost.bench.state.created {
+            created.prompt = task.into();
+        }
+        let ask = json!({"tool": "stock_count", "args": {}}).to_string();
+        let none = json!({"tool": "tool_test", "args": {}}).to_string();
+        let counts = |files: &mut _, call: &CallRecord| match &call.tool[..] {
+            "stock_count" => done(json!({"count": 64})),
+            _ => carry_out(files, call),
+        };
+        lost.say_with(&[&none, &ask], counts);
+        assert_eq!(asked(&lost), Role::Planner, "it may know what comes next");
+        lost.say_with(&[&none], counts);
+        assert_eq!(asked(&lost), Role::Executor);
+        let messages = lost.state().prompt(Role::Executor).iter();
+        let known: String = messages.map(|message| message.content.as_str()).collect();
+        assert!(known.contains("{\"count\":64}"), "{known}");
+        lost.say_with(&["```\n64\n```", &none], counts);
+        assert_eq!(lost.files["/torches.txt"], "64\n");
+        assert_eq!(asked(&lost), Role::Planner);
     }
 
     #[test]

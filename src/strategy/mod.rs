@@ -47,6 +47,8 @@ pub mod templates;
 pub mod text;
 pub mod turn;
 pub mod turn_reader;
+mod typed_input;
+mod uncalled;
 mod unchanged;
 mod unfenced;
 mod unmended;

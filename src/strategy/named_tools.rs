@@ -24,6 +24,16 @@ impl Turn<'_> {
         Some(call.unwrap_or_else(|| tool.name.clone()))
     }
 
+    /// Whether each tool that the task names was called with success; none where it names none.
+    pub(super) fn named_tools_answered(&self) -> Option<bool> {
+        let named = self.named_tools();
+        let answered = |tool: &&Tool| {
+            let mut calls = self.state.calls();
+            calls.any(|call| call.tool == tool.name && call.succeeded())
+        };
+        (!named.is_empty()).then(|| named.iter().all(answered))
+    }
+
     fn was_called(&self, tool: &Tool) -> bool {
         self.state.calls().any(|call| call.tool == tool.name)
     }

@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 /// Words of a sentence about the task's own computer.
 const HERE: [&str; 2] = ["here", "this"];
 
+/// Words of a sentence about the computer that a person named.
+const THAT_ONE: [&str; 2] = ["that computer", "that turtle"];
+
 /// Words of a sentence that may name a computer for the sake of what it can do.
 const FOR_ITS_TOOL: [&str; 2] = ["tool", "tools"];
 
@@ -27,6 +30,11 @@ impl<'a> Turn<'a> {
         }
         let sentence = sentence_of(self.asked_for(), path)?;
         let sentence = sentence.as_str();
+        if THAT_ONE.iter().any(|words| sentence.contains(words))
+            && let Some(answered) = self.answered_computer()
+        {
+            return Some(answered);
+        }
         let said = computers_in(sentence);
         let mut there = others.iter().filter(|other| said.contains(*other));
         let is_here = has_word(sentence, &HERE) || said.contains(&own.client_id);
@@ -47,6 +55,21 @@ impl<'a> Turn<'a> {
         let mut named = computers_in(self.asked_for());
         named.retain(|id| Some(id) != own && self.inputs.fleet.has(id));
         named
+    }
+
+    /// The one computer of the task that the newest answer of a person names, where somebody was asked.
+    fn answered_computer(&self) -> Option<&'a ComputerView> {
+        let asked = self.state.steps.iter().rev();
+        let mut answers = asked.filter_map(|step| step.question.as_ref()?.answer.as_ref());
+        let said = computers_in(&answers.next()?.answer);
+        let own = self.own_computer()?;
+        let others = self.other_computers();
+        let known = |id: &&ClientId| **id == own.client_id || others.contains(*id);
+        let mut named = said.iter().filter(known);
+        match (named.next(), named.next()) {
+            (Some(id), None) => self.inputs.fleet.computer(id),
+            _ => None,
+        }
     }
 
     /// The computer of the task, or the only one there is.
@@ -106,6 +129,8 @@ pub(super) fn addressed(tool: &str, on: Option<&ClientId>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::decision::Decision;
+    use crate::domain::event::TaskEvent;
     use crate::strategy::drive::{Drive, profile_of};
     use proptest::prelude::*;
 
@@ -117,6 +142,33 @@ mod tests {
         let inputs = drive.inputs();
         let place = drive.turn(&inputs).place_of("a.txt");
         place.map(|place| place.client_id.to_string())
+    }
+
+    #[test]
+    fn a_file_on_that_computer_lies_on_the_one_that_a_person_named() {
+        let task = "Ask the person on which computer it shall be (mine or depot). Write /a.txt on that computer.";
+        let place = |answer: &str| {
+            let mut drive = Drive::new(profile_of("direct"), task);
+            drive.add_computer("mine");
+            drive.add_computer("depot");
+            let Some(Decision::Ask { question, .. }) = drive.decide() else {
+                panic!("nobody is asked")
+            };
+            drive.bench.push(TaskEvent::QuestionAnswered {
+                question_id: question.question_id,
+                answer: answer.into(),
+                by: "Ada".into(),
+                authenticated: true,
+            });
+            let inputs = drive.inputs();
+            let place = drive.turn(&inputs).place_of("a.txt");
+            place.map(|place| place.client_id.to_string())
+        };
+        assert_eq!(place("depot").as_deref(), Some("depot"));
+        assert_eq!(place("on depot, please").as_deref(), Some("depot"));
+        assert_eq!(place("base").as_deref(), Some("base"));
+        assert_eq!(place("mine or depot"), None);
+        assert_eq!(place("I do not care"), None);
     }
 
     #[test]

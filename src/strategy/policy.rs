@@ -150,6 +150,17 @@ fn is_host_allowed(url: &str, hosts: &[String]) -> bool {
     })
 }
 
+/// The commands that a call runs in a shell: each program by its name, short forms written out, and the words behind it.
+pub(super) fn commands_of(tool: &str, args: &Value) -> Vec<(String, Vec<String>)> {
+    let commands = command::commands_of(tool, args).into_iter();
+    let named = commands.filter_map(|mut words| {
+        let name = command::program_name(words.first()?);
+        words.remove(0);
+        Some((name, words))
+    });
+    named.collect()
+}
+
 /// What a call would destroy, in its own words; none if it destroys nothing that is listed.
 fn destroys(policy: &PolicyRules, tool: &str, args: &Value) -> Option<String> {
     if any_matches(&policy.destructive_tools, tool) {

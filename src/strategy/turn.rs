@@ -131,6 +131,8 @@ impl<'a> Turn<'a> {
                 let decision = decision.or_else(|| self.look_into());
                 let decision = decision.or_else(|| self.begin_mending());
                 let decision = decision.or_else(|| self.begin_filling());
+                let decision = decision.or_else(|| self.run_filled());
+                let decision = decision.or_else(|| self.run_instead());
                 decision.or_else(|| self.first_run())
             }
         }

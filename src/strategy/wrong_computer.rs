@@ -1,14 +1,20 @@
 //! Calls on the task's own computer about a file that the task has on another one: a weak model that is shown a program of `mine` writes
 //! it at home.
 
+use super::guards::overwrite::IF_HASH;
 use super::guards::{on_other_computer, times_told};
 use super::paths::{named_in, normal};
+use super::places::addressed;
 use super::turn::Turn;
 use crate::domain::call::Target;
+use crate::domain::ids::ClientId;
 use serde_json::Value;
 
 /// Arguments that name a file which the task works with; where something is copied or moved to is a new place.
 const FILES: [&str; 2] = ["path", "from"];
+
+/// Bytes of a call that is shown whole: of a long program the words are enough.
+const MOST_SHOWN: usize = 600;
 
 /// How often it is told of one file.
 const MOST_OBJECTIONS: usize = 2;
@@ -35,17 +41,30 @@ impl Turn<'_> {
         let words =
             format!("the task has /{path} on {meant}, and this call is for another computer");
         (times_told(self.state, &words) < MOST_OBJECTIONS).then(|| {
-            let how = on_other_computer(&meant, tool);
+            let how = match self.written_there(&meant, tool, args) {
+                Some(call) => format!("Have it done there:\n{call}\n"),
+                None => format!("{}. ", on_other_computer(&meant, tool)),
+            };
             format!(
-                "{words}. {how}. If all is done there, end the task; only if you do mean /{path} here, say it again"
+                "{words}. {how}If all is done there, end the task; only if you do mean /{path} here, say it again"
             )
         })
+    }
+
+    /// The same call on another computer, as the model writes calls: words alone do not turn a small model from the call that it has in mind.
+    fn written_there(&self, on: &ClientId, tool: &str, args: &Value) -> Option<String> {
+        let mut args = args.clone();
+        // Rules fill it in, and no model is told of it.
+        args.as_object_mut()?.remove(IF_HASH);
+        let call = self.written(&addressed(tool, Some(on)), &args)?;
+        (call.len() <= MOST_SHOWN).then_some(call)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::strategy::drive::{Drive, profile_of};
+    use super::MOST_SHOWN;
+    use crate::strategy::drive::{Drive, call, profile_of};
     use serde_json::json;
 
     const TASK: &str = "On the computer `mine` the program /drill.lua fails. Mend it there.";
@@ -94,8 +113,22 @@ mod tests {
         let mut drive = Drive::new(profile_of("directive"), TASK);
         drive.add_computer("mine");
         drive.say(&["DIRECTIVE: RUN\nPATH: /drill.lua"]);
-        let told = "the task has /drill.lua on mine, and this call is for another computer. To have something done there, call the \
-                    tool as mine/run_program (in a directive the line is \"ON: mine\")";
+        let told = "the task has /drill.lua on mine, and this call is for another computer. Have it done there:\nDIRECTIVE: TOOL\n\
+                    NAME: mine/run_program\nARGS: {\"args\":[],\"path\":\"/drill.lua\"}\nIf all is done there, end the task";
         assert!(drive.shown().contains(told), "{}", drive.shown());
+        let mut direct = Drive::new(profile_of("direct"), TASK);
+        direct.add_computer("mine");
+        let write = |content: &str| {
+            call(
+                "fs_write",
+                json!({"path": "/drill.lua", "content": content}),
+            )
+        };
+        direct.say(&[&write("print(1)")]);
+        let there = "{\"tool\": \"mine/fs_write\", \"args\": {\"content\":\"print(1)\",\"path\":\"/drill.lua\"}}";
+        assert!(direct.shown().contains(there), "{}", direct.shown());
+        direct.say(&[&write(&"print(1) ".repeat(MOST_SHOWN))]);
+        let words = "To have something done there, call the tool as mine/fs_write";
+        assert!(direct.shown().contains(words), "{}", direct.shown());
     }
 }

@@ -359,5 +359,5 @@ fn last_run(state: &TaskState) -> Option<Value> {
         .calls()
         .rev()
         .find(|call| runs(call) && !call.is_open())?;
-    Some(json!({"what": run_on(state.home(), run), "printed": output_in_words(run)}))
+    Some(json!({"what": run_on(state.home(), run), "printed": output_in_words(state, run)}))
 }

@@ -94,9 +94,9 @@ mod tests {
         let told = "the task speaks of /count.lua, and /tools/count.lua is another file. Call run_program with /count.lua";
         let shown = drive.shown();
         assert_eq!(shown.matches(told).count(), 2, "{shown}");
-        let look =
-            "To look at /count.lua:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/count.lua\"}}";
-        assert!(shown.contains(look), "{shown}");
+        let right =
+            "say it again:\n{\"tool\": \"run_program\", \"args\": {\"path\":\"/count.lua\"}}";
+        assert!(shown.contains(right), "{shown}");
         assert_eq!(drive.bench.state.calls().count(), 0);
         drive.say(&[&run("/tools/count.lua")]);
         assert_eq!(drive.bench.state.calls().count(), 1, "who means it");

@@ -10,7 +10,7 @@ use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
 use crate::strategy::memory::pins::Pins;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{mentions, normal};
 use crate::strategy::stated;
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
@@ -22,6 +22,9 @@ const MOST_BYTES: usize = 2_000;
 /// Words of a task that wants a program mended which it did not write itself.
 pub(in crate::strategy) const MENDS: [&str; 6] =
     ["mend", "mends", "fix", "fixes", "repair", "debug"];
+
+/// Words directly before a program that is to be changed.
+const CHANGES: [&str; 5] = ["make", "let", "change", "update", "improve"];
 
 /// Words of a task whose fault may lie in what the program loads.
 const LOADED: [&str; 2] = ["module", "library"];
@@ -176,7 +179,9 @@ impl<'a> Turn<'a> {
 
     /// Whether a program is the task's own, or its words want such a thing mended.
     fn may_mend(&self, path: &str, on: Option<&ClientId>) -> bool {
-        self.written_in(path, on).is_some() || has_word(self.asked_for(), &MENDS)
+        let prompt = self.asked_for();
+        let is_meant = || has_word(prompt, &MENDS) || is_made_to(prompt, &normal(path));
+        (self.written_in(path, on).is_some() || is_meant()) && !self.is_left_alone(path, on)
     }
 
     /// The step in which this task last saw a program of its own; none if it is somebody else's.
@@ -222,6 +227,16 @@ impl<'a> Turn<'a> {
         });
         paths.map(str::to_owned).collect()
     }
+}
+
+/// Whether a task tells to change a program ("Make /lights.lua use 8 by itself"). `path` has no first slash.
+fn is_made_to(prompt: &str, path: &str) -> bool {
+    let mut places = mentions(prompt, path);
+    places.any(|at| {
+        let before = prompt[..at].trim_end_matches(|c: char| !c.is_alphanumeric());
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
+        word.is_some_and(|word| CHANGES.contains(&word.to_lowercase().as_str()))
+    })
 }
 
 /// Where a program failed, with the line itself: a small model does not count to it. None if that was in another one.
@@ -288,6 +303,18 @@ mod tests {
             calls.collect::<Vec<_>>(),
             [&each[..], &each[..], &each[..1]].concat()
         );
+    }
+
+    #[test]
+    fn a_program_that_a_task_tells_to_change_may_be_mended() {
+        for (prompt, is_meant) in [
+            ("Make /a.lua use 8 by itself.", true),
+            ("Change `/a.lua` so that it prints 9.", true),
+            ("Make /b.lua from /a.lua.", false),
+            ("/a.lua fails.", false),
+        ] {
+            assert_eq!(is_made_to(prompt, "a.lua"), is_meant, "{prompt}");
+        }
     }
 
     #[test]

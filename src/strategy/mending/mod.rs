@@ -241,7 +241,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn program_of(run: &CallRecord) -> Option<&str> {
+pub(super) fn program_of(run: &CallRecord) -> Option<&str> {
     run.args.get("path")?.as_str()
 }
 

@@ -29,17 +29,25 @@ impl Turn<'_> {
             let may_have = may_have_changed(self.state, call, rules) || is_quiet_command(call);
             changes(call) && call.succeeded() && !runs(call) && may_have
         };
+        // What was typed into a program because of the check.
+        let was_typed = |call: &CallRecord| newest.fills() && runs(call) && call.succeeded();
         // What may or may not have happened is the planner's to look at.
         let is_unknown = |call: &CallRecord| call.outcome() == Some(Outcome::Unknown);
         if newest.calls.is_empty()
-            || !newest.calls.iter().all(has_changed)
+            || !newest
+                .calls
+                .iter()
+                .all(|call| has_changed(call) || was_typed(call))
             || steps.iter().filter(is_one).count() >= MOST_RECHECKS
             || stated::forbids_runs(self.asked_for())
             || self.state.calls().any(is_unknown)
         {
             return None;
         }
-        let check = self.state.calls().rev().find(|call| runs(call))?;
+        let is_of_newest =
+            |call: &CallRecord| newest.calls.iter().any(|own| own.call_id == call.call_id);
+        let mut before = self.state.calls().rev();
+        let check = before.find(|call| runs(call) && !is_of_newest(call))?;
         let program = program_of(check)?;
         let is_check = is_called_check(program) && is_check(self.asked_for(), &normal(program));
         if !is_check || check.is_open() || check.succeeded() || check.found_no_program() {

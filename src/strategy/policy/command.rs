@@ -101,7 +101,7 @@ pub fn begins_with(words: &[String], prefix: &str) -> bool {
 }
 
 /// `/rom/programs/delete.lua`, `delete` and `rm` are one program.
-fn program_name(word: &str) -> String {
+pub fn program_name(word: &str) -> String {
     let names = names_of(word);
     let last = names.as_ref().and_then(|names| names.last());
     let name = last.map_or(word, String::as_str);

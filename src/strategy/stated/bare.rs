@@ -31,7 +31,7 @@ const NO_RUN: [&str; 8] = [
 ];
 
 /// What the only program of a task is called where it is said what it prints.
-const IT: [&str; 3] = ["it", "that", "which"];
+pub(super) const IT: [&str; 3] = ["it", "that", "which"];
 
 /// Whether a task says of any run that it is not to be made: then no rule makes one.
 pub fn forbids_runs(prompt: &str) -> bool {

@@ -4,13 +4,18 @@
 //! nothing is said of when it does.
 
 mod bare;
+mod silent;
 
 use super::guards::times_told;
+use super::memory::contents;
 use super::memory::pins::runs as runs_a_program;
+use super::paths::normal;
 use super::turn::Turn;
+use super::uncalled::uncalled;
 use super::unchanged::changes;
 use crate::domain::call::CallReport;
 use crate::domain::expectation::printed;
+use crate::domain::files::from_root;
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
@@ -136,7 +141,7 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
     let created = state.created.as_ref();
     let prompt = created.map_or("", |created| created.prompt.as_str());
     let all = stated(prompt).into_iter();
-    all.filter_map(|stated| {
+    let unlike = all.filter_map(|stated| {
         let mut newest = state.calls().rev();
         let call = newest.find(|call| is_run_of(call, &stated))?;
         Some(Unlike {
@@ -144,8 +149,13 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
             words: difference(state, &stated, call)?,
             certain: stated.plain && (stated.wanted || is_not_of_today(state, &stated)),
         })
-    })
-    .collect()
+    });
+    let mut unlike: Vec<Unlike> = unlike.collect();
+    let silent = silent::silent(state, prompt).into_iter();
+    let is_new = |silent: &Unlike| unlike.iter().all(|known| known.run != silent.run);
+    let silent: Vec<Unlike> = silent.filter(is_new).collect();
+    unlike.extend(silent);
+    unlike
 }
 
 /// Whether the program printed something else before the task changed anything: then the words cannot tell of that.
@@ -157,9 +167,11 @@ fn is_not_of_today(state: &TaskState, stated: &Stated<'_>) -> bool {
 /// Whether a run ended well and did not print what the task says of it.
 pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
     let created = state.created.as_ref();
-    let all = stated(created.map_or("", |created| created.prompt.as_str()));
+    let prompt = created.map_or("", |created| created.prompt.as_str());
+    let all = stated(prompt);
     let mut all = all.iter();
-    run.succeeded() && all.any(|stated| is_run_of(run, stated) && lacks(run, stated))
+    let mut lacks_it = || all.any(|stated| is_run_of(run, stated) && lacks(run, stated));
+    run.succeeded() && (lacks_it() || silent::is_silent(prompt, run))
 }
 
 fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
@@ -201,7 +213,7 @@ fn stands_in(output: &str, text: &str) -> bool {
 fn difference(state: &TaskState, stated: &Stated<'_>, call: &CallRecord) -> Option<String> {
     let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
     differs.then(|| {
-        let printed = output_in_words(call);
+        let printed = output_in_words(state, call);
         format!(
             "the task says that `{}` prints {}, and its last run printed {printed}",
             stated.run, stated.text
@@ -209,12 +221,25 @@ fn difference(state: &TaskState, stated: &Stated<'_>, call: &CallRecord) -> Opti
     })
 }
 
-/// What a run printed, in quotes, or that this was nothing.
-pub(super) fn output_in_words(call: &CallRecord) -> String {
+/// What a run printed, in quotes, or that this was nothing, and why.
+pub(super) fn output_in_words(state: &TaskState, call: &CallRecord) -> String {
     match output(call).trim() {
-        "" => NOTHING.to_owned(),
+        "" => match uncalled_in(state, call) {
+            Some(name) => format!(
+                "nothing: its function `{name}` is called nowhere. The program's last line has to call it with what the program is \
+                 given, `{name}(...)`; what it returns is printed by `print({name}(...))`"
+            ),
+            None => NOTHING.to_owned(),
+        },
         output => format!("\"{}\"", head_and_tail(output, SHOWN)),
     }
+}
+
+/// A function of the program that ran which nothing calls, as far as its text is known.
+fn uncalled_in<'a>(state: &'a TaskState, run: &CallRecord) -> Option<&'a str> {
+    let path = run.args.get("path").and_then(Value::as_str)?;
+    let on = run.intended.as_ref().map(|intended| &intended.client_id);
+    uncalled(contents::known(state, on, &from_root(&normal(path)))?)
 }
 
 /// Whether a run since the last change, or that change itself, printed the text.
@@ -287,13 +312,19 @@ fn quoted(text: &str) -> Option<(&str, (&str, &str))> {
     Some((head, rest.split_once('`')?))
 }
 
-/// The text that is said to be printed, in quotes of any kind or a number, whether as what shall be, and what stands behind it.
-fn announced(after: &str) -> Option<(&str, bool, &str)> {
+/// What stands behind words that say that something is printed, and whether as what shall be.
+fn says_print(after: &str) -> Option<(&str, bool)> {
     let after = after.trim_start();
     let mut all = PRINTS.iter();
     let (rest, wanted) =
         all.find_map(|(words, wanted)| Some((after.strip_prefix(words)?, *wanted)))?;
-    let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+    let rest = rest.strip_prefix(char::is_whitespace)?;
+    Some((rest.trim_start(), wanted))
+}
+
+/// The text that is said to be printed, in quotes of any kind or a number, whether as what shall be, and what stands behind it.
+fn announced(after: &str) -> Option<(&str, bool, &str)> {
+    let (rest, wanted) = says_print(after)?;
     let (text, behind) = match rest.chars().next()? {
         quote @ ('"' | '`') => rest.strip_prefix(quote)?.split_once(quote)?,
         _ => {

@@ -6,6 +6,7 @@ use super::voice::Said;
 use crate::cli::eval::suite::{Act, Move};
 use crate::domain::chat::Role;
 use crate::llm::ChatRequest;
+use serde_json::Value;
 
 /// The path of the program that a prompt wants mended; none if it wants something else.
 pub fn asked(request: &ChatRequest) -> Option<&str> {
@@ -22,17 +23,25 @@ pub fn asked(request: &ChatRequest) -> Option<&str> {
 
 /// The path of the file whose content a prompt asks for; none if it wants something else.
 pub fn asked_for_content(request: &ChatRequest) -> Option<&str> {
+    asked_between(request, "What does ", " have to hold? ")
+}
+
+/// The path of the program of which a prompt asks what is typed into it.
+pub fn asked_for_input(request: &ChatRequest) -> Option<&str> {
+    asked_between(
+        request,
+        "What is typed into ",
+        " to do what was asked for? ",
+    )
+}
+
+fn asked_between<'a>(request: &'a ChatRequest, before: &str, behind: &str) -> Option<&'a str> {
     let prompt = request
         .messages
         .last()
         .filter(|_| request.role == Role::Executor)?;
     let mut lines = prompt.content.lines();
-    lines.find_map(|line| {
-        let (path, _) = line
-            .strip_prefix("What does ")?
-            .split_once(" have to hold? ")?;
-        Some(path)
-    })
+    lines.find_map(|line| Some(line.strip_prefix(before)?.split_once(behind)?.0))
 }
 
 /// The content as the solution writes it in its next move, with a mistake if one is due; whatever else comes first is missing.
@@ -42,6 +51,28 @@ pub fn content(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, shar
             Said::text(format!("```\n{}\n```", text.trim_end()))
         }
         _ => Said::text("MISSING: what the other files hold"),
+    };
+    match slip {
+        None => said,
+        Some(Slip::CutOff) => said.cut(share),
+        Some(_) => Said::text("MISSING: what it is about"),
+    }
+}
+
+/// What is typed as the solution has it in its next move, with a mistake if one is due.
+pub fn typed(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share: f64) -> Said {
+    let lines = |args: &Value| {
+        let lines = args.get("input")?.as_array()?.iter();
+        let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
+        (args.get("path")? == path).then(|| lines.join("\n"))
+    };
+    let said = match moves.get(next).map(|mv| &mv.act) {
+        Some(Act::Call { args, .. }) => lines(args),
+        _ => None,
+    };
+    let said = match said {
+        Some(lines) => Said::text(format!("```\n{lines}\n```")),
+        None => Said::text("MISSING: what it asks for"),
     };
     match slip {
         None => said,
@@ -76,6 +107,7 @@ pub fn mended(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share
 mod tests {
     use super::*;
     use crate::cli::eval::model::voice::at;
+    use serde_json::json;
 
     #[test]
     fn what_a_file_has_to_hold_is_known_where_the_solution_writes_it_next() {
@@ -88,6 +120,17 @@ mod tests {
         assert_eq!(said(0, "/a.txt"), "```\n5\n```");
         assert!(said(0, "/b.txt").starts_with("MISSING:"));
         assert!(said(2, "/b.txt").starts_with("MISSING:"));
+    }
+
+    #[test]
+    fn what_is_typed_is_known_where_the_solution_types_it_next() {
+        let args = json!({"path": "/a.lua", "input": ["12", "y"]});
+        let tool = "run_program".to_owned();
+        let moves = [at(Act::Call { tool, args }, None)];
+        let said = |next, path| typed(&moves, next, path, None, 0.5).content;
+        assert_eq!(said(0, "/a.lua"), "```\n12\ny\n```");
+        assert!(said(0, "/b.lua").starts_with("MISSING:"));
+        assert!(said(1, "/a.lua").starts_with("MISSING:"));
     }
 
     #[test]

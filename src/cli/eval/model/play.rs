@@ -57,6 +57,9 @@ impl Play {
         if let Some(path) = mender::asked_for_content(request) {
             return self.alone(path, mender::content);
         }
+        if let Some(path) = mender::asked_for_input(request) {
+            return self.alone(path, mender::typed);
+        }
         match self.voice.asked(request) {
             Asked::Move { seen } => {
                 self.look(&seen);

@@ -1,0 +1,400 @@
+//! What a task's words tell to leave as it is ("You must not change anything below /vault", "leave /a.cfg as it is"): a small model that
+//! sees a fault there mends it there, says that all is done, and nobody looks. Such a change is never made.
+
+use crate::domain::call::Target;
+use crate::domain::ids::ClientId;
+use crate::strategy::fleet::computers_in;
+use crate::strategy::paths::{lies_in, may_stand_in_path, mentions, named_in, normal};
+use crate::strategy::policy::commands_of;
+use crate::strategy::text::{has_word, sentence_after, sentence_before};
+use crate::strategy::turn::Turn;
+use crate::strategy::unmended::only_program;
+use serde_json::Value;
+use std::slice::from_ref;
+
+/// How something is forbidden, before the word that says what.
+const NOT: [&str; 12] = [
+    "must not",
+    "may not",
+    "shall not",
+    "should not",
+    "do not",
+    "don't",
+    "not to",
+    "without",
+    "never",
+    "must never",
+    "do not ever",
+    "don't ever",
+];
+
+/// What changes something however it is done. "Do not write /a.lua anew: patch it" forbids one way alone.
+const CHANGE: [&str; 10] = [
+    "change",
+    "changing",
+    "modify",
+    "modifying",
+    "alter",
+    "altering",
+    "edit",
+    "editing",
+    "touch",
+    "touching",
+];
+
+const LEAVE: [&str; 4] = ["leave", "leaving", "keep", "keeping"];
+
+/// What follows what is to be left.
+const AS_IT_IS: [&str; 8] = [
+    "as it is",
+    "as they are",
+    "as it was",
+    "as they were",
+    "alone",
+    "untouched",
+    "unchanged",
+    "intact",
+];
+
+/// Words between these and a path that say nothing else.
+const FILLERS: [&str; 23] = [
+    "anything",
+    "any",
+    "the",
+    "a",
+    "file",
+    "files",
+    "folder",
+    "folders",
+    "directory",
+    "program",
+    "programs",
+    "module",
+    "in",
+    "inside",
+    "below",
+    "under",
+    "within",
+    "of",
+    "and",
+    "or",
+    "nor",
+    "either",
+    "both",
+];
+
+/// Words of a sentence that holds at some time, or with exceptions.
+const CONDITIONS: [&str; 11] = [
+    "if",
+    "unless",
+    "until",
+    "except",
+    "before",
+    "after",
+    "while",
+    "when",
+    "whenever",
+    "once",
+    "otherwise",
+];
+
+/// Words behind a "but" that takes something of that back.
+const EXCEPTS: [&str; 6] = ["it", "its", "them", "there", "only", "for"];
+
+/// Something that is to be left as it is.
+#[derive(Debug, PartialEq)]
+struct Kept<'a> {
+    /// Without its first slash.
+    path: String,
+    /// The sentence that says so, before the path.
+    said: &'a str,
+}
+
+impl Turn<'_> {
+    /// Why a call is not made that would change what the task tells to leave as it is; and the program that may be meant instead.
+    pub(in crate::strategy) fn left_alone(
+        &self,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<(String, Option<String>)> {
+        let prompt = self.asked_for();
+        let kept = kept(prompt);
+        if kept.is_empty() {
+            return None;
+        }
+        let on = match target {
+            Target::Any => self.state.home(),
+            Target::Computer(on) => Some(on),
+            Target::Group(_) => None,
+        };
+        let changed = changed_by(tool, args);
+        let (kept, path) = kept.iter().find_map(|kept| {
+            let path = changed.iter().find(|changed| changed.hits(&kept.path))?;
+            self.is_meant_on(kept, on)
+                .then_some((kept, path.path.as_str()))
+        })?;
+        let told = format!(
+            "the task says that /{} is to be left as it is, and this would change /{}. Leave it, and change what the task wants changed",
+            kept.path,
+            normal(path)
+        );
+        let other = only_program(prompt).filter(|program| !lies_in(program, from_ref(&kept.path)));
+        Some((told, other.map(|program| format!("/{program}"))))
+    }
+
+    /// Whether the task tells to leave this as it is.
+    pub(in crate::strategy) fn is_left_alone(&self, path: &str, on: Option<&ClientId>) -> bool {
+        let on = on.or_else(|| self.state.home());
+        let kept = kept(self.asked_for());
+        let mut kept = kept.iter();
+        kept.any(|kept| lies_in(path, from_ref(&kept.path)) && self.is_meant_on(kept, on))
+    }
+
+    /// Whether that may be said of this computer.
+    fn is_meant_on(&self, kept: &Kept<'_>, on: Option<&ClientId>) -> bool {
+        let said = computers_in(kept.said);
+        let mut others = self.other_computers().into_iter();
+        let named = others.any(|other| said.contains(&other));
+        let place = self.place_of(&kept.path);
+        match (on, place) {
+            (None, _) => true,
+            (Some(on), _) if named => said.contains(on),
+            (Some(on), Some(place)) => place.client_id == *on,
+            (Some(_), None) => true,
+        }
+    }
+}
+
+/// A path that a call would change.
+struct Changed {
+    path: String,
+    /// With all that lies in it.
+    whole: bool,
+}
+
+impl Changed {
+    fn hits(&self, kept: &str) -> bool {
+        lies_in(&self.path, &[kept.to_owned()])
+            || (self.whole && lies_in(kept, from_ref(&self.path)))
+    }
+}
+
+fn changed_by(tool: &str, args: &Value) -> Vec<Changed> {
+    let text = |args: &Value, name: &str| args.get(name)?.as_str().map(str::to_owned);
+    let changed = |whole: bool| move |path: String| Changed { path, whole };
+    let named = |name: &str, whole: bool| text(args, name).map(changed(whole));
+    match tool {
+        "fs_write" | "write_and_run" | "fs_patch" => named("path", false).into_iter().collect(),
+        "fs_delete" => named("path", true).into_iter().collect(),
+        "fs_write_many" => {
+            let files = args.get("files").and_then(Value::as_array);
+            let paths = files.into_iter().flatten();
+            let paths = paths.filter_map(|file| text(file, "path"));
+            paths.map(changed(false)).collect()
+        }
+        "fs_move" => [named("from", true), named("to", false)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        "fs_copy" => named("to", false).into_iter().collect(),
+        _ => {
+            let commands = commands_of(tool, args).into_iter();
+            let paths = commands.flat_map(|(name, words)| match name.as_str() {
+                "delete" | "move" | "rename" => words.into_iter().map(changed(true)).collect(),
+                "edit" | "mkdir" => words.into_iter().map(changed(false)).collect(),
+                "copy" => words
+                    .into_iter()
+                    .next_back()
+                    .map(changed(false))
+                    .into_iter()
+                    .collect(),
+                _ => Vec::new(),
+            });
+            paths.collect()
+        }
+    }
+}
+
+/// All that a text tells to leave as it is.
+fn kept(prompt: &str) -> Vec<Kept<'_>> {
+    // Most tasks forbid nothing, and their paths are not looked at.
+    let lower = prompt.to_lowercase();
+    let has_any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if !has_any(&CHANGE) && !has_any(&LEAVE) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for path in named_in(prompt) {
+        let said = mentions(prompt, &path).find_map(|at| {
+            let (head, rest) = prompt.split_at(at);
+            let before = sentence_before(head);
+            let after = sentence_after(behind_path(rest));
+            let is_kept = is_forbidden(before, after) || is_left(before, after);
+            (is_kept && !has_exception(&format!("{before} {after}"))).then_some(before)
+        });
+        if let Some(said) = said {
+            found.push(Kept { path, said });
+        }
+    }
+    found
+}
+
+fn has_exception(sentence: &str) -> bool {
+    let behind_but = sentence.split_once(" but ").map(|(_, behind)| behind);
+    has_word(sentence, &CONDITIONS) || behind_but.is_some_and(|said| has_word(said, &EXCEPTS))
+}
+
+/// What stands behind the path that a text begins with.
+fn behind_path(text: &str) -> &str {
+    let end = text.find(|c| !may_stand_in_path(c)).unwrap_or(text.len());
+    let path = text[..end].trim_end_matches('.');
+    text[path.len()..].trim_start_matches(['`', '"', '\''])
+}
+
+/// "You must not change anything below …", with nothing behind it that may make another thing of it.
+fn is_forbidden(before: &str, after: &str) -> bool {
+    let words = words(before);
+    let Some(lead) = lead_of(&words, &CHANGE) else {
+        return false;
+    };
+    let lead = lead.join(" ");
+    let is_not = |not: &str| {
+        lead.strip_suffix(not)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+    };
+    NOT.iter().any(|not| is_not(not)) && behind_others(after).is_empty()
+}
+
+/// "Leave … as it is".
+fn is_left(before: &str, after: &str) -> bool {
+    let words = words(before);
+    let behind = behind_others(after);
+    let says = |what: &str| {
+        behind
+            .strip_prefix(what)
+            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    lead_of(&words, &LEAVE).is_some() && AS_IT_IS.iter().any(|what| says(what))
+}
+
+/// The words before the last one of some, if nothing but fillers and paths follows it.
+fn lead_of<'w>(words: &'w [String], wanted: &[&str]) -> Option<&'w [String]> {
+    let rest = words.iter().rev().take_while(says_nothing).count();
+    let at = words.len().checked_sub(rest + 1)?;
+    wanted.contains(&words[at].as_str()).then_some(&words[..at])
+}
+
+/// Whether a word only goes on with what is to be left, or names it.
+fn says_nothing(word: &&String) -> bool {
+    FILLERS.contains(&word.as_str()) || word.starts_with('/')
+}
+
+/// What stands behind further paths, up to the next clause.
+fn behind_others(after: &str) -> String {
+    let clause = after.split([':', '(', ')']).next().unwrap_or_default();
+    let clause = clause.split(", ").next().unwrap_or_default();
+    let words = words(clause);
+    let behind = words.iter().skip_while(says_nothing).map(String::as_str);
+    behind.collect::<Vec<_>>().join(" ")
+}
+
+fn words(text: &str) -> Vec<String> {
+    let is_apart = |c: char| c.is_whitespace() || matches!(c, ',' | '`' | '"' | '(' | ')' | ':');
+    let words = text.split(is_apart).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const TASK: &str = "/lights.lua fails because of /vault/lights.cfg. You must not change anything below /vault. Make /lights.lua \
+                        print 8 by itself, and run it.";
+
+    fn paths(prompt: &str) -> Vec<String> {
+        kept(prompt).into_iter().map(|kept| kept.path).collect()
+    }
+
+    #[test]
+    fn what_a_task_tells_to_leave_is_read_from_plain_words_alone() {
+        for (prompt, left) in [
+            (TASK, &["vault"][..]),
+            ("Copy /a.cfg to /b.cfg. Leave /a.cfg as it is.", &["a.cfg"]),
+            (
+                "Do not touch `/a.cfg` or the folder /old, please.",
+                &["a.cfg", "old"],
+            ),
+            ("Mend /b.lua without changing /a.cfg.", &["a.cfg"]),
+            ("Keep /a.cfg and /b.cfg as they are", &["a.cfg", "b.cfg"]),
+            (
+                "Don't modify any file in /vault, but mend /b.lua.",
+                &["vault"],
+            ),
+        ] {
+            assert_eq!(paths(prompt), left, "{prompt}");
+        }
+        for prompt in [
+            "Do not write /a.cfg anew: patch it.",
+            "Do not change /a.cfg by hand.",
+            "Do not edit /a.cfg until it is dark.",
+            "Do not change /a.cfg, but add a line to it.",
+            "Change /a.cfg and leave the rest as it is.",
+            "Do not ask what to change in /a.cfg.",
+            "It does not change /a.cfg.",
+            "Leave /a.cfg in /old.",
+            "Do not change the turtle's way. Write it to /a.cfg.",
+            "",
+        ] {
+            assert_eq!(paths(prompt), [""; 0], "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_the_task_tells_to_leave_is_never_changed_and_its_program_is_shown_instead() {
+        let mut drive = Drive::new(profile_of("direct"), TASK);
+        drive.files.insert("/vault/lights.cfg".into(), "???".into());
+        drive
+            .files
+            .insert("/lights.lua".into(), "print(nil + 1)".into());
+        let write =
+            |path: &str, content: &str| call("fs_write", json!({"path": path, "content": content}));
+        let vault = write("/vault/lights.cfg", "8");
+        let delete = call("fs_delete", json!({"path": "/vault"}));
+        let shell = call("shell_exec", json!({"command": "rm /vault/lights.cfg"}));
+        drive.say(&[&vault, &delete, &shell]);
+        assert_eq!(drive.files["/vault/lights.cfg"], "???");
+        let told = "the task says that /vault is to be left as it is, and this would change /vault/lights.cfg";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        let look = "To look at /lights.lua:\n{\"tool\": \"fs_read\"";
+        assert!(drive.shown().contains(look), "{}", drive.shown());
+        let read = call("fs_read", json!({"path": "/lights.lua"}));
+        drive.say(&[&read, &write("/lights.lua", "print(8)")]);
+        assert_eq!(drive.files["/lights.lua"], "print(8)");
+    }
+
+    #[test]
+    fn what_lies_on_another_computer_is_not_meant() {
+        let task = "The computer `mine` has /map.txt. Leave /map.txt as it is, and write what it holds to /map.txt on `depot`.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        let inputs = drive.inputs();
+        let turn = drive.turn(&inputs);
+        let on = |name: &str| Target::Computer(ClientId::parse(name).unwrap());
+        let args = json!({"path": "/map.txt", "content": "1"});
+        assert!(turn.left_alone(&on("mine"), "fs_write", &args).is_some());
+        assert!(turn.left_alone(&on("depot"), "fs_write", &args).is_none());
+        assert!(turn.left_alone(&on("mine"), "fs_read", &args).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "(leave|do not|change|as it is|/a.cfg|but| |[.,:]|\\PC){0,30}") {
+            let _ = kept(&text);
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Programs of a task that wait for what is typed ("/order.lua asks three questions"): a small model that knows such a program runs the
+//! check again and again, or writes the file that the program would have written. So while the check fails the end of the prompt shows the
+//! run with a place for each line, and what is typed is asked for in a prompt of its own.
+
+use super::filling::FILLER;
+use super::guards::check_program::is_check;
+use super::memory::contents;
+use super::mending::{RUN, program_of};
+use super::paths::{named_in, normal};
+use super::places::addressed;
+use super::turn::Turn;
+use crate::domain::chat::Message;
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
+use crate::domain::read::Read;
+use crate::domain::step::Step;
+use crate::domain::task::CallRecord;
+use crate::prompts::{PromptError, render as render_prompt};
+use crate::strategy::text::{fenced, one_line};
+use serde_json::json;
+
+/// What such a program calls.
+const READ: &str = "read(";
+
+/// Lines of input at most, in a form and in a run.
+const MOST_LINES: usize = 6;
+
+/// Answers that are nobody's words.
+const YES_OR_NO: [&str; 4] = ["y", "n", "yes", "no"];
+
+/// Bytes of a line that are told.
+const SHOWN: usize = 60;
+
+/// A program that waits until something is typed.
+pub(super) struct Waiting<'a> {
+    path: String,
+    /// The computer, unless it is the task's own.
+    on: Option<ClientId>,
+    text: &'a str,
+    /// How often its text asks for a line.
+    lines: usize,
+}
+
+impl<'a> Turn<'a> {
+    /// The run of such a program, as the model writes calls, with a place for each line that is typed.
+    pub(super) fn run_with_input(&self) -> Option<String> {
+        let waiting = self.waiting_program()?;
+        let args = json!({"path": waiting.path, "input": vec!["…"; waiting.lines]});
+        self.written(&addressed(RUN, waiting.on.as_ref()), &args)
+    }
+
+    /// Such a program of which is to be said what is typed into it: a check failed just now, or the program itself for want of input, or
+    /// the form of its run came back as it was shown. Once in a task.
+    pub(super) fn untyped(&self, newest: &Step) -> Option<Waiting<'a>> {
+        let prompt = self.asked_for();
+        let failed = newest
+            .calls
+            .iter()
+            .filter(|call| call.tool == RUN && !call.succeeded());
+        let mut programs = failed.filter_map(program_of).map(normal);
+        let waiting = self.waiting_program()?;
+        let is_meant =
+            |program: String| is_check(prompt, &program) || from_root(&program) == waiting.path;
+        let mut asked = self.state.steps.iter();
+        let was_asked = asked.any(|step| step.closed && step.fills());
+        (!was_asked && (programs.any(is_meant) || self.form_came_back())).then_some(waiting)
+    }
+
+    /// The program of the task that waits for input and was not run well yet.
+    fn waiting_program(&self) -> Option<Waiting<'a>> {
+        let prompt = self.asked_for();
+        let named = named_in(prompt).into_iter();
+        let mut programs = named.filter(|path| path.ends_with(".lua") && !is_check(prompt, path));
+        programs.find_map(|program| {
+            let on = self.unless_own(self.place_of(&program)?);
+            let path = from_root(&program);
+            let text = contents::known(self.state, on.as_ref(), &path)?;
+            let lines = before_reads(text).len().min(MOST_LINES);
+            let is_well = |call: &CallRecord| {
+                let ran = program_of(call).map(normal);
+                call.tool == RUN && call.succeeded() && ran.as_ref() == Some(&program)
+            };
+            if lines == 0 || self.state.calls().any(is_well) {
+                return None;
+            }
+            // Older libraries take no input.
+            let takes = self.schema_of(&addressed(RUN, on.as_ref()))?;
+            takes.pointer("/properties/input")?;
+            Some(Waiting {
+                path,
+                on,
+                text,
+                lines,
+            })
+        })
+    }
+
+    pub(super) fn consult_for_input(&self, waiting: &Waiting<'_>) -> Decision {
+        self.ask_aside(Contract::Content, self.input_prompt(waiting))
+    }
+
+    fn input_prompt(&self, waiting: &Waiting<'_>) -> Result<Vec<Message>, PromptError> {
+        let prompts = &self.profile.prompts;
+        let told = json!({
+            "prompt": self.asked_for(),
+            "path": waiting.path,
+            "content": fenced(waiting.text, "lua"),
+            "questions": questions(waiting.text),
+        });
+        Ok(vec![
+            Message::system(render_prompt(prompts, FILLER, json!({}))?),
+            Message::user(render_prompt(prompts, "shared/input_to_type", told)?),
+        ])
+    }
+
+    /// Whether the task or a person has said a line, or it only answers yes or no: what is typed may do something, and is not made up.
+    fn is_said(&self, line: &str) -> bool {
+        let asked = self.state.steps.iter();
+        let answers = asked.filter_map(|step| step.question.as_ref()?.answer.as_ref());
+        let mut said = answers.map(|answer| answer.answer.as_str());
+        YES_OR_NO.contains(&line.to_lowercase().as_str())
+            || stands_in(self.asked_for(), line)
+            || said.any(|said| stands_in(said, line))
+    }
+
+    /// Runs the program with what the model said.
+    pub(super) fn run_typed(
+        &self,
+        step: &Step,
+        waiting: &Waiting<'_>,
+        read: Option<&Read>,
+    ) -> Decision {
+        let content = match read {
+            Some(Read::Content { content }) => content.as_deref().unwrap_or_default(),
+            _ => "",
+        };
+        let asked = questions(waiting.text);
+        let mut asked = asked.iter();
+        let answer = |line| answer_in(line, asked.next().map_or("", String::as_str));
+        let lines = content.lines().filter(|line| !line.trim().is_empty());
+        let lines: Vec<&str> = lines.take(waiting.lines + 1).map(answer).collect();
+        let refused = |why: &str| {
+            let told = format!("what is typed into {}: {why}", waiting.path);
+            self.block(Guard::Invalid, told)
+        };
+        if lines.is_empty() {
+            return refused("it is not known yet: find it out first");
+        }
+        if lines.len() != waiting.lines {
+            return refused(&format!(
+                "a line for each of its {} questions",
+                waiting.lines
+            ));
+        }
+        if let Some(line) = lines.iter().find(|line| !self.is_said(line)) {
+            return refused(&format!(
+                "nothing says \"{}\": find it out first",
+                one_line(line, SHOWN)
+            ));
+        }
+        let request = StrictRequest::Tool {
+            explanation: format!("Typing into {}", waiting.path),
+            tool: RUN.to_owned(),
+            parameters: json!({"path": waiting.path, "input": lines}),
+            on: waiting.on.clone(),
+        };
+        match self.try_act(step, request, TranslatedBy::Model) {
+            Ok(decision) => decision,
+            Err(problems) => refused(&problems.join("; ")),
+        }
+    }
+}
+
+/// Whether what a text names is nothing but words of another one, in their order.
+fn stands_in(text: &str, line: &str) -> bool {
+    let words = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
+        words.collect::<Vec<_>>()
+    };
+    let (text, line) = (words(text), words(line));
+    line.is_empty() || text.windows(line.len()).any(|part| part == line)
+}
+
+/// Where a program's text asks for a line: what stands before each such place, from the one before it on.
+fn before_reads(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices(READ) {
+        let before = &text[..at];
+        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+        let is_part = before.ends_with(|c: char| c.is_alphanumeric() || "_:.".contains(c));
+        if (!is_part || before.ends_with("io.")) && !line.contains("--") {
+            found.push(&text[from..at]);
+            from = at;
+        }
+    }
+    found
+}
+
+/// What a program asks before each of them, if it says something every time: the last text in double quotes.
+fn questions(text: &str) -> Vec<String> {
+    let question = |before: &str| {
+        let (rest, _) = before.rsplit_once('"')?;
+        let (_, question) = rest.rsplit_once('"')?;
+        let question = question.trim();
+        (!question.is_empty() && !question.contains('\n')).then(|| one_line(question, SHOWN))
+    };
+    let asked = before_reads(text).into_iter().map(question);
+    asked.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// The answer in a line, which may repeat its number and what was asked: `what = "ladders"`, `2. How many? 12`.
+fn answer_in<'l>(line: &'l str, question: &str) -> &'l str {
+    let letters = |text: &str| {
+        let letters = text.chars().filter(|c| c.is_alphabetic());
+        letters.flat_map(char::to_lowercase).collect::<String>()
+    };
+    let repeats = |part: &str| {
+        let part = letters(part);
+        part.is_empty() || letters(question).starts_with(&part)
+    };
+    let marks = [". ", ") ", "? ", ": ", "="];
+    let mut rest = line.trim();
+    while let Some((part, behind)) = marks.iter().find_map(|mark| rest.split_once(mark))
+        && repeats(part)
+    {
+        rest = behind.trim();
+    }
+    rest.trim_end_matches(',').trim_matches(['"', '\'', '`'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::chat::Role;
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    const TASK: &str = "/order.lua asks two questions. Order 12 ladders. Then run /check.lua, which says whether it is right.";
+    const ORDER: &str =
+        "local what = read()\nlocal count = tonumber(read()) -- read() again\nfile.read()";
+
+    /// A computer whose check fails until the program was run.
+    fn computer(_: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+        let is_well = call.args["path"] == "/order.lua";
+        done(json!({"success": is_well, "output": "", "error": "/check.lua:1: there is no order"}))
+    }
+
+    fn drive(mends: u32) -> Drive {
+        let mut profile = profile_of("direct");
+        profile.executor_mends = mends;
+        let mut drive = Drive::new(profile, TASK);
+        let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
+        let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
+            "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
+        drive.add_tools(vec![serde_json::from_value(run).unwrap()]);
+        drive.files.insert("/order.lua".into(), ORDER.into());
+        let read = call("fs_read", json!({"path": "/order.lua"}));
+        drive.say_with(&[&read], carry_out);
+        let check = call(RUN, json!({"path": "/check.lua"}));
+        drive.say_with(&[&check], computer);
+        drive
+    }
+
+    #[test]
+    fn a_program_that_waits_for_input_is_shown_with_a_place_for_each_line() {
+        let mut drive = drive(0);
+        let form = "{\"tool\": \"run_program\", \"args\": {\"input\":[\"…\",\"…\"],\"path\":\"/order.lua\"}}";
+        assert!(drive.shown().contains(form), "{}", drive.shown());
+        let order = json!({"path": "/order.lua", "input": ["ladders", "12"]});
+        let check = call(RUN, json!({"path": "/check.lua"}));
+        drive.say_with(&[&call(RUN, order), &check], computer);
+        assert!(!drive.shown().contains(form), "{}", drive.shown());
+    }
+
+    #[test]
+    fn what_is_typed_is_asked_for_alone_once_and_the_program_runs_with_it() {
+        let mut drive = drive(6);
+        let messages = drive.state().prompt(Role::Executor).iter();
+        let texts: Vec<&str> = messages.map(|message| message.content.trim_end()).collect();
+        insta::assert_snapshot!("typing", texts.join("\n=====\n"));
+        drive.say_with(&["```\nladders\n12\n```"], computer);
+        // The check runs again by rule behind it.
+        let run = drive.state().calls().rev().nth(1).unwrap();
+        assert_eq!(
+            run.args,
+            json!({"path": "/order.lua", "input": ["ladders", "12"]})
+        );
+
+        let mut unknown = self::drive(6);
+        unknown.say_with(&["MISSING: how many"], computer);
+        let told = "what is typed into /order.lua: it is not known yet: find it out first";
+        assert!(unknown.shown().contains(told), "{}", unknown.shown());
+        let mut made_up = self::drive(6);
+        made_up.say_with(&["```\nladders\n64\n```"], computer);
+        let told = "what is typed into /order.lua: nothing says \"64\": find it out first";
+        assert!(made_up.shown().contains(told), "{}", made_up.shown());
+        let check = call(RUN, json!({"path": "/check.lua"}));
+        unknown.say_with(&[&check], computer);
+        let asked = unknown.decisions.last();
+        assert!(
+            matches!(asked, Some(Decision::Consult(consult)) if consult.role == Role::Planner),
+            "{asked:?}"
+        );
+    }
+
+    #[test]
+    fn a_line_is_said_by_whole_words_in_their_order() {
+        for (line, said) in [
+            ("Grace", true),
+            ("Grace Hopper", true),
+            ("Hopper Grace", false),
+            ("race", false),
+            ("12", true),
+            ("", true),
+        ] {
+            assert_eq!(
+                stands_in("Register the name `Grace Hopper`, 12 times.", line),
+                said,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_program_reads_where_it_calls_the_function_of_that_name() {
+        for (text, count) in [
+            ("local name = read()", 1),
+            ("io.read()", 1),
+            ("file.read() handle:read() thread(1)", 0),
+            ("-- read()", 0),
+            (ORDER, 2),
+        ] {
+            assert_eq!(before_reads(text).len(), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_asks_stands_in_quotes_before_it_reads() {
+        let two = "write(\"What? \")\nlocal what = read()\nwrite(\"Sure (y/n)?\") if read() == \"y\" then end";
+        assert_eq!(questions(two), ["What?", "Sure (y/n)?"]);
+        assert_eq!(questions("write(\"What? \") read() read()"), [""; 0]);
+        assert_eq!(questions(ORDER), [""; 0]);
+    }
+
+    #[test]
+    fn an_answer_may_repeat_its_number_and_its_question() {
+        for (line, question, answer) in [
+            ("Grace", "Name?", "Grace"),
+            ("1. Grace", "Name?", "Grace"),
+            ("Name: Grace", "Name?", "Grace"),
+            ("what = \"ladders\"", "What?", "ladders"),
+            ("2. How many? 12", "How many?", "12"),
+            ("sure = 'y',", "Sure (y/n)?", "y"),
+            ("it is 3: go", "Name?", "it is 3: go"),
+            ("v1. two", "", "v1. two"),
+        ] {
+            assert_eq!(answer_in(line, question), answer, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "(read[(]|\"|what|[.:=?]|\n| |\\PC){0,30}") {
+            let _ = questions(&text);
+            let _ = answer_in(&text, "what?");
+        }
+    }
+}
