@@ -106,6 +106,16 @@ specs["loader: a tool goes from draft over a passed test to active, and is calla
     check.same(computer.call("five").answer, 5)
 end
 
+specs["loader: a tool is called as its source says, and who writes no tool is shown one"] = function()
+    local computer = host()
+    check.same(computer.call("tool_write", { source = source("five", 5) }).file, "/tools/five.lua")
+    local shown = 'return { name = "six", description = "What it does."'
+    check.contains(select(2, computer.call("tool_write", { name = "six", source = "six.lua" })), shown)
+    check.contains(select(2, computer.call("tool_write", { source = "six.lua" })), "give name or file")
+    local broken = select(2, computer.call("tool_write", { source = source("five", "5 5") }))
+    check.truthy(not broken:find("What it does", 1, true))
+end
+
 local function activate(computer, name, content)
     computer.call("tool_write", { name = name, source = content })
     computer.call("tool_test", { name = name })

@@ -80,8 +80,8 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Asks for what is typed into a program, or for the content of a file into which the last step was to write a program, or with which a check is not content; once for
-    /// each file, as often as a program may be mended.
+    /// Asks for what is typed into a program, or for the content of a file into which the last step was to write a program, with which a
+    /// check is not content, or that is the result; as often as a program may be mended.
     pub(super) fn begin_filling(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
         if !self.may_step_aside() || self.asides_so_far() >= most {

@@ -5,7 +5,12 @@ use super::shown_tools::skeleton;
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use super::{act::STANDS_FOR, paths::mentions};
+use crate::domain::call::Outcome;
+use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
+
+/// Calls of one tool that failed, until another one is shown.
+const MOST_TRIES: usize = 2;
 
 /// Words of a sentence that may name a tool so that it is not called.
 const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
@@ -34,8 +39,12 @@ impl Turn<'_> {
         (!named.is_empty()).then(|| named.iter().all(answered))
     }
 
+    /// Whether it answered, or failed so often that asking again helps nobody.
     fn was_called(&self, tool: &Tool) -> bool {
-        self.state.calls().any(|call| call.tool == tool.name)
+        let of_it = |call: &&CallRecord| call.tool == tool.name;
+        let answered = |call: &CallRecord| call.outcome() == Some(Outcome::Done);
+        let calls = || self.state.calls().filter(of_it);
+        calls().any(answered) || calls().count() >= MOST_TRIES
     }
 
     /// The tools that the task may use and calls by their names, in the order of its words, without those that it tells not to use.
@@ -95,7 +104,7 @@ mod tests {
     fn the_next_tool_that_a_task_names_is_shown_until_each_was_called() {
         let mut drive = drive(TASK);
         assert!(drive.run_to_consult());
-        let named = "it was not called yet:\nstock_count\n";
+        let named = "nothing came of it yet:\nstock_count\n";
         assert!(drive.shown().contains(named), "{}", drive.shown());
         drive.say(&[&call("fs_list", json!({}))]);
         let prompt = drive.state().prompt(Role::Planner);

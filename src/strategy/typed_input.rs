@@ -192,7 +192,8 @@ fn before_reads(text: &str) -> Vec<&str> {
         let before = &text[..at];
         let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
         let is_part = before.ends_with(|c: char| c.is_alphanumeric() || "_:.".contains(c));
-        if (!is_part || before.ends_with("io.")) && !line.contains("--") {
+        let is_call = (!is_part || before.ends_with("io.")) && !before.ends_with("function ");
+        if is_call && !line.contains("--") {
             found.push(&text[from..at]);
             from = at;
         }
@@ -334,6 +335,7 @@ mod tests {
             ("io.read()", 1),
             ("file.read() handle:read() thread(1)", 0),
             ("-- read()", 0),
+            ("local function read()", 0),
             (ORDER, 2),
         ] {
             assert_eq!(before_reads(text).len(), count, "{text}");

@@ -67,6 +67,18 @@ end
 
 -- Writing ------------------------------------------------------------------------------------------------------
 
+-- What a file has to look like, for who has written something else.
+local function example(name)
+    return ("the file of a tool is, for instance: return { name = %q, description = \"What it does.\", args = { count = "
+        .. "{ type = \"integer\" } }, required = { \"count\" }, handler = function(args) return { left = 64 - args.count } "
+        .. "end }"):format(name)
+end
+
+-- The name that a source gives its tool.
+local function name_in(source)
+    return source:match("%f[%w_]name%s*=%s*[\"']([%w_]+)[\"']")
+end
+
 -- The file that is meant: the one that is named, that of the tool, or a new one with the tool's name.
 local function file_for(loader, args)
     if args.file then
@@ -79,15 +91,19 @@ local function file_for(loader, args)
         end
         return file
     end
-    if not args.name then error("give name or file", 0) end
+    if not args.name then error("give name or file, or a source with a name; " .. example("my_tool"), 0) end
     local tool, file = loader:find(args.name)
     return tool and file or args.name .. ".lua"
 end
 
 local function tool_write(loader, args)
-    local file = file_for(loader, args)
+    local file = file_for(loader, { file = args.file, name = args.name or name_in(args.source) })
     local version, err = loader:write(file, args.source, args.name)
-    if not version then error(("%s: %s"):format(file, common.write_error(loader:store():path(file), err)), 0) end
+    if not version then
+        err = ("%s: %s"):format(file, common.write_error(loader:store():path(file), err))
+        local has_form = args.source:find("handler", 1, true)
+        error(has_form and err or err .. "; " .. example(args.name or "my_tool"), 0)
+    end
     local report = file_report(loader, file, version)
     report.next = "tool_test, then tool_activate"
     return report
