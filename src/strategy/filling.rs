@@ -9,6 +9,7 @@ use super::memory::{View, contents, told};
 use super::mending::WRITE;
 use super::named_files;
 use super::shown_tools;
+use super::tool_source::Unwritten;
 use super::turn::Turn;
 use super::typed_input::Waiting;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
@@ -46,6 +47,7 @@ pub(super) const FILLER: &str = "shared/filler";
 enum Lacking<'a> {
     Content(Unfilled<'a>),
     Input(Waiting<'a>),
+    Tool(Unwritten<'a>),
 }
 
 /// A file of which is to be said what it has to hold.
@@ -75,12 +77,13 @@ impl<'a> Turn<'a> {
         Some(match (self.lacking(), read) {
             (Some(Lacking::Content(file)), Some(read)) => self.write_filled(step, &file, read),
             (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
+            (Some(Lacking::Tool(tool)), Some(read)) => self.write_tool(step, &tool, read),
             (Some(lacking), None) => self.consult_for(&lacking),
             (None, _) => self.refused_fill("there is nothing to write any more"),
         })
     }
 
-    /// Asks for what is typed into a program, or for the content of a file into which the last step was to write a program, with which a
+    /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a program, with which a
     /// check is not content, or that is the result; as often as a program may be mended.
     pub(super) fn begin_filling(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
@@ -109,13 +112,17 @@ impl<'a> Turn<'a> {
     fn lacking(&self) -> Option<Lacking<'a>> {
         let newest = self.state.newest_closed()?;
         let file = self.unfilled(newest).map(Lacking::Content);
-        file.or_else(|| self.untyped(newest).map(Lacking::Input))
+        let tool = || self.unwritten(newest).map(Lacking::Tool);
+        tool()
+            .or(file)
+            .or_else(|| self.untyped(newest).map(Lacking::Input))
     }
 
     fn consult_for(&self, lacking: &Lacking<'_>) -> Decision {
         match lacking {
             Lacking::Content(file) => self.ask_aside(Contract::Content, self.content_prompt(file)),
             Lacking::Input(waiting) => self.consult_for_input(waiting),
+            Lacking::Tool(tool) => self.consult_for_tool(tool),
         }
     }
 

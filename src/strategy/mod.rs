@@ -45,6 +45,7 @@ pub mod stated;
 pub mod step_log;
 pub mod templates;
 pub mod text;
+mod tool_source;
 pub mod turn;
 pub mod turn_reader;
 mod typed_input;

@@ -67,11 +67,10 @@ end
 
 -- Writing ------------------------------------------------------------------------------------------------------
 
--- What a file has to look like, for who has written something else.
-local function example(name)
-    return ("the file of a tool is, for instance: return { name = %q, description = \"What it does.\", args = { count = "
-        .. "{ type = \"integer\" } }, required = { \"count\" }, handler = function(args) return { left = 64 - args.count } "
-        .. "end }"):format(name)
+-- What a file has to look like, for who has written something else. No argument is named: small models copy it.
+local function form(name)
+    return ("the file of a tool is: return { name = %q, description = \"...\", args = { ... }, required = { ... }, "
+        .. "handler = function(args) return { ... } end }"):format(name)
 end
 
 -- The name that a source gives its tool.
@@ -91,7 +90,7 @@ local function file_for(loader, args)
         end
         return file
     end
-    if not args.name then error("give name or file, or a source with a name; " .. example("my_tool"), 0) end
+    if not args.name then error("give name or file, or a source with a name; " .. form("my_tool"), 0) end
     local tool, file = loader:find(args.name)
     return tool and file or args.name .. ".lua"
 end
@@ -102,7 +101,7 @@ local function tool_write(loader, args)
     if not version then
         err = ("%s: %s"):format(file, common.write_error(loader:store():path(file), err))
         local has_form = args.source:find("handler", 1, true)
-        error(has_form and err or err .. "; " .. example(args.name or "my_tool"), 0)
+        error(has_form and err or err .. "; " .. form(args.name or "my_tool"), 0)
     end
     local report = file_report(loader, file, version)
     report.next = "tool_test, then tool_activate"

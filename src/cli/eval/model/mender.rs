@@ -35,6 +35,11 @@ pub fn asked_for_input(request: &ChatRequest) -> Option<&str> {
     )
 }
 
+/// The tool whose file a prompt asks for.
+pub fn asked_for_tool(request: &ChatRequest) -> Option<&str> {
+    asked_between(request, "Write the whole file of the tool `", "`")
+}
+
 fn asked_between<'a>(request: &'a ChatRequest, before: &str, behind: &str) -> Option<&'a str> {
     let prompt = request
         .messages
@@ -78,6 +83,27 @@ pub fn typed(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share:
         None => said,
         Some(Slip::CutOff) => said.cut(share),
         Some(_) => Said::text("MISSING: what it is about"),
+    }
+}
+
+/// The file of a tool as the solution writes it, from its next move on, with a mistake if one is due.
+pub fn tool(moves: &[Move], next: usize, name: &str, slip: Option<Slip>, share: f64) -> Said {
+    let source = |mv: &Move| match &mv.act {
+        Act::Call { tool, args } if tool == "tool_write" && args["name"] == name => {
+            args["source"].as_str().map(str::to_owned)
+        }
+        _ => None,
+    };
+    let to_come = moves.iter().skip(next).find_map(source);
+    let source = to_come.or_else(|| moves.iter().take(next).rev().find_map(source));
+    let said = match source {
+        Some(source) => Said::text(format!("```lua\n{}\n```", source.trim_end())),
+        None => Said::text("I know no such tool."),
+    };
+    match slip {
+        None => said,
+        Some(Slip::CutOff) => said.cut(share),
+        Some(_) => Said::text("The tool is right as it is."),
     }
 }
 
@@ -131,6 +157,20 @@ mod tests {
         assert_eq!(said(0, "/a.lua"), "```\n12\ny\n```");
         assert!(said(0, "/b.lua").starts_with("MISSING:"));
         assert!(said(1, "/a.lua").starts_with("MISSING:"));
+    }
+
+    #[test]
+    fn the_file_of_a_tool_is_the_one_that_the_solution_writes_next() {
+        let write = |source: &str| {
+            let args = json!({"name": "five", "source": source});
+            let tool = "tool_write".to_owned();
+            at(Act::Call { tool, args }, None)
+        };
+        let moves = [write("first"), write("then")];
+        let said = |next, name| tool(&moves, next, name, None, 0.5).content;
+        assert_eq!(said(1, "five"), "```lua\nthen\n```");
+        assert_eq!(said(2, "five"), "```lua\nthen\n```");
+        assert_eq!(said(0, "six"), "I know no such tool.");
     }
 
     #[test]

@@ -60,6 +60,9 @@ impl Play {
         if let Some(path) = mender::asked_for_input(request) {
             return self.alone(path, mender::typed);
         }
+        if let Some(name) = mender::asked_for_tool(request) {
+            return self.alone(name, mender::tool);
+        }
         match self.voice.asked(request) {
             Asked::Move { seen } => {
                 self.look(&seen);

@@ -1,0 +1,284 @@
+//! The file of a tool in a prompt of its own: a small model gives `tool_write` a file's name for the source, or a piece of Lua that is no
+//! tool, and goes on with a tool that there is not. Shown what was asked for and one tool as it looks, it writes the whole file, which is
+//! given to `tool_write` by rule.
+
+use super::guards::failure_text;
+use super::turn::Turn;
+use crate::domain::call::Outcome;
+use crate::domain::chat::Message;
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::ids::ClientId;
+use crate::domain::read::Read;
+use crate::domain::step::Step;
+use crate::domain::task::CallRecord;
+use crate::prompts::{PromptError, render as render_prompt};
+use crate::strategy::text::{fenced, head_and_tail};
+use serde_json::{Value, json};
+
+const WRITE: &str = "tool_write";
+const TEST: &str = "tool_test";
+
+/// How often in a task.
+const MOST_FILES: usize = 3;
+
+/// How a test begins to tell of what it was given ("args.n is missing").
+const OF_ARGUMENTS: &str = "args.";
+
+/// Bytes of what a test said.
+const SHOWN: usize = 400;
+
+/// A tool whose file is to be written.
+pub(super) struct Unwritten<'a> {
+    name: String,
+    /// The computer, unless it is the task's own.
+    on: Option<ClientId>,
+    wrong: Option<Wrong<'a>>,
+}
+
+/// A tool whose test failed.
+struct Wrong<'a> {
+    source: &'a str,
+    /// What the test said.
+    said: String,
+}
+
+impl<'a> Turn<'a> {
+    /// The tool that the newest step could not write, or whose test failed in it.
+    pub(super) fn unwritten(&self, newest: &Step) -> Option<Unwritten<'a>> {
+        let number = newest.number;
+        let newest = self.state.steps.iter().find(|step| step.number == number)?;
+        let [call] = newest.calls.as_slice() else {
+            return None;
+        };
+        let steps = self
+            .state
+            .steps
+            .iter()
+            .filter(|step| step.closed && step.fills());
+        let files = steps.filter(|step| step.calls.iter().any(|call| call.tool == WRITE));
+        if files.count() >= MOST_FILES {
+            return None;
+        }
+        let (name, wrong) = match call.tool.as_str() {
+            WRITE if call.outcome() == Some(Outcome::Failed) => (self.name_of(call)?, None),
+            TEST if call.outcome() == Some(Outcome::Done) && !call.succeeded() => {
+                let name = named(call)?;
+                let source = self.source_of(name)?;
+                let said = head_and_tail(&failure_text(call), SHOWN);
+                // What it was given is wrong then, and not the tool.
+                if said.contains(OF_ARGUMENTS) {
+                    return None;
+                }
+                (name.to_owned(), Some(Wrong { source, said }))
+            }
+            _ => return None,
+        };
+        let on = self.elsewhere(call).cloned();
+        Some(Unwritten { name, on, wrong })
+    }
+
+    /// How the tool is called that such a call was to write.
+    fn name_of(&self, call: &CallRecord) -> Option<String> {
+        let given = named(call).filter(|name| is_name(name));
+        given
+            .or_else(|| named_by(self.asked_for()))
+            .map(str::to_owned)
+    }
+
+    /// The file of a tool as the task wrote it last.
+    fn source_of(&self, name: &str) -> Option<&'a str> {
+        let mut calls = self.state.calls().rev();
+        let written = calls
+            .find(|call| call.tool == WRITE && call.succeeded() && named(call) == Some(name))?;
+        written.args.get("source")?.as_str()
+    }
+
+    pub(super) fn consult_for_tool(&self, tool: &Unwritten<'_>) -> Decision {
+        self.ask_aside(Contract::Content, self.tool_prompt(tool))
+    }
+
+    fn tool_prompt(&self, tool: &Unwritten<'_>) -> Result<Vec<Message>, PromptError> {
+        let prompts = &self.profile.prompts;
+        let wrong = tool.wrong.as_ref();
+        let told = json!({
+            "prompt": self.asked_for(),
+            "name": tool.name,
+            "wrong": wrong.map(|wrong| json!({"source": fenced(wrong.source, "lua"), "said": wrong.said})),
+        });
+        Ok(vec![
+            Message::system(render_prompt(prompts, "shared/toolmaker", json!({}))?),
+            Message::user(render_prompt(prompts, "shared/tool_to_write", told)?),
+        ])
+    }
+
+    /// Gives the file that the model wrote to `tool_write`.
+    pub(super) fn write_tool(
+        &self,
+        step: &Step,
+        tool: &Unwritten<'_>,
+        read: Option<&Read>,
+    ) -> Decision {
+        let refused = |why: &str| {
+            let told = format!("the file of the tool {}: {why}", tool.name);
+            self.block(Guard::Invalid, told)
+        };
+        let Some(Read::Content {
+            content: Some(source),
+        }) = read
+        else {
+            return refused("the answer holds none");
+        };
+        if tool
+            .wrong
+            .as_ref()
+            .is_some_and(|wrong| wrong.source.trim() == source.trim())
+        {
+            return refused("the answer was the file as it is");
+        }
+        let request = StrictRequest::Tool {
+            explanation: format!("Writing the tool {}", tool.name),
+            tool: WRITE.to_owned(),
+            parameters: json!({"name": tool.name, "source": source}),
+            on: tool.on.clone(),
+        };
+        match self.try_act(step, request, TranslatedBy::Model) {
+            Ok(decision) => decision,
+            Err(problems) => refused(&problems.join("; ")),
+        }
+    }
+}
+
+fn named(call: &CallRecord) -> Option<&str> {
+    call.args.get("name").and_then(Value::as_str)
+}
+
+/// The tool that a task wants made: "Make a tool `double`", "a tool double that …" says nothing certain.
+fn named_by(prompt: &str) -> Option<&str> {
+    let quoted = |(at, words): (usize, &'static str)| {
+        let rest = &prompt[at + words.len()..];
+        let (name, _) = rest.split_once(['`', '"'])?;
+        is_name(name).then_some(name)
+    };
+    let mut places = [
+        "tool `",
+        "tool \"",
+        "tool called `",
+        "tool called \"",
+        "tool named `",
+    ]
+    .into_iter()
+    .filter_map(|words| Some((prompt.find(words)?, words)));
+    places.find_map(quoted)
+}
+
+fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::chat::Role;
+    use crate::strategy::drive::{Drive, call, done, profile_of};
+    use std::collections::BTreeMap;
+
+    const TASK: &str =
+        "Make a tool `double` that gives twice the number that it is given, and test it.";
+    const FILE: &str =
+        "return { name = \"double\", handler = function(args) return { result = args.n } end }";
+
+    /// A computer that knows a tool by its handler, and whose tests fail.
+    fn computer(_: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+        let source = call.args["source"].as_str().unwrap_or_default();
+        match call.tool.as_str() {
+            WRITE if source.contains("handler") => done(json!({"file": "/tools/double.lua"})),
+            TEST => done(json!({"passed": false, "error": "result.result is 4, expected 8"})),
+            _ => serde_json::from_value(json!({"outcome": "failed", "error": "double.lua: syntax error", "code": "handler_error"}))
+                .unwrap(),
+        }
+    }
+
+    fn drive() -> Drive {
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        let mut drive = Drive::new(profile, TASK);
+        let text = json!({"type": "string"});
+        let tool = |name: &str| {
+            let tool = json!({"name": name, "effect": "idempotent", "description": name, "args_schema":
+                {"type": "object", "properties": {"name": text, "source": text}}});
+            serde_json::from_value(tool).unwrap()
+        };
+        drive.add_tools(vec![tool(WRITE), tool(TEST)]);
+        drive
+    }
+
+    fn asked(drive: &Drive) -> String {
+        let messages = drive.state().prompt(Role::Executor).iter();
+        let texts: Vec<&str> = messages.map(|message| message.content.trim_end()).collect();
+        texts.join("\n=====\n")
+    }
+
+    #[test]
+    fn the_file_of_a_tool_that_could_not_be_written_is_asked_for_alone() {
+        let mut drive = drive();
+        drive.say_with(&[&call(WRITE, json!({"source": "double.lua"}))], computer);
+        insta::assert_snapshot!("tool_to_write", asked(&drive));
+        drive.say_with(&[&format!("```lua\n{FILE}\n```")], computer);
+        let written = drive.state().calls().next_back().unwrap();
+        assert!(written.succeeded() && written.args["name"] == "double");
+        let test = call(TEST, json!({"name": "double"}));
+        drive.say_with(&[&test], computer);
+        insta::assert_snapshot!("tool_to_mend", asked(&drive));
+        drive.say_with(&[&format!("```lua\n{FILE}\n```")], computer);
+        let told = "the file of the tool double: the answer was the file as it is";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    #[test]
+    fn nobody_is_asked_for_a_tool_without_a_name_nor_more_than_three_times() {
+        let mut drive = drive();
+        if let Some(created) = &mut drive.bench.state.created {
+            created.prompt = "Make a tool that doubles a number.".into();
+        }
+        let write = call(WRITE, json!({"source": "double.lua"}));
+        drive.say_with(&[&write], computer);
+        assert!(drive.state().prompt(Role::Executor).is_empty());
+        let mut again = self::drive();
+        for _ in 0..3 {
+            again.say_with(&[&write, "```lua\nreturn 1\n```"], computer);
+        }
+        let before = again.state().usage.executor_model_calls;
+        again.say_with(&[&write], computer);
+        assert_eq!(again.state().usage.executor_model_calls, before);
+    }
+
+    #[test]
+    fn a_test_that_was_given_something_wrong_says_nothing_against_the_tool() {
+        let mut drive = drive();
+        let write = call(WRITE, json!({"name": "double", "source": FILE}));
+        let test = call(TEST, json!({"name": "double"}));
+        drive.say_with(&[&write, &test], |files, call| match call.tool.as_str() {
+            TEST => done(json!({"passed": false, "error": "args.n is missing"})),
+            _ => computer(files, call),
+        });
+        assert!(drive.state().prompt(Role::Executor).is_empty());
+    }
+
+    #[test]
+    fn a_task_names_its_tool_in_quotes() {
+        for (prompt, name) in [
+            (TASK, Some("double")),
+            ("Write the tool \"dig_forward\".", Some("dig_forward")),
+            ("Make a tool called `a1`.", Some("a1")),
+            ("Use the tool `/a.lua`.", None),
+            ("Make a tool that doubles.", None),
+            ("tool `", None),
+        ] {
+            assert_eq!(named_by(prompt), name, "{prompt}");
+        }
+    }
+}
