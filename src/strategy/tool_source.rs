@@ -7,7 +7,6 @@ use super::turn::Turn;
 use crate::domain::call::Outcome;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
-use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::step::Step;
@@ -45,9 +44,7 @@ struct Wrong<'a> {
 
 impl<'a> Turn<'a> {
     /// The tool that the newest step could not write, or whose test failed in it.
-    pub(super) fn unwritten(&self, newest: &Step) -> Option<Unwritten<'a>> {
-        let number = newest.number;
-        let newest = self.state.steps.iter().find(|step| step.number == number)?;
+    pub(super) fn unwritten(&self, newest: &'a Step) -> Option<Unwritten<'a>> {
         let [call] = newest.calls.as_slice() else {
             return None;
         };
@@ -136,13 +133,9 @@ impl<'a> Turn<'a> {
         {
             return refused("the answer was the file as it is");
         }
-        let request = StrictRequest::Tool {
-            explanation: format!("Writing the tool {}", tool.name),
-            tool: WRITE.to_owned(),
-            parameters: json!({"name": tool.name, "source": source}),
-            on: tool.on.clone(),
-        };
-        match self.try_act(step, request, TranslatedBy::Model) {
+        let explanation = format!("Writing the tool {}", tool.name);
+        let parameters = json!({"name": tool.name, "source": source});
+        match self.act_aside(step, explanation, WRITE, parameters, tool.on.as_ref()) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),
         }

@@ -11,7 +11,6 @@ use super::places::addressed;
 use super::turn::Turn;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
-use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
@@ -160,13 +159,9 @@ impl<'a> Turn<'a> {
                 one_line(line, SHOWN)
             ));
         }
-        let request = StrictRequest::Tool {
-            explanation: format!("Typing into {}", waiting.path),
-            tool: RUN.to_owned(),
-            parameters: json!({"path": waiting.path, "input": lines}),
-            on: waiting.on.clone(),
-        };
-        match self.try_act(step, request, TranslatedBy::Model) {
+        let explanation = format!("Typing into {}", waiting.path);
+        let parameters = json!({"path": waiting.path, "input": lines});
+        match self.act_aside(step, explanation, RUN, parameters, waiting.on.as_ref()) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),
         }

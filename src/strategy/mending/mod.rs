@@ -137,10 +137,23 @@ impl<'a> Turn<'a> {
         on: Option<&ClientId>,
         content: &str,
     ) -> Result<Decision, Vec<String>> {
+        let parameters = json!({"path": path, "content": content});
+        self.act_aside(step, explanation, WRITE, parameters, on)
+    }
+
+    /// Calls a tool with what it answered.
+    pub(super) fn act_aside(
+        &self,
+        step: &Step,
+        explanation: String,
+        tool: &str,
+        parameters: Value,
+        on: Option<&ClientId>,
+    ) -> Result<Decision, Vec<String>> {
         let request = StrictRequest::Tool {
             explanation,
-            tool: WRITE.to_owned(),
-            parameters: json!({"path": path, "content": content}),
+            tool: tool.to_owned(),
+            parameters,
             on: on.cloned(),
         };
         self.try_act(step, request, TranslatedBy::Model)
