@@ -3,17 +3,12 @@
 
 use super::family::{self, Batch};
 use super::fleet::ToolLookup;
+use super::guards::computer_as_folder;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
-use super::guards::{
-    check_program, computer_as_folder, copied_instead, misplaced_program, repeated_effect,
-    same_again, strayed_path,
-};
 use super::memory::recall::{self, RECALL_TOOL};
-use super::mending::RUN;
 use super::nap;
 use super::own_name;
-use super::places::addressed;
 use super::shell_words;
 use super::shown_tools::unfilled;
 use super::turn::Turn;
@@ -26,7 +21,7 @@ use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::ids::{ClientId, QuestionId};
 use crate::domain::task::{Recalled, Step};
 use crate::domain::work::Advance;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// What is told of an argument that is still as forms show it.
@@ -266,70 +261,6 @@ impl Turn<'_> {
         }))
     }
 
-    /// What is told of a call that could be made and is hardly meant so, before it is made.
-    fn objection(&self, target: &Target, tool: &str, args: &Value) -> Option<Decision> {
-        let (state, fleet) = (self.state, &self.inputs.fleet);
-        if let Some((evidence, look)) = self.left_alone(target, tool, args) {
-            let evidence = self.with_look(evidence, look.as_deref());
-            return Some(self.block(Guard::Policy, evidence));
-        }
-        if let Some(evidence) = same_again::objection(state, target, tool, args) {
-            return Some(self.block(Guard::Duplicate, evidence));
-        }
-        let rules = &self.profile.guards.loops;
-        if let Some(evidence) = repeated_effect::objection(state, rules, target, tool, args) {
-            return Some(self.block(Guard::Duplicate, evidence));
-        }
-        let needs = || misplaced_program::needs(tool, args).map(str::to_owned);
-        let at_home = || Some((self.on_wrong_computer(target, tool, args)?, None));
-        let misplaced = || Some((misplaced_program::objection(state, tool, args)?, needs()));
-        let elsewhere = || {
-            let told = computer_as_folder::objection(state, fleet, target, tool, args)?;
-            Some((told, needs()))
-        };
-        let strayed = || {
-            let (told, meant) = strayed_path::objection(state, tool, args)?;
-            Some(match self.written_run_of(&meant, target, tool, args) {
-                Some(run) => (format!("{told}:\n{run}"), None),
-                None => (told, Some(meant)),
-            })
-        };
-        let copied = || Some((self.copied_instead(tool, args)?, None));
-        let checks = || Some((check_program::objection(state, target, tool, args)?, None));
-        let told = at_home().or_else(misplaced).or_else(elsewhere);
-        let told = told.or_else(strayed).or_else(copied);
-        let (evidence, look) = told.or_else(checks)?;
-        let evidence = self.with_look(evidence, look.as_deref());
-        Some(self.block(Guard::Arguments, evidence))
-    }
-
-    /// A run as the model writes it, of another program.
-    fn written_run_of(
-        &self,
-        path: &str,
-        target: &Target,
-        tool: &str,
-        args: &Value,
-    ) -> Option<String> {
-        let on = match target {
-            Target::Any => None,
-            Target::Computer(on) => Some(on),
-            Target::Group(_) => return None,
-        };
-        let mut args = args.clone();
-        *args.get_mut("path").filter(|_| tool == RUN)? = json!(path);
-        self.written(&addressed(tool, on), &args)
-    }
-
-    /// What is told of a copy that should be a move. Words alone do not turn a small model from the call that it has in mind.
-    fn copied_instead(&self, tool: &str, args: &Value) -> Option<String> {
-        let told = copied_instead::objection(self.state, tool, args)?;
-        Some(match self.written("fs_move", args) {
-            Some(call) => format!("{told}:\n{call}"),
-            None => told,
-        })
-    }
-
     fn with_known_content(
         &self,
         args: Value,
@@ -348,16 +279,6 @@ impl Turn<'_> {
         let path = args.get("path").cloned();
         overwrite::with_known_content(args, tool, target, tools, &sights)
             .map_err(|evidence| self.with_look(evidence, path.as_ref().and_then(Value::as_str)))
-    }
-
-    /// An objection with the call that reads a file: small models say the same to the end if they are told what to do and not how.
-    pub(super) fn with_look(&self, evidence: String, path: Option<&str>) -> String {
-        let look =
-            path.and_then(|path| Some((path, self.written("fs_read", &json!({"path": path}))?)));
-        match look {
-            Some((path, look)) => format!("{evidence}\nTo look at {path}:\n{look}"),
-            None => evidence,
-        }
     }
 
     /// How this task's model writes a call; none where it writes none itself, or on the server's own channel.

@@ -1,41 +1,29 @@
 //! The content of a file in a prompt of its own: a small model that is to write the result of its work into a file writes a program there
 //! which would find it out, and again when it is told so; or it hears from a check that a file is not as it should be, and does again what
-//! it did. Shown what was asked for and what is known, and nothing else, it says what
-//! the file has to hold, or that this is not known yet. What it says is written as any other call, by rule.
+//! it did; or it knows all and goes on looking. Shown what was asked for and what is known, and nothing else, it says what the file has to
+//! hold, or that this is not known yet. What it says is written as any other call, by rule.
 
-use super::checked_files::{Fault, Faulted, looks_into};
-use super::guards::misplaced_program::{holds_data, told_of};
-use super::memory::{View, contents, told};
+use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
-use super::shown_tools;
-use super::tool_source::Unwritten;
 use super::turn::Turn;
-use super::typed_input::Waiting;
+use super::unfilled::Unfilled;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
-use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::decision::{Decision, Guard};
 use crate::domain::files::from_root;
-use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render as render_prompt};
-use crate::strategy::paths::{mentions, named_in, normal};
-use crate::strategy::places::addressed;
-use crate::strategy::text::{fenced, has_word, sentence_before};
-use serde_json::{Value, json};
+use crate::strategy::paths::normal;
+use crate::strategy::text::fenced;
+use serde_json::json;
 
 /// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
 const MOST_CALLS: usize = 4;
 const MOST_BYTES: usize = 1_000;
 
-/// Tools that bring what a file holds from another one.
-const BRING: [&str; 2] = ["fs_move", "fs_copy"];
-
 /// Bytes of an answer without a fence that may be a content: a number, a name.
 const MOST_BARE: usize = 200;
-
-/// Words of a sentence that tells to put a result into a file.
-const WRITES: [&str; 4] = ["write", "put", "save", "store"];
 
 /// How an answer says that something has to be found out first.
 const MISSING: &str = "missing";
@@ -43,60 +31,7 @@ const MISSING: &str = "missing";
 /// The system prompt of who is asked.
 pub(super) const FILLER: &str = "shared/filler";
 
-/// What a model is asked for alone.
-enum Lacking<'a> {
-    Content(Unfilled<'a>),
-    Input(Waiting<'a>),
-    Tool(Unwritten<'a>),
-}
-
-/// A file of which is to be said what it has to hold.
-struct Unfilled<'a> {
-    path: String,
-    /// The computer, unless it is the task's own.
-    on: Option<ClientId>,
-    wrong: Option<Wrong<'a>>,
-}
-
-/// What is wrong with a file that is there.
-struct Wrong<'a> {
-    /// What a check says.
-    said: String,
-    holds: &'a str,
-}
-
-impl<'a> Turn<'a> {
-    /// What is done about a file whose content is asked for; none while none is.
-    pub(super) fn filling(&self) -> Option<Decision> {
-        let step = self.state.current_step_on(self.track)?;
-        if !step.fills() {
-            return None;
-        }
-        let answered = step.executor.last().filter(|tried| tried.answer.is_some());
-        let read = answered.map(|tried| tried.read.as_ref());
-        Some(match (self.lacking(), read) {
-            (Some(Lacking::Content(file)), Some(read)) => self.write_filled(step, &file, read),
-            (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
-            (Some(Lacking::Tool(tool)), Some(read)) => self.write_tool(step, &tool, read),
-            (Some(lacking), None) => self.consult_for(&lacking),
-            (None, _) => self.refused_fill("there is nothing to write any more"),
-        })
-    }
-
-    /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a program, with which a
-    /// check is not content, or that is the result; as often as a program may be mended.
-    pub(super) fn begin_filling(&self) -> Option<Decision> {
-        let most = self.profile.executor_mends as usize;
-        if !self.may_step_aside() || self.asides_so_far() >= most {
-            return None;
-        }
-        let lacking = self.lacking()?;
-        if let Lacking::Content(file) = &lacking {
-            self.schema_of(&addressed(WRITE, file.on.as_ref()))?;
-        }
-        Some(self.consult_for(&lacking))
-    }
-
+impl Turn<'_> {
     /// The run of which the task speaks, once such a content was written and all is known that the task names: a small model that did not
     /// think of the content does not think of the run either.
     pub(super) fn run_filled(&self) -> Option<Decision> {
@@ -109,155 +44,10 @@ impl<'a> Turn<'a> {
             .flatten()
     }
 
-    fn lacking(&self) -> Option<Lacking<'a>> {
-        let newest = self.state.newest_closed()?;
-        let file = self.unfilled(newest).map(Lacking::Content);
-        let tool = || self.unwritten(newest).map(Lacking::Tool);
-        tool()
-            .or(file)
-            .or_else(|| self.untyped(newest).map(Lacking::Input))
-    }
-
-    fn consult_for(&self, lacking: &Lacking<'_>) -> Decision {
-        match lacking {
-            Lacking::Content(file) => self.ask_aside(Contract::Content, self.content_prompt(file)),
-            Lacking::Input(waiting) => self.consult_for_input(waiting),
-            Lacking::Tool(tool) => self.consult_for_tool(tool),
-        }
-    }
-
-    fn unfilled(&self, newest: &Step) -> Option<Unfilled<'a>> {
-        let unfilled = self.refused_file(newest);
-        let unfilled = unfilled.or_else(|| self.wrong_file(newest));
-        unfilled.or_else(|| self.file_of_result(newest))
-    }
-
-    /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
-    fn refused_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
-        let path = refused_path(newest)?;
-        let before = self.state.steps.iter();
-        let mut before = before.take_while(|step| step.number != newest.number);
-        if before.any(|step| refused_path(step).as_deref() == Some(path.as_str())) {
-            return None;
-        }
-        // What a file has to hold that the task does not speak of, nobody can tell.
-        if !self.names(&path) {
-            return None;
-        }
-        let place = self.place_of(&normal(&path))?;
-        Some(Unfilled {
-            on: self.unless_own(place),
-            path,
-            wrong: None,
-        })
-    }
-
-    /// The file of data with which a check was not content just now, if the task names it: one that is not there and that the task
-    /// wants written, or a short one that is known as it is.
-    fn wrong_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
-        let faulted = self.faulted()?;
-        let just_now = looks_into(newest)
-            || newest
-                .calls
-                .iter()
-                .any(|call| call.call_id == faulted.check.call_id);
-        if !just_now
-            || !holds_data(&faulted.path)
-            || !self.names(&faulted.path)
-            || self.was_filled(&faulted)
-        {
-            return None;
-        }
-        let wrong = match faulted.fault {
-            Fault::Content => {
-                let holds = self.held_by(&faulted)?;
-                Some(Wrong {
-                    holds: Some(holds).filter(|holds| holds.len() <= MOST_BYTES)?,
-                    said: faulted.said,
-                })
-            }
-            Fault::Missing if self.wants_it_written() => None,
-            Fault::Missing | Fault::Remains => return None,
-        };
-        Some(Unfilled {
-            path: faulted.path,
-            on: faulted.on.cloned(),
-            wrong,
-        })
-    }
-
-    /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
-    /// nothing: small models know all then, and go on looking. Asked for once in a task.
-    fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
-        let is_lost = newest.blocked.is_some()
-            || (newest.by_rule().is_none()
-                && !newest.calls.is_empty()
-                && newest.calls.iter().all(|call| !call.succeeded()));
-        let mut before = self.state.steps.iter().filter(|step| step.closed);
-        if !is_lost || before.any(Step::fills) {
-            return None;
-        }
-        let prompt = self.asked_for();
-        let mut wanted = named_in(prompt).into_iter().filter(|path| {
-            let mut places = mentions(prompt, path);
-            let is_written = |at: usize| has_word(sentence_before(&prompt[..at]), &WRITES);
-            holds_data(path) && places.any(is_written) && self.is_unknown(path)
-        });
-        let (Some(path), None) = (wanted.next(), wanted.next()) else {
-            return None;
-        };
-        let place = self.place_of(&path)?;
-        let unfilled = Unfilled {
-            on: self.unless_own(place),
-            path: from_root(&path),
-            wrong: None,
-        };
-        self.is_all_known(&unfilled.path).then_some(unfilled)
-    }
-
-    /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any.
-    fn is_all_known(&self, unfilled: &str) -> bool {
-        let tools = self.named_tools_answered();
-        let mut files = named_in(self.asked_for());
-        files.retain(|path| holds_data(path) && from_root(path) != unfilled);
-        let is_known = |path: &String| {
-            let on = self.place_of(path).map(|place| self.unless_own(place));
-            on.is_some_and(|on| {
-                contents::known(self.state, on.as_ref(), &from_root(path)).is_some()
-            })
-        };
-        (tools.is_some() || !files.is_empty()) && tools != Some(false) && files.iter().all(is_known)
-    }
-
-    /// Whether the task has neither read nor written a file, wherever it lies.
-    fn is_unknown(&self, path: &str) -> bool {
-        let path = from_root(path);
-        let mut known = self.state.files.keys();
-        !known.any(|key| key.ends_with(&path))
-    }
-
-    /// Whether the task's words name the tool that writes, and none that brings a file from another place.
-    fn wants_it_written(&self) -> bool {
-        let shown = self.shown_tools().shown;
-        let named = shown_tools::named_by(&shown, self.asked_for());
-        let named: Vec<&str> = named.map(|tool| tool.name.as_str()).collect();
-        named.contains(&WRITE) && !BRING.iter().any(|tool| named.contains(tool))
-    }
-
-    fn names(&self, path: &str) -> bool {
-        named_in(self.asked_for()).contains(&normal(path))
-    }
-
-    fn was_filled(&self, faulted: &Faulted<'_>) -> bool {
-        let fills = self.state.steps.iter().filter(|step| step.fills());
-        let mut written = fills.flat_map(|step| &step.calls);
-        written.any(|call| {
-            let path = call.args.get("path").and_then(Value::as_str);
-            path == Some(faulted.path.as_str()) && self.elsewhere(call) == faulted.on
-        })
-    }
-
-    fn content_prompt(&self, unfilled: &Unfilled<'_>) -> Result<Vec<Message>, PromptError> {
+    pub(super) fn content_prompt(
+        &self,
+        unfilled: &Unfilled<'_>,
+    ) -> Result<Vec<Message>, PromptError> {
         let (state, profile) = (self.state, self.profile);
         let view = View {
             first_step: 0,
@@ -302,7 +92,12 @@ impl<'a> Turn<'a> {
         ])
     }
 
-    fn write_filled(&self, step: &Step, unfilled: &Unfilled<'_>, read: Option<&Read>) -> Decision {
+    pub(super) fn write_filled(
+        &self,
+        step: &Step,
+        unfilled: &Unfilled<'_>,
+        read: Option<&Read>,
+    ) -> Decision {
         let Some(Read::Content {
             content: Some(content),
         }) = read
@@ -320,15 +115,9 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn refused_fill(&self, why: &str) -> Decision {
+    pub(super) fn refused_fill(&self, why: &str) -> Decision {
         self.block(Guard::Invalid, format!("what the file has to hold: {why}"))
     }
-}
-
-/// The file for which a step was refused, from the root.
-fn refused_path(step: &Step) -> Option<String> {
-    let blocked = step.blocked.as_ref()?;
-    told_of(&blocked.evidence).map(|path| from_root(&normal(path)))
 }
 
 /// The content in an answer: what its first fence holds, or a line that is all there is. None where something has to be found out first.
@@ -355,7 +144,9 @@ mod tests {
     use crate::domain::chat::Role;
     use crate::strategy::bench::answer;
     use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::guards::misplaced_program::told_of;
     use proptest::prelude::*;
+    use serde_json::Value;
 
     const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
 

@@ -3,6 +3,7 @@
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
 pub mod act;
+mod asked_alone;
 mod asked_questions;
 mod asked_runs;
 pub mod call;
@@ -31,6 +32,7 @@ mod named_files;
 mod named_tools;
 mod nap;
 pub mod numbered;
+mod objections;
 mod own_name;
 pub mod paths;
 mod places;
@@ -52,6 +54,7 @@ mod typed_input;
 mod uncalled;
 mod unchanged;
 mod unfenced;
+mod unfilled;
 mod unmended;
 mod untouched;
 mod unvisited;

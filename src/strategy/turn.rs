@@ -53,9 +53,9 @@ impl<'a> Turn<'a> {
         decision.or_else(|| self.aside())
     }
 
-    /// What a model is being asked for alone, if it is: a program to be mended, or the content of a file.
+    /// What a model is being asked for alone, if it is: a program to be mended, the content of a file, what is typed, or a tool.
     pub(super) fn aside(&self) -> Option<Decision> {
-        self.mending().or_else(|| self.filling())
+        self.mending().or_else(|| self.asked_alone())
     }
 
     /// The task in the words in which it was given.
@@ -130,7 +130,7 @@ impl<'a> Turn<'a> {
                 let decision = decision.or_else(|| self.call_with_word());
                 let decision = decision.or_else(|| self.look_into());
                 let decision = decision.or_else(|| self.begin_mending());
-                let decision = decision.or_else(|| self.begin_filling());
+                let decision = decision.or_else(|| self.ask_alone());
                 let decision = decision.or_else(|| self.run_filled());
                 let decision = decision.or_else(|| self.run_instead());
                 decision.or_else(|| self.first_run())

@@ -8,6 +8,7 @@ use super::memory::contents;
 use super::mending::{RUN, program_of};
 use super::paths::{named_in, normal};
 use super::places::addressed;
+use super::stated;
 use super::turn::Turn;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -67,14 +68,21 @@ impl<'a> Turn<'a> {
         (!was_asked && (programs.any(is_meant) || self.form_came_back())).then_some(waiting)
     }
 
-    /// The program of the task that waits for input and was not run well yet.
+    /// The program of the task that waits for input and was not run well yet. None where the task says that something is not to be run.
     fn waiting_program(&self) -> Option<Waiting<'a>> {
         let prompt = self.asked_for();
+        if stated::forbids_runs(prompt) {
+            return None;
+        }
         let named = named_in(prompt).into_iter();
         let mut programs = named.filter(|path| path.ends_with(".lua") && !is_check(prompt, path));
         programs.find_map(|program| {
             let on = self.unless_own(self.place_of(&program)?);
             let path = from_root(&program);
+            // One that is to be changed is run as the task says, once it is changed.
+            if self.may_mend(&path, on.as_ref()) {
+                return None;
+            }
             let text = contents::known(self.state, on.as_ref(), &path)?;
             let lines = before_reads(text).len().min(MOST_LINES);
             let is_well = |call: &CallRecord| {
@@ -248,9 +256,13 @@ mod tests {
     }
 
     fn drive(mends: u32) -> Drive {
+        drive_of(TASK, mends)
+    }
+
+    fn drive_of(task: &str, mends: u32) -> Drive {
         let mut profile = profile_of("direct");
         profile.executor_mends = mends;
-        let mut drive = Drive::new(profile, TASK);
+        let mut drive = Drive::new(profile, task);
         let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
         let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
             "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
@@ -272,6 +284,18 @@ mod tests {
         let check = call(RUN, json!({"path": "/check.lua"}));
         drive.say_with(&[&call(RUN, order), &check], computer);
         assert!(!drive.shown().contains(form), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_program_that_is_to_be_changed_or_not_to_be_run_is_not_typed_into() {
+        for task in [
+            "Mend /order.lua, which asks two questions. /check.lua says whether it is right.",
+            "Look at /order.lua, but do not run it. /check.lua says whether it is there.",
+        ] {
+            let drive = drive_of(task, 6);
+            let planner = drive.state().prompt(Role::Executor).is_empty();
+            assert!(planner && !drive.shown().contains("\"input\":"), "{task}");
+        }
     }
 
     #[test]

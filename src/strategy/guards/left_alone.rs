@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::slice::from_ref;
 
 /// How something is forbidden, before the word that says what.
-const NOT: [&str; 12] = [
+const NOT: [&str; 11] = [
     "must not",
     "may not",
     "shall not",
@@ -23,7 +23,6 @@ const NOT: [&str; 12] = [
     "not to",
     "without",
     "never",
-    "must never",
     "do not ever",
     "don't ever",
 ];

@@ -178,7 +178,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether a program is the task's own, or its words want such a thing mended.
-    fn may_mend(&self, path: &str, on: Option<&ClientId>) -> bool {
+    pub(in crate::strategy) fn may_mend(&self, path: &str, on: Option<&ClientId>) -> bool {
         let prompt = self.asked_for();
         let is_meant = || has_word(prompt, &MENDS) || is_made_to(prompt, &normal(path));
         (self.written_in(path, on).is_some() || is_meant()) && !self.is_left_alone(path, on)

@@ -71,7 +71,7 @@ impl Turn<'_> {
 
     /// The forms of the shown tools whose work the task's words name ("Move /a.txt" is fs_move), as the model writes calls, with the
     /// file of which the check speaks. What was done to that file already is not due, nor what failed when it was last tried; then it is to
-    /// be written. A tool that the task calls by its whole name, and that was not called yet, is due alone. None once a form came back as
+    /// be written. A tool that the task calls by its whole name, and that has not answered yet, is due alone. None once a form came back as
     /// it was shown. A program that waits for what is typed, and that was not run well yet, is due in the same way.
     fn due_calls(&self) -> Option<String> {
         if self.form_came_back() {

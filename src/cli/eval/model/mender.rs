@@ -52,16 +52,11 @@ fn asked_between<'a>(request: &'a ChatRequest, before: &str, behind: &str) -> Op
 /// The content as the solution writes it in its next move, with a mistake if one is due; whatever else comes first is missing.
 pub fn content(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share: f64) -> Said {
     let said = match moves.get(next).map(|mv| &mv.act) {
-        Some(Act::Write { path: of, text }) if of == path => {
-            Said::text(format!("```\n{}\n```", text.trim_end()))
-        }
-        _ => Said::text("MISSING: what the other files hold"),
+        Some(Act::Write { path: of, text }) if of == path => Some(fenced("", text)),
+        _ => None,
     };
-    match slip {
-        None => said,
-        Some(Slip::CutOff) => said.cut(share),
-        Some(_) => Said::text("MISSING: what it is about"),
-    }
+    let said = said.unwrap_or_else(|| Said::text("MISSING: what the other files hold"));
+    with_slip(said, slip, share, "MISSING: what it is about")
 }
 
 /// What is typed as the solution has it in its next move, with a mistake if one is due.
@@ -69,63 +64,62 @@ pub fn typed(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share:
     let lines = |args: &Value| {
         let lines = args.get("input")?.as_array()?.iter();
         let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
-        (args.get("path")? == path).then(|| lines.join("\n"))
+        (args.get("path")? == path).then(|| fenced("", &lines.join("\n")))
     };
     let said = match moves.get(next).map(|mv| &mv.act) {
         Some(Act::Call { args, .. }) => lines(args),
         _ => None,
     };
-    let said = match said {
-        Some(lines) => Said::text(format!("```\n{lines}\n```")),
-        None => Said::text("MISSING: what it asks for"),
-    };
-    match slip {
-        None => said,
-        Some(Slip::CutOff) => said.cut(share),
-        Some(_) => Said::text("MISSING: what it is about"),
-    }
+    let said = said.unwrap_or_else(|| Said::text("MISSING: what it asks for"));
+    with_slip(said, slip, share, "MISSING: what it is about")
 }
 
 /// The file of a tool as the solution writes it, from its next move on, with a mistake if one is due.
 pub fn tool(moves: &[Move], next: usize, name: &str, slip: Option<Slip>, share: f64) -> Said {
     let source = |mv: &Move| match &mv.act {
         Act::Call { tool, args } if tool == "tool_write" && args["name"] == name => {
-            args["source"].as_str().map(str::to_owned)
+            args["source"].as_str().map(|source| fenced("lua", source))
         }
         _ => None,
     };
-    let to_come = moves.iter().skip(next).find_map(source);
-    let source = to_come.or_else(|| moves.iter().take(next).rev().find_map(source));
-    let said = match source {
-        Some(source) => Said::text(format!("```lua\n{}\n```", source.trim_end())),
-        None => Said::text("I know no such tool."),
-    };
-    match slip {
-        None => said,
-        Some(Slip::CutOff) => said.cut(share),
-        Some(_) => Said::text("The tool is right as it is."),
-    }
+    let said = nearest(moves, next, source);
+    let said = said.unwrap_or_else(|| Said::text("I know no such tool."));
+    with_slip(said, slip, share, "The tool is right as it is.")
 }
 
 /// The program as the solution writes it, from its next move on, with a mistake if one is due.
 pub fn mended(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share: f64) -> Said {
     let text = |mv: &Move| match &mv.act {
         Act::Write { path: of, text } | Act::WriteAndRun { path: of, text, .. } if of == path => {
-            Some(text.clone())
+            Some(fenced("lua", text))
         }
         _ => None,
     };
-    let to_come = moves.iter().skip(next).find_map(text);
-    let text = to_come.or_else(|| moves.iter().take(next).rev().find_map(text));
-    let said = match text {
-        Some(text) => Said::text(format!("```lua\n{}\n```", text.trim_end())),
-        None => Said::text("I see nothing wrong in it."),
-    };
+    let said = nearest(moves, next, text);
+    let said = said.unwrap_or_else(|| Said::text("I see nothing wrong in it."));
+    match slip {
+        Some(Slip::Malformed) => Said::text(said.content.replace("```", "")),
+        slip => with_slip(said, slip, share, "The program is right as it is."),
+    }
+}
+
+/// What the next move says that says anything, else the last one before it.
+fn nearest(moves: &[Move], next: usize, say: impl Fn(&Move) -> Option<Said>) -> Option<Said> {
+    let (before, to_come) = moves.split_at(next.min(moves.len()));
+    let to_come = to_come.iter().find_map(&say);
+    to_come.or_else(|| before.iter().rev().find_map(&say))
+}
+
+fn fenced(language: &str, text: &str) -> Said {
+    Said::text(format!("```{language}\n{}\n```", text.trim_end()))
+}
+
+/// An answer with the mistake that is due: cut off, or other words instead of it.
+fn with_slip(said: Said, slip: Option<Slip>, share: f64, instead: &str) -> Said {
     match slip {
         None => said,
         Some(Slip::CutOff) => said.cut(share),
-        Some(Slip::Malformed) => Said::text(said.content.replace("```", "")),
-        Some(_) => Said::text("The program is right as it is."),
+        Some(_) => Said::text(instead),
     }
 }
 

@@ -1,0 +1,67 @@
+//! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, or the file of a tool. Programs
+//! that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a thing at once.
+
+use super::mending::WRITE;
+use super::places::addressed;
+use super::tool_source::Unwritten;
+use super::turn::Turn;
+use super::typed_input::Waiting;
+use super::unfilled::Unfilled;
+use crate::domain::decision::{Contract, Decision};
+
+/// What a model is asked for alone.
+enum Lacking<'a> {
+    Content(Unfilled<'a>),
+    Input(Waiting<'a>),
+    Tool(Unwritten<'a>),
+}
+
+impl<'a> Turn<'a> {
+    /// What is done about what a model is being asked for alone; none while it is for nothing.
+    pub(super) fn asked_alone(&self) -> Option<Decision> {
+        let step = self.state.current_step_on(self.track)?;
+        if !step.fills() {
+            return None;
+        }
+        let answered = step.executor.last().filter(|tried| tried.answer.is_some());
+        let read = answered.map(|tried| tried.read.as_ref());
+        Some(match (self.lacking(), read) {
+            (Some(Lacking::Content(file)), Some(read)) => self.write_filled(step, &file, read),
+            (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
+            (Some(Lacking::Tool(tool)), Some(read)) => self.write_tool(step, &tool, read),
+            (Some(lacking), None) => self.consult_for(&lacking),
+            (None, _) => self.refused_fill("there is nothing to write any more"),
+        })
+    }
+
+    /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a program, with which a
+    /// check is not content, or that is the result; as often as a program may be mended.
+    pub(super) fn ask_alone(&self) -> Option<Decision> {
+        let most = self.profile.executor_mends as usize;
+        if !self.may_step_aside() || self.asides_so_far() >= most {
+            return None;
+        }
+        let lacking = self.lacking()?;
+        if let Lacking::Content(file) = &lacking {
+            self.schema_of(&addressed(WRITE, file.on.as_ref()))?;
+        }
+        Some(self.consult_for(&lacking))
+    }
+
+    fn lacking(&self) -> Option<Lacking<'a>> {
+        let newest = self.state.newest_closed()?;
+        let file = self.unfilled(newest).map(Lacking::Content);
+        let tool = || self.unwritten(newest).map(Lacking::Tool);
+        tool()
+            .or(file)
+            .or_else(|| self.untyped(newest).map(Lacking::Input))
+    }
+
+    fn consult_for(&self, lacking: &Lacking<'_>) -> Decision {
+        match lacking {
+            Lacking::Content(file) => self.ask_aside(Contract::Content, self.content_prompt(file)),
+            Lacking::Input(waiting) => self.consult_for_input(waiting),
+            Lacking::Tool(tool) => self.consult_for_tool(tool),
+        }
+    }
+}

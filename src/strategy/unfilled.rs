@@ -1,0 +1,179 @@
+//! Which file of data lacks its content: one into which a program was to be written, one with which a check is not content, or the one
+//! that the task wants its result written into.
+
+use super::checked_files::{Fault, Faulted, looks_into};
+use super::guards::misplaced_program::{holds_data, told_of};
+use super::memory::contents;
+use super::mending::WRITE;
+use super::shown_tools;
+use super::turn::Turn;
+use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
+use crate::domain::step::Step;
+use crate::strategy::paths::{mentions, named_in, normal};
+use crate::strategy::text::{has_word, sentence_before};
+use serde_json::Value;
+
+/// Bytes of a file that is shown with what a check says of it: that prompt is short, or it is no help.
+const MOST_BYTES: usize = 1_000;
+
+/// Tools that bring what a file holds from another one.
+const BRING: [&str; 2] = ["fs_move", "fs_copy"];
+
+/// Words of a sentence that tells to put a result into a file.
+const WRITES: [&str; 4] = ["write", "put", "save", "store"];
+
+/// A file of which is to be said what it has to hold.
+pub(super) struct Unfilled<'a> {
+    pub path: String,
+    /// The computer, unless it is the task's own.
+    pub on: Option<ClientId>,
+    pub wrong: Option<Wrong<'a>>,
+}
+
+/// What is wrong with a file that is there.
+pub(super) struct Wrong<'a> {
+    /// What a check says.
+    pub said: String,
+    pub holds: &'a str,
+}
+
+impl<'a> Turn<'a> {
+    /// That file, as the newest step shows it; none while none is lacking.
+    pub(super) fn unfilled(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let unfilled = self.refused_file(newest);
+        let unfilled = unfilled.or_else(|| self.wrong_file(newest));
+        unfilled.or_else(|| self.file_of_result(newest))
+    }
+
+    /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.
+    fn refused_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let path = refused_path(newest)?;
+        let before = self.state.steps.iter();
+        let mut before = before.take_while(|step| step.number != newest.number);
+        if before.any(|step| refused_path(step).as_deref() == Some(path.as_str())) {
+            return None;
+        }
+        // What a file has to hold that the task does not speak of, nobody can tell.
+        if !self.names(&path) {
+            return None;
+        }
+        let place = self.place_of(&normal(&path))?;
+        Some(Unfilled {
+            on: self.unless_own(place),
+            path,
+            wrong: None,
+        })
+    }
+
+    /// The file of data with which a check was not content just now, if the task names it: one that is not there and that the task
+    /// wants written, or a short one that is known as it is.
+    fn wrong_file(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let faulted = self.faulted()?;
+        let just_now = looks_into(newest)
+            || newest
+                .calls
+                .iter()
+                .any(|call| call.call_id == faulted.check.call_id);
+        if !just_now
+            || !holds_data(&faulted.path)
+            || !self.names(&faulted.path)
+            || self.was_filled(&faulted)
+        {
+            return None;
+        }
+        let wrong = match faulted.fault {
+            Fault::Content => {
+                let holds = self.held_by(&faulted)?;
+                Some(Wrong {
+                    holds: Some(holds).filter(|holds| holds.len() <= MOST_BYTES)?,
+                    said: faulted.said,
+                })
+            }
+            Fault::Missing if self.wants_it_written() => None,
+            Fault::Missing | Fault::Remains => return None,
+        };
+        Some(Unfilled {
+            path: faulted.path,
+            on: faulted.on.cloned(),
+            wrong,
+        })
+    }
+
+    /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
+    /// nothing: small models know all then, and go on looking. Asked for once in a task.
+    fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let is_lost = newest.blocked.is_some()
+            || (newest.by_rule().is_none()
+                && !newest.calls.is_empty()
+                && newest.calls.iter().all(|call| !call.succeeded()));
+        let mut before = self.state.steps.iter().filter(|step| step.closed);
+        if !is_lost || before.any(Step::fills) {
+            return None;
+        }
+        let prompt = self.asked_for();
+        let mut wanted = named_in(prompt).into_iter().filter(|path| {
+            let mut places = mentions(prompt, path);
+            let is_written = |at: usize| has_word(sentence_before(&prompt[..at]), &WRITES);
+            holds_data(path) && places.any(is_written) && self.is_unknown(path)
+        });
+        let (Some(path), None) = (wanted.next(), wanted.next()) else {
+            return None;
+        };
+        let place = self.place_of(&path)?;
+        let unfilled = Unfilled {
+            on: self.unless_own(place),
+            path: from_root(&path),
+            wrong: None,
+        };
+        self.is_all_known(&unfilled.path).then_some(unfilled)
+    }
+
+    /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any.
+    pub(super) fn is_all_known(&self, unfilled: &str) -> bool {
+        let tools = self.named_tools_answered();
+        let mut files = named_in(self.asked_for());
+        files.retain(|path| holds_data(path) && from_root(path) != unfilled);
+        let is_known = |path: &String| {
+            let on = self.place_of(path).map(|place| self.unless_own(place));
+            on.is_some_and(|on| {
+                contents::known(self.state, on.as_ref(), &from_root(path)).is_some()
+            })
+        };
+        (tools.is_some() || !files.is_empty()) && tools != Some(false) && files.iter().all(is_known)
+    }
+
+    /// Whether the task has neither read nor written a file, wherever it lies.
+    fn is_unknown(&self, path: &str) -> bool {
+        let path = from_root(path);
+        let mut known = self.state.files.keys();
+        !known.any(|key| key.ends_with(&path))
+    }
+
+    /// Whether the task's words name the tool that writes, and none that brings a file from another place.
+    fn wants_it_written(&self) -> bool {
+        let shown = self.shown_tools().shown;
+        let named = shown_tools::named_by(&shown, self.asked_for());
+        let named: Vec<&str> = named.map(|tool| tool.name.as_str()).collect();
+        named.contains(&WRITE) && !BRING.iter().any(|tool| named.contains(tool))
+    }
+
+    fn names(&self, path: &str) -> bool {
+        named_in(self.asked_for()).contains(&normal(path))
+    }
+
+    fn was_filled(&self, faulted: &Faulted<'_>) -> bool {
+        let fills = self.state.steps.iter().filter(|step| step.fills());
+        let mut written = fills.flat_map(|step| &step.calls);
+        written.any(|call| {
+            let path = call.args.get("path").and_then(Value::as_str);
+            path == Some(faulted.path.as_str()) && self.elsewhere(call) == faulted.on
+        })
+    }
+}
+
+/// The file for which a step was refused, from the root.
+fn refused_path(step: &Step) -> Option<String> {
+    let blocked = step.blocked.as_ref()?;
+    told_of(&blocked.evidence).map(|path| from_root(&normal(path)))
+}
