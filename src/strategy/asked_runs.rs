@@ -92,16 +92,33 @@ impl Turn<'_> {
     }
 
     /// Such a run, or the one of the only program of a task that wants it run, where the model has written the same once more: it has
-    /// thought of no run.
+    /// thought of no run. Such a run, too, where its program ran well once more with arguments of which the task does not speak.
     pub(super) fn run_instead(&self) -> Option<Decision> {
         let newest = self.state.newest_closed()?;
         let [call] = newest.calls.as_slice() else {
             return None;
         };
+        if self.ran_otherwise(call) && self.may_step_aside() {
+            return self.closing_run();
+        }
         if !call.rewrote_the_same() || runs(call) || !self.may_step_aside() {
             return None;
         }
         self.closing_run().or_else(|| self.run_of_program(call))
+    }
+
+    /// Whether a call has run the program of such a run with other arguments, and not for the first time since the last change.
+    fn ran_otherwise(&self, call: &CallRecord) -> bool {
+        if !runs(call) || !call.succeeded() {
+            return false;
+        }
+        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
+        let made = self.tests_since_change();
+        made.split_last().is_some_and(|(newest, earlier)| {
+            let is_again = earlier.iter().any(|test| test.what == newest.what);
+            let unmade = self.unmade_run().filter(|_| is_again);
+            unmade.is_some_and(|run| program(&run) == program(&newest.what))
+        })
     }
 
     /// The run without arguments of the program that a call wrote, if the task wants it and none was made since the last change.

@@ -269,6 +269,28 @@ fn an_end_before_such_a_run_is_told_its_call_where_no_rule_may_make_it() {
 }
 
 #[test]
+fn who_runs_its_program_again_with_other_arguments_has_the_run_made_that_the_task_speaks_of() {
+    let mut drive = drive();
+    let other = call(
+        "run_program",
+        json!({"path": "/greet.lua", "args": ["you"]}),
+    );
+    let made = |drive: &Drive| {
+        drive
+            .state()
+            .calls()
+            .filter(|call| runs_program(call))
+            .count()
+    };
+    drive.say(&[&write(), &other]);
+    assert_eq!(made(&drive), 1);
+    drive.say(&[&other]);
+    let newest = drive.state().calls().next_back().unwrap();
+    assert!(newest.args.get("args").is_none(), "{newest:?}");
+    assert_eq!(made(&drive), 3);
+}
+
+#[test]
 fn the_end_of_the_prompt_shows_such_a_run_once_something_was_changed() {
     let told = "The task speaks of this run, and it was not made since the last change:\n{\"tool\": \"run_program\", \"args\": {\"path\":\"/greet.lua\"}}";
     let mut drive = drive();

@@ -4,6 +4,7 @@
 
 use super::guards::check_program::is_check;
 use super::guards::failure_text;
+use super::guards::left_alone::changes;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
 use super::missing_files::is_about_missing;
@@ -115,16 +116,18 @@ impl<'a> Turn<'a> {
         Some((path, fault))
     }
 
-    /// Whether the newest read of a file, which has no first slash here, did not find it.
+    /// Whether the newest read of a file, which has no first slash here, did not find it, and nothing has brought it there since.
     fn was_not_there(&self, path: &str, on: Option<&ClientId>) -> bool {
         let is_it = |call: &&CallRecord| {
             let of = call.args.get("path").and_then(Value::as_str);
-            call.tool == READ
-                && of.is_some_and(|of| normal(of) == path)
-                && self.elsewhere(call) == on
+            let is_read = call.tool == READ && of.is_some_and(|of| normal(of) == path);
+            let is_about = is_read || (call.succeeded() && changes(&call.tool, &call.args, path));
+            is_about && self.elsewhere(call) == on
         };
-        let read = self.state.calls().rev().find(is_it);
-        read.is_some_and(|read| !read.succeeded() && is_about_missing(&failure_text(read)))
+        let newest = self.state.calls().rev().find(is_it);
+        newest.is_some_and(|call| {
+            call.tool == READ && !call.succeeded() && is_about_missing(&failure_text(call))
+        })
     }
 
     /// Reads such a file, if nobody knows what it holds since it came there, what was found in another place than where it was to be
@@ -244,6 +247,20 @@ mod tests {
         drive.say_with(&[&run()], computer);
         let reads = drive.state().calls().filter(|call| call.tool == "fs_read");
         assert_eq!(reads.count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_not_there_before_it_was_copied_is_read_too() {
+        let mut drive = drive(0);
+        let read = call("fs_read", json!({"path": "/new.cfg"}));
+        drive.say_with(&[&read, &copy(), &run()], computer);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("## fs_read /new.cfg on base: done"),
+            "{shown}"
+        );
+        let due = "{\"tool\": \"fs_write\", \"args\": {\"content\":\"…\",\"path\":\"/new.cfg\"}}";
+        assert!(shown.contains(due), "{shown}");
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use super::guards::failure_text;
 use super::memory::pins::runs;
 use super::named_files::READ;
-use super::paths::{is_file_like, named_in, normal};
+use super::paths::{is_file_like, mentions, named_in, normal};
 use super::places::addressed;
+use super::text::{has_word, sentence_before};
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
@@ -36,6 +37,12 @@ const IS_MISSING: [&str; 8] = [
     "cannot find",
 ];
 
+/// Words before a file that is to be read, and words before one that is to come.
+const READS: [&str; 2] = ["read", "look"];
+const MAKES: [&str; 8] = [
+    "write", "put", "save", "store", "make", "create", "copy", "move",
+];
+
 /// A file that was not there.
 struct Missing<'a> {
     /// Without its first slash.
@@ -54,11 +61,12 @@ impl<'a> Turn<'a> {
             return None;
         }
         let last = self.state.newest_closed()?;
-        if last.looks_first() {
-            return None;
-        }
+        // What the first look does not find is most often still to be made.
+        let is_wanted =
+            |missing: &Missing<'_>| !last.looks_first() || self.is_to_be_read(&missing.path);
         let mut missing = last.calls.iter().filter_map(|call| self.missing_in(call));
-        let missing = missing.find(|missing| !self.was_looked_for(name_of(&missing.path)))?;
+        let missing = missing
+            .find(|missing| is_wanted(missing) && !self.was_looked_for(name_of(&missing.path)))?;
         let finder = self.tool_of(&addressed(FIND, missing.on))?;
         let mut parameters = json!({"pattern": name_of(&missing.path), "limit": MOST_FOUND});
         // Older libraries tell upper from lower case.
@@ -105,8 +113,9 @@ impl<'a> Turn<'a> {
             let missing = self.missing_in(call);
             missing.is_some_and(|missing| pattern(look) == Some(name_of(&missing.path)))
         };
-        // Two calls that a step makes are made for two files.
-        wanted.next().filter(|call| is_it(call))?;
+        if !wanted.any(is_it) {
+            return None;
+        }
         Some((found_by(look)?, self.elsewhere(look)))
     }
 
@@ -131,6 +140,15 @@ impl<'a> Turn<'a> {
         let path = named
             .find(|path| is_file_like(path) && Some(path) != program.as_ref() && !is_known(path))?;
         Some(Missing { path, on })
+    }
+
+    /// Whether the task's words tell to read this file, and not to make it.
+    fn is_to_be_read(&self, path: &str) -> bool {
+        let prompt = self.asked_for();
+        mentions(prompt, path).any(|at| {
+            let before = sentence_before(&prompt[..at]);
+            has_word(before, &READS) && !has_word(before, &MAKES)
+        })
     }
 
     fn was_looked_for(&self, name: &str) -> bool {
@@ -202,24 +220,26 @@ mod tests {
         }
     }
 
+    fn tool(name: &str, args: [&str; 2]) -> ToolSpec {
+        let text = json!({"type": ["string", "integer"]});
+        let properties: serde_json::Map<String, Value> = args
+            .iter()
+            .map(|arg| ((*arg).to_owned(), text.clone()))
+            .collect();
+        serde_json::from_value(json!({
+            "name": name, "effect": EffectClass::Idempotent, "description": name,
+            "args_schema": {"type": "object", "properties": properties},
+        }))
+        .unwrap()
+    }
+
+    fn finder() -> ToolSpec {
+        tool(FIND, ["pattern", "limit"])
+    }
+
     fn drive(strategy: &str) -> Drive {
         let mut drive = Drive::new(profile_of(strategy), TASK);
-        let tool = |name: &str, args: [&str; 2]| -> ToolSpec {
-            let text = json!({"type": ["string", "integer"]});
-            let properties: serde_json::Map<String, Value> = args
-                .iter()
-                .map(|arg| ((*arg).to_owned(), text.clone()))
-                .collect();
-            serde_json::from_value(json!({
-                "name": name, "effect": EffectClass::Idempotent, "description": name,
-                "args_schema": {"type": "object", "properties": properties},
-            }))
-            .unwrap()
-        };
-        drive.add_tools(vec![
-            tool(FIND, ["pattern", "limit"]),
-            tool("fs_copy", ["from", "to"]),
-        ]);
+        drive.add_tools(vec![finder(), tool("fs_copy", ["from", "to"])]);
         drive.files.insert("/pump.lua".into(), "print(1)".into());
         drive
     }
@@ -288,5 +308,34 @@ mod tests {
         let gone = call("fs_read", json!({"path": "/etc/gone.cfg"}));
         drive.say_with(&[&gone], computer(&[]));
         assert_eq!(looks(&drive), 1, "{}", drive.shown());
+    }
+
+    #[test]
+    fn what_a_task_tells_to_read_is_looked_for_after_the_first_look_and_what_it_tells_to_write_is_not()
+     {
+        let task = "Read the word in /docs/Word.txt and write it to /word.txt. It may have been put elsewhere.";
+        for strategy in ["direct", "directive", "numbered", "goals", "plan"] {
+            let mut profile = profile_of(strategy);
+            profile.memory.named_files = 3;
+            let mut drive = Drive::new(profile, task);
+            drive.add_tools(vec![finder()]);
+            drive
+                .files
+                .insert("/papers/word.txt".into(), "lantern".into());
+            assert!(
+                drive.run_to_consult_with(computer(&["/papers/word.txt"])),
+                "{strategy}"
+            );
+            let found = drive.state().calls().filter(|call| call.tool == FIND);
+            let patterns: Vec<_> = found.filter_map(pattern).collect();
+            assert_eq!(patterns, ["Word.txt"], "{strategy}");
+            let newest = drive.state().calls().next_back().unwrap();
+            assert!(
+                newest.tool == READ
+                    && newest.args["path"] == "/papers/word.txt"
+                    && newest.succeeded(),
+                "{strategy}: {newest:?}"
+            );
+        }
     }
 }

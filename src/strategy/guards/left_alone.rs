@@ -4,7 +4,10 @@
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
 use crate::strategy::fleet::computers_in;
-use crate::strategy::paths::{lies_in, may_stand_in_path, mentions, named_in, normal};
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::paths::{
+    is_file_like, lies_in, may_stand_in_path, mentions, named_in, normal,
+};
 use crate::strategy::policy::commands_of;
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
@@ -133,13 +136,28 @@ impl Turn<'_> {
             self.is_meant_on(kept, on)
                 .then_some((kept, path.path.as_str()))
         })?;
+        let due = match self.only_other_file(on) {
+            Some(other) => format!("of the files that the task names only /{other} may be changed"),
+            None => "change what the task wants changed".to_owned(),
+        };
         let told = format!(
-            "the task says that /{} is to be left as it is, and this would change /{}. Leave it, and change what the task wants changed",
+            "the task says that /{} is to be left as it is, and this would change /{}. Leave it: {due}",
             kept.path,
             normal(path)
         );
         let other = only_program(prompt).filter(|program| !lies_in(program, from_ref(&kept.path)));
         Some((told, other.map(|program| format!("/{program}"))))
+    }
+
+    /// The only file that the task names and that may be changed: a small model writes what belongs there over what it was copied from.
+    fn only_other_file(&self, on: Option<&ClientId>) -> Option<String> {
+        let prompt = self.asked_for();
+        let mut named = named_in(prompt);
+        named.retain(|path| {
+            is_file_like(path) && !is_check(prompt, path) && !self.is_left_alone(path, on)
+        });
+        let other = named.first()?.clone();
+        named.iter().all(|path| *path == other).then_some(other)
     }
 
     /// Whether the task tells to leave this as it is.
@@ -163,6 +181,13 @@ impl Turn<'_> {
             (Some(_), None) => true,
         }
     }
+}
+
+/// Whether a call changes this path, which has no first slash.
+pub(in crate::strategy) fn changes(tool: &str, args: &Value, path: &str) -> bool {
+    changed_by(tool, args)
+        .iter()
+        .any(|changed| changed.hits(path))
 }
 
 /// A path that a call would change.
@@ -373,6 +398,23 @@ mod tests {
         let read = call("fs_read", json!({"path": "/lights.lua"}));
         drive.say(&[&read, &write("/lights.lua", "print(8)")]);
         assert_eq!(drive.files["/lights.lua"], "print(8)");
+    }
+
+    #[test]
+    fn the_only_file_that_may_be_changed_is_named() {
+        let told = |task: &str| {
+            let mut drive = Drive::new(profile_of("direct"), task);
+            drive.files.insert("/a.cfg".into(), "side=south".into());
+            let write = json!({"path": "/a.cfg", "content": "side=north"});
+            drive.say(&[&call("fs_write", write)]);
+            drive.shown().to_owned()
+        };
+        let task = "Make /b.cfg a copy of /a.cfg with `side=north`. Leave /a.cfg as it is. Run /check.lua at the end.";
+        let only = "Leave it: of the files that the task names only /b.cfg may be changed";
+        assert!(told(task).contains(only), "{}", told(task));
+        let two = task.replace("a copy of /a.cfg", "of /a.cfg and /c.cfg");
+        let any = "Leave it: change what the task wants changed";
+        assert!(told(&two).contains(any), "{}", told(&two));
     }
 
     #[test]
