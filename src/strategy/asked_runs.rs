@@ -60,12 +60,11 @@ impl Turn<'_> {
         let made = |call: &CallRecord| runs(call).then(|| run_on(home, call));
         let made: Vec<String> = self.state.calls().filter_map(made).collect();
         let is_made = |run: &String| made.iter().any(|made| names(run, made));
-        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
         let asked = asked(prompt)
             .into_iter()
             .chain(stated::bare_run(prompt).map(str::to_owned));
         let mut to_make = asked.filter_map(|run| {
-            let path = program(&run);
+            let path = program_of(&run);
             let place = self.place_of(&path).filter(|place| place.online)?;
             place.tool(RUN)?;
             let on = self.unless_own(place);
@@ -112,12 +111,11 @@ impl Turn<'_> {
         if !runs(call) || !call.succeeded() {
             return false;
         }
-        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
         let made = self.tests_since_change();
         made.split_last().is_some_and(|(newest, earlier)| {
             let is_again = earlier.iter().any(|test| test.what == newest.what);
             let unmade = self.unmade_run().filter(|_| is_again);
-            unmade.is_some_and(|run| program(&run) == program(&newest.what))
+            unmade.is_some_and(|run| program_of(&run) == program_of(&newest.what))
         })
     }
 
@@ -153,7 +151,7 @@ impl Turn<'_> {
             return None;
         }
         let run = self.unmade_run()?;
-        let program = normal(run.split(' ').next()?);
+        let program = program_of(&run);
         let home = self.state.home();
         let is_it = |call: &&CallRecord| {
             (runs(call) && names(&run, &run_on(home, call))) || is_typed(call, &program)
@@ -196,11 +194,16 @@ impl Turn<'_> {
 
     /// Such a run as a call; none where nobody can tell on which computer it is meant.
     fn written_run(&self, run: &str) -> Option<String> {
-        let program = normal(run.split(' ').next().unwrap_or_default());
+        let program = program_of(run);
         let place = self.place_of(&program)?;
         let tool = addressed(RUN, self.unless_own(place).as_ref());
         self.written(&tool, &args_of(run))
     }
+}
+
+/// The program of a command line, without its first slash.
+pub(super) fn program_of(run: &str) -> String {
+    normal(run.split(' ').next().unwrap_or_default())
 }
 
 /// Whether a command line, which nobody takes apart, may have run a program.

@@ -4,7 +4,6 @@
 
 use super::guards::check_program::is_check;
 use super::guards::failure_text;
-use super::guards::left_alone::changes;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
 use super::missing_files::is_about_missing;
@@ -121,8 +120,8 @@ impl<'a> Turn<'a> {
         let is_it = |call: &&CallRecord| {
             let of = call.args.get("path").and_then(Value::as_str);
             let is_read = call.tool == READ && of.is_some_and(|of| normal(of) == path);
-            let is_about = is_read || (call.succeeded() && changes(&call.tool, &call.args, path));
-            is_about && self.elsewhere(call) == on
+            let mut written = contents::written_by(call).into_iter();
+            (is_read || written.any(|to| normal(to) == path)) && self.elsewhere(call) == on
         };
         let newest = self.state.calls().rev().find(is_it);
         newest.is_some_and(|call| {

@@ -7,6 +7,7 @@ use crate::domain::fold::run_label;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
 use crate::strategy::guards::failure_text;
+use crate::strategy::memory::contents;
 use crate::strategy::stated;
 use serde::Serialize;
 use serde_json::Value;
@@ -113,12 +114,10 @@ impl Facts {
             }
             self.commands.push(format!("{} -> {end}", run_label(call)));
         }
-        for path in written(call, report) {
-            self.note(&on, &path, FileState::Written, Some(step));
+        for path in contents::written_by(call) {
+            self.note(&on, path, FileState::Written, Some(step));
         }
-        if report.outcome == Outcome::Done
-            && let Some(path) = gone(call)
-        {
+        if let Some(path) = contents::taken_by(call).map(rooted) {
             let inside = format!("{}/", path.trim_end_matches('/'));
             let stays = |file: &FileFact| file.path != path && !file.path.starts_with(&inside);
             self.files.retain(|file| stays(file) || file.on != on);
@@ -250,45 +249,6 @@ fn about(call: &CallRecord, on: Option<ClientId>) -> About {
         _ => format!("{} {}", call.tool, run_label(call)),
     };
     (on, tool, what)
-}
-
-/// Files that a call wrote, or may have written.
-fn written(call: &CallRecord, report: &CallReport) -> Vec<String> {
-    let refused = report
-        .result
-        .as_ref()
-        .and_then(|r| r.pointer("/write/success"));
-    let landed = match report.outcome {
-        Outcome::Done => refused != Some(&Value::Bool(false)),
-        // It has to be looked at.
-        Outcome::Unknown => true,
-        Outcome::Failed | Outcome::NotStarted => false,
-    };
-    if !landed || report.kept_a_file() {
-        return Vec::new();
-    }
-    let one = |key: &str| text(call, key).map(str::to_owned).into_iter().collect();
-    match call.tool.as_str() {
-        "fs_write" | "write_and_run" | "fs_patch" => one("path"),
-        "fs_move" | "fs_copy" => one("to"),
-        "fs_write_many" => {
-            let files = call.args.get("files").and_then(Value::as_array);
-            let paths = files
-                .into_iter()
-                .flatten()
-                .filter_map(|file| file.get("path")?.as_str());
-            paths.map(str::to_owned).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn gone(call: &CallRecord) -> Option<String> {
-    match call.tool.as_str() {
-        "fs_delete" => text(call, "path").map(rooted),
-        "fs_move" => text(call, "from").map(rooted),
-        _ => None,
-    }
 }
 
 fn entries(report: &CallReport) -> BTreeSet<&str> {

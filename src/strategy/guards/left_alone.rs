@@ -183,13 +183,6 @@ impl Turn<'_> {
     }
 }
 
-/// Whether a call changes this path, which has no first slash.
-pub(in crate::strategy) fn changes(tool: &str, args: &Value, path: &str) -> bool {
-    changed_by(tool, args)
-        .iter()
-        .any(|changed| changed.hits(path))
-}
-
 /// A path that a call would change.
 struct Changed {
     path: String,

@@ -6,7 +6,7 @@ pub mod check_program;
 pub mod computer_as_folder;
 pub mod copied_instead;
 pub mod history;
-pub mod left_alone;
+mod left_alone;
 pub mod loops;
 pub mod misplaced_program;
 pub mod overwrite;

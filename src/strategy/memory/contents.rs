@@ -1,6 +1,6 @@
 //! Whole contents of files that a task's calls wrote or showed.
 
-use crate::domain::call::CallReport;
+use crate::domain::call::{CallReport, Outcome};
 use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallRecord, TaskState};
@@ -33,8 +33,12 @@ fn written(call: &CallRecord) -> Option<&str> {
 
 /// A program may fail after it was written.
 fn wrote(report: &CallReport) -> bool {
-    let result = report.result.as_ref();
-    result.and_then(|result| result.pointer("/write/success")) == Some(&Value::Bool(true))
+    report.result.as_ref().and_then(write_in) == Some(&Value::Bool(true))
+}
+
+/// Whether the file was written, as the result of a call tells that also ran it.
+fn write_in(result: &Value) -> Option<&Value> {
+    result.pointer("/write/success")
 }
 
 fn whole_in(kept: &Value) -> Option<&str> {
@@ -60,16 +64,63 @@ fn computer(call: &CallRecord) -> Option<&ClientId> {
     call.intended.as_ref().map(|intended| &intended.client_id)
 }
 
-/// What a file holds now as far as the task's calls tell; none if it was only patched since it was seen whole.
+/// The files that a call wrote, or may have written, as it names them.
+pub fn written_by(call: &CallRecord) -> Vec<&str> {
+    let landed = call.report().is_some_and(|report| match report.outcome {
+        Outcome::Done => report.result.as_ref().and_then(write_in) != Some(&Value::Bool(false)),
+        // It has to be looked at.
+        Outcome::Unknown => true,
+        Outcome::Failed | Outcome::NotStarted => false,
+    });
+    if !landed || call.kept_a_file() {
+        return Vec::new();
+    }
+    let one = |name: &str| call.args.get(name).and_then(Value::as_str);
+    match call.tool.as_str() {
+        "fs_write" | "write_and_run" | "fs_patch" => one("path").into_iter().collect(),
+        "fs_move" | "fs_copy" => one("to").into_iter().collect(),
+        "fs_write_many" => {
+            let files = call.args.get("files").and_then(Value::as_array);
+            let files = files.into_iter().flatten();
+            let paths = files.filter_map(|file| file.get("path")?.as_str());
+            paths.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The file or folder that a call took away, as it names it.
+pub fn taken_by(call: &CallRecord) -> Option<&str> {
+    let name = match call.tool.as_str() {
+        "fs_delete" => "path",
+        "fs_move" => "from",
+        _ => return None,
+    };
+    let path = call.args.get(name)?.as_str()?;
+    (call.outcome() == Some(Outcome::Done)).then_some(path)
+}
+
+/// Whether a call may have left another file here than there was, or none.
+fn replaced(call: &CallRecord, path: &str) -> bool {
+    let is_taken = |taken: &str| {
+        let taken = files::from_root(taken);
+        let inside = path.strip_prefix(&taken);
+        inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mut written = written_by(call).into_iter();
+    written.any(|written| files::from_root(written) == path) || taken_by(call).is_some_and(is_taken)
+}
+
+/// What a file holds now as far as the task's calls tell; none if it was patched, moved, deleted or written over since it was seen whole.
 pub fn known<'a>(state: &'a TaskState, on: Option<&ClientId>, path: &str) -> Option<&'a str> {
     let on = on.or(state.home());
     let calls = state.calls().rev().filter(|call| computer(call) == on);
     for call in calls {
-        if patched(call).as_deref() == Some(path) {
-            return None;
-        }
         if let Some((_, content)) = content_in(call).filter(|(of, _)| of == path) {
             return Some(content);
+        }
+        if replaced(call, path) {
+            return None;
         }
     }
     None
@@ -127,9 +178,9 @@ pub fn as_found(state: &TaskState) -> Vec<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::call::Outcome;
     use crate::domain::fixtures::open_call;
     use crate::domain::task::CallEnd;
+    use crate::strategy::drive::{Drive, call as called, carry_out, done, profile_of};
     use serde_json::json;
 
     #[test]
@@ -145,5 +196,51 @@ mod tests {
         let known = ("/a.lua".to_owned(), "print(1)");
         assert_eq!(content_in(&read(true)), Some(known));
         assert_eq!(content_in(&read(false)), None);
+    }
+
+    #[test]
+    fn what_was_copied_over_moved_away_or_deleted_is_not_known_any_more() {
+        for (tool, args, is_known) in [
+            (
+                "fs_copy",
+                json!({"from": "/b.cfg", "to": "old/a.cfg"}),
+                false,
+            ),
+            (
+                "fs_move",
+                json!({"from": "/old/a.cfg", "to": "/c.cfg"}),
+                false,
+            ),
+            ("fs_delete", json!({"path": "/old"}), false),
+            ("fs_delete", json!({"path": "/o"}), true),
+            (
+                "fs_copy",
+                json!({"from": "/old/a.cfg", "to": "/c.cfg"}),
+                true,
+            ),
+        ] {
+            let mut drive = Drive::new(profile_of("direct"), "Copy, move and delete files.");
+            let changing = ["fs_copy", "fs_move", "fs_delete"].map(|name| {
+                let tool = json!({"name": name, "effect": "idempotent", "description": name});
+                serde_json::from_value(tool).unwrap()
+            });
+            drive.add_tools(changing.to_vec());
+            drive.files.insert("/old/a.cfg".into(), "depth=12".into());
+            let read = called("fs_read", json!({"path": "/old/a.cfg"}));
+            drive.say_with(&[&read, &called(tool, args)], |files, call| {
+                match call.tool == "fs_read" {
+                    true => carry_out(files, call),
+                    false => done(json!({"success": true})),
+                }
+            });
+            assert_eq!(
+                drive.state().calls().count(),
+                2,
+                "{tool}: {}",
+                drive.shown()
+            );
+            let content = is_known.then_some("depth=12");
+            assert_eq!(known(drive.state(), None, "/old/a.cfg"), content, "{tool}");
+        }
     }
 }

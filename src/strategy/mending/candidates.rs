@@ -130,12 +130,14 @@ impl<'a> Turn<'a> {
     /// Whether a run of the same program of which the task speaks was as it should be: then another one was made in a wrong way.
     fn is_shown_right(&self, pins: &Pins, failed: &str) -> bool {
         let prompt = self.asked_for();
-        let program = |run: &str| normal(run.split(' ').next().unwrap_or_default());
         let asked = asked_runs::asked(prompt);
         let is_asked = |what: &str| asked.iter().any(|run| asked_runs::names(run, what));
         let mut well = pins.tests.iter().filter(|test| test.success);
         !is_asked(failed)
-            && well.any(|test| program(&test.what) == program(failed) && is_asked(&test.what))
+            && well.any(|test| {
+                asked_runs::program_of(&test.what) == asked_runs::program_of(failed)
+                    && is_asked(&test.what)
+            })
     }
 
     /// The programs in which the fault may lie, the likeliest first.
