@@ -2,13 +2,17 @@
 //! such an answer is not read to its end, and counts as one that its limit cut off.
 
 /// Looked at again after so many new bytes.
-const EVERY: usize = 1_024;
+const EVERY: usize = 256;
 /// This much at the end has to be repetition, in bytes, each number counted as one.
 const SPAN: usize = 2_400;
 /// What is repeated stands in it at least so often.
 const TIMES: usize = 3;
 /// And has at least so many letters: rows of a table, lines of a drawing and blanks repeat for a reason.
 const LETTERS: usize = 30;
+/// The items of a list repeat for no reason: so many of them are enough.
+const LIST_ITEMS: usize = 12;
+/// And so many letters in each.
+const LIST_LETTERS: usize = 5;
 
 /// Watches an answer while it grows.
 #[derive(Debug, Default)]
@@ -36,6 +40,10 @@ impl Repetition {
 }
 
 fn repeats(text: &str) -> bool {
+    list_goes_round(text) || end_repeats(text)
+}
+
+fn end_repeats(text: &str) -> bool {
     // Numbers that count make no line another one.
     let mut tail: Vec<u8> = Vec::with_capacity(SPAN);
     for byte in text.bytes().rev() {
@@ -55,6 +63,32 @@ fn repeats(text: &str) -> bool {
         let letters = tail[..period].iter().filter(|b| b.is_ascii_alphabetic());
         letters.count() >= LETTERS
     })
+}
+
+/// Whether the last whole lines are items of a list, and the same few over and over.
+fn list_goes_round(text: &str) -> bool {
+    // The last one is still being written.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let items = whole.lines().rev().filter(|line| !line.trim().is_empty());
+    let items: Vec<&str> = items.map_while(item).take(LIST_ITEMS).collect();
+    let goes_round = |row: &usize| items[*row..] == items[..LIST_ITEMS - row];
+    items.len() == LIST_ITEMS && (1..=LIST_ITEMS / TIMES).any(|row| goes_round(&row))
+}
+
+/// What a line says as an item of a list, "- [ ] look" or "12. run it", without its mark.
+fn item(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let said = match line.strip_prefix(['-', '*']) {
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => {
+            let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_counted = rest.len() < line.len();
+            let rest = rest.strip_prefix(['.', ')']).filter(|_| is_counted)?;
+            rest.strip_prefix(' ')?
+        }
+    };
+    let letters = said.bytes().filter(u8::is_ascii_alphabetic).count();
+    (letters >= LIST_LETTERS).then_some(said)
 }
 
 #[cfg(test)]
@@ -80,6 +114,26 @@ mod tests {
         let ended = answer(60) + "That is all; now something else comes, for once.";
         assert!(!found(&ended));
         assert!(Repetition::default().found(&answer(60), ""));
+    }
+
+    #[test]
+    fn a_list_that_goes_round_is_found_sooner() {
+        let again = |times: usize| "- [ ] run /check.lua\n- [ ] mend it\n".repeat(times);
+        assert!(found(&format!("PLAN:\n{}", again(20))));
+        assert!(!found(&format!("PLAN:\n{}", again(5))));
+        let places = ["draft", "active", "retired"];
+        let numbered = |n: usize| {
+            let (from, to) = (places[n % 3], places[(n + 1) % 3]);
+            format!("{n}. fs_copy /depot/pay.{from} /depot/pay.{to}\n")
+        };
+        let plan: String = (1..14).map(numbered).collect();
+        assert!(found(&plan));
+        let each: String = (1..30)
+            .map(|n| format!("{n}. write /notes/{n}.txt\n"))
+            .collect();
+        assert!(!found(&each));
+        assert!(!found(&"turtle.forward()\n".repeat(120)));
+        assert!(!found(&"- 1\n".repeat(200)));
     }
 
     #[test]
