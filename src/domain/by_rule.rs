@@ -13,6 +13,8 @@ pub enum ByRule {
     RunAnew,
     /// Makes a check anew that failed, after something was changed.
     Recheck,
+    /// Makes a run of which a task speaks, where a check has failed before it was made.
+    RunForCheck,
     /// Makes a run which alone still stands between a task and its end.
     ClosingRun,
     /// Looks around for a file which was not where something looked for it.
@@ -26,12 +28,13 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 10] = [
+    pub const ALL: [ByRule; 11] = [
         ByRule::FirstLook,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
         ByRule::RunAnew,
         ByRule::Recheck,
+        ByRule::RunForCheck,
         ByRule::ClosingRun,
         ByRule::LookAround,
         ByRule::MeantWord,
@@ -47,6 +50,7 @@ impl ByRule {
             ByRule::FirstRun => "Running what the task speaks of",
             ByRule::RunAnew => "Running it again after it was mended",
             ByRule::Recheck => "Running the check again after something was changed",
+            ByRule::RunForCheck => "Running what the task speaks of, which the check may be about",
             ByRule::ClosingRun => "Running what the task speaks of before its end",
             ByRule::LookAround => "Looking around for what was not there",
             ByRule::MeantWord => "Calling it with the word that the task says",

@@ -162,6 +162,7 @@ impl Step {
             ByRule::FirstRun,
             ByRule::RunAnew,
             ByRule::Recheck,
+            ByRule::RunForCheck,
             ByRule::ClosingRun,
         ];
         self.by_rule().is_some_and(|why| runs.contains(&why))

@@ -11,6 +11,7 @@ use super::nap;
 use super::own_name;
 use super::shell_words;
 use super::shown_tools::unfilled;
+use super::tool_source;
 use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
@@ -214,6 +215,9 @@ impl Turn<'_> {
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         if let Some((meant, args)) = shell_words::meant(&tool, &parameters, &tools) {
             tool = meant;
+            parameters = Cow::Owned(args);
+        } else if let Some((meant, args)) = tool_source::meant_program(&tool, &parameters, &tools) {
+            tool = meant.to_owned();
             parameters = Cow::Owned(args);
         }
         let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {

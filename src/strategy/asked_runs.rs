@@ -6,7 +6,7 @@ use super::guards::times_told;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::mending::{MENDS, RUN};
-use super::paths::{mentions, named_in, normal};
+use super::paths::{behind, mentions, named_in, normal};
 use super::places::addressed;
 use super::stated;
 use super::text::has_word;
@@ -24,6 +24,9 @@ use serde_json::{Value, json};
 
 /// Words of a task that tells of a program which does not work.
 const FAILS: [&str; 3] = ["fail", "fails", "crashes"];
+
+/// Words of a task that tells to write something.
+const WRITES: [&str; 4] = ["write", "create", "make", "build"];
 
 /// How often it is told of one run: it may be one that cannot be made.
 const MOST_OBJECTIONS: usize = 2;
@@ -184,6 +187,19 @@ impl Turn<'_> {
         self.written_run(&self.unmade_run()?)
     }
 
+    /// The program of such a run, from the root, if it is not there yet and the task's words tell to write one.
+    pub(super) fn program_to_write(&self) -> Option<String> {
+        if !self.profile.demand_proof || !has_word(self.asked_for(), &WRITES) {
+            return None;
+        }
+        let program = program_of(&self.unmade_run()?);
+        let on = self
+            .place_of(&program)
+            .map(|place| self.unless_own(place))?;
+        let is_missing = self.was_not_there(&program, on.as_ref());
+        is_missing.then(|| from_root(&program))
+    }
+
     /// The call that proves that the task is done, as the model writes calls: a run that the task speaks of, or the one that was last.
     pub(super) fn proving_call(&self) -> Option<String> {
         match self.unmade_run() {
@@ -215,7 +231,7 @@ fn is_typed(call: &CallRecord, program: &str) -> bool {
 }
 
 /// What a run of this command line is given.
-fn args_of(run: &str) -> Value {
+pub(super) fn args_of(run: &str) -> Value {
     let mut words = run.split(' ');
     let path = words.next().unwrap_or_default();
     let args: Vec<&str> = words.collect();
@@ -233,10 +249,11 @@ fn words(run: &str) -> String {
 pub(super) fn asked(prompt: &str) -> Vec<String> {
     let stated = stated::runs(prompt).into_iter();
     let bare = stated::run_without_arguments(prompt).map(|(run, _)| run);
+    let plain = stated.chain(bare).map(str::to_owned);
     let mut runs: Vec<String> = Vec::new();
-    for run in stated.chain(bare) {
-        if !runs.iter().any(|known| known == run) {
-            runs.push(run.to_owned());
+    for run in plain.chain(stated::runs_given(prompt)) {
+        if !runs.contains(&run) {
+            runs.push(run);
         }
     }
     let programs = named_in(prompt).into_iter();
@@ -254,13 +271,7 @@ pub(super) fn asked(prompt: &str) -> Vec<String> {
 /// Whether a program is to be run with arguments: which ones no rule can tell from the words.
 fn takes_something(prompt: &str, path: &str) -> bool {
     let mut places = mentions(prompt, path);
-    places.any(|at| {
-        let behind = prompt[at..].trim_start_matches('/');
-        let behind = behind.strip_prefix(path).unwrap_or_default();
-        behind
-            .trim_start_matches(['`', '"', '\''])
-            .starts_with(" with ")
-    })
+    places.any(|at| behind(prompt, at, path).starts_with(" with "))
 }
 
 /// Whether a run was this one, on whatever computer.

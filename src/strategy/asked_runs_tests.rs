@@ -51,6 +51,10 @@ fn the_runs_of_a_task_are_those_that_its_words_speak_of() {
         ),
         ("Mend /a.lua and run it.", vec![]),
         ("Write /a.lua, then run /b.lua with 3 4.", vec![]),
+        (
+            "Write /a.lua and run it with 30. Then run /check.lua.",
+            vec!["/a.lua 30", "/check.lua"],
+        ),
     ] {
         assert_eq!(asked(prompt), runs, "{prompt}");
     }
@@ -327,4 +331,31 @@ proptest! {
     fn any_words_are_read_without_a_panic(text in "(`|/a.lua|/check.lua| run | without an argument| it shall print |\\PC){0,30}") {
         let _ = asked(&text);
     }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_to_be_written_before_its_run_is() {
+    let task = "Create /m.lua with a function, and a test program /test.lua that checks it and prints `all passed` at its end. Run \
+                the tests.";
+    let mut drive = drive_of("direct", task);
+    let run = call("run_program", json!({"path": "/test.lua"}));
+    let write =
+        |path: &str, content: &str| call("fs_write", json!({"path": path, "content": content}));
+    let missing = |files: &mut BTreeMap<String, String>, call: &CallRecord| {
+        let is_missing = runs_program(call) && !files.contains_key("/test.lua");
+        match is_missing {
+            true => crate::strategy::drive::done(
+                json!({"success": false, "output": "", "error": "/test.lua: no such program"}),
+            ),
+            false => carry_out(files, call),
+        }
+    };
+    drive.say_with(&[&run, &write("/m.lua", "return {}")], missing);
+    let told = "The task speaks of /test.lua, and there is no such program yet";
+    assert!(drive.shown().contains(told), "{}", drive.shown());
+    drive.say_with(
+        &[&write("/test.lua", "local m = dofile('/m.lua')")],
+        missing,
+    );
+    assert!(!drive.shown().contains(told), "{}", drive.shown());
 }

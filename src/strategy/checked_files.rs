@@ -2,10 +2,10 @@
 //! once more what it did before; so the file is read by rule where nobody knows what it holds now, the end of the prompt names it in
 //! the call that is due, and what a file of data has to hold is asked for in a prompt of its own.
 
-use super::guards::check_program::is_check;
 use super::guards::failure_text;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
+use super::mending::RUN;
 use super::missing_files::is_about_missing;
 use super::named_files::READ;
 use super::paths::{is_file_like, named_in, normal};
@@ -75,10 +75,10 @@ impl<'a> Turn<'a> {
         let failed = failed.filter(|run| !run.success)?;
         let check = self.call_of(&failed.what)?;
         let program = normal(check.args.get("path")?.as_str()?);
-        if check.succeeded() || !is_check(self.asked_for(), &program) {
+        let (said, on) = (failure_text(check), self.elsewhere(check));
+        if check.succeeded() || !self.is_given_check(&program, on) {
             return None;
         }
-        let (said, on) = (failure_text(check), self.elsewhere(check));
         let fault = Fault::told_by(&said);
         // A check may repeat what a file holds, which may name others.
         let is_there = |path: &str| fault == Fault::Missing || !self.was_not_there(path, on);
@@ -86,9 +86,11 @@ impl<'a> Turn<'a> {
         let named = named_in(&said).into_iter().find(is_it);
         let (path, fault) = match named {
             Some(path) => (path, fault),
-            None => self
-                .only_data_file(on)
-                .filter(|_| fault != Fault::Remains)?,
+            None => {
+                let names_one = named_in(&said).iter().any(|path| *path != program);
+                let only = self.only_data_file(on, names_one);
+                only.filter(|_| fault != Fault::Remains)?
+            }
         };
         Some(Faulted {
             path: from_root(&path),
@@ -99,14 +101,29 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// The only file of data that the task names: that is what a check is about which names none.
-    fn only_data_file(&self, on: Option<&ClientId>) -> Option<(String, Fault)> {
-        let named = named_in(self.asked_for()).into_iter();
-        let mut data = named.filter(|path| is_file_like(path) && holds_data(path));
-        let path = data.next()?;
-        if data.any(|other| other != path) {
+    /// Where such a file may come from: the only other file of data that the task names, if that is there.
+    pub(super) fn origin_of(&self, faulted: &Faulted<'a>) -> Option<String> {
+        let mut others = named_in(self.asked_for());
+        others.retain(|path| holds_data(path) && from_root(path) != faulted.path);
+        let [other] = others.as_slice() else {
             return None;
+        };
+        let other = from_root(other);
+        let book = key(self.state.home(), faulted.on, &other);
+        self.state.files.contains_key(&book).then_some(other)
+    }
+
+    /// The only file of data that the task names: that is what a check is about which names none. Where its words name no file at all, the
+    /// only one of several that the task has written.
+    fn only_data_file(&self, on: Option<&ClientId>, names_one: bool) -> Option<(String, Fault)> {
+        let mut data = named_in(self.asked_for());
+        data.retain(|path| is_file_like(path) && holds_data(path));
+        if data.len() > 1 && !names_one {
+            let book = |path: &String| key(self.state.home(), on, &from_root(path));
+            let file = |path: &String| self.state.files.get(&book(path));
+            data.retain(|path| file(path).is_some_and(|file| file.written));
         }
+        let [path] = <[String; 1]>::try_from(data).ok()?;
         let book = key(self.state.home(), on, &from_root(&path));
         let fault = match self.state.files.contains_key(&book) {
             true => Fault::Content,
@@ -115,17 +132,19 @@ impl<'a> Turn<'a> {
         Some((path, fault))
     }
 
-    /// Whether the newest read of a file, which has no first slash here, did not find it, and nothing has brought it there since.
-    fn was_not_there(&self, path: &str, on: Option<&ClientId>) -> bool {
+    /// Whether the newest read or run of a file, which has no first slash here, did not find it, and nothing has brought it there since.
+    pub(super) fn was_not_there(&self, path: &str, on: Option<&ClientId>) -> bool {
         let is_it = |call: &&CallRecord| {
             let of = call.args.get("path").and_then(Value::as_str);
-            let is_read = call.tool == READ && of.is_some_and(|of| normal(of) == path);
+            let is_tried = call.tool == READ || call.tool == RUN;
+            let is_tried = is_tried && of.is_some_and(|of| normal(of) == path);
             let mut written = contents::written_by(call).into_iter();
-            (is_read || written.any(|to| normal(to) == path)) && self.elsewhere(call) == on
+            (is_tried || written.any(|to| normal(to) == path)) && self.elsewhere(call) == on
         };
         let newest = self.state.calls().rev().find(is_it);
         newest.is_some_and(|call| {
-            call.tool == READ && !call.succeeded() && is_about_missing(&failure_text(call))
+            let is_read = call.tool == READ && !call.succeeded();
+            call.found_no_program() || (is_read && is_about_missing(&failure_text(call)))
         })
     }
 

@@ -15,15 +15,16 @@ use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::paths::normal;
-use crate::strategy::text::fenced;
+use crate::strategy::text::{fenced, has_word};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// Calls whose results are shown, the last ones, and bytes of each: this prompt is short, or it is no help.
 const MOST_CALLS: usize = 4;
 const MOST_BYTES: usize = 1_000;
 
 /// Bytes of an answer without a fence that may be a content: a number, a name.
-const MOST_BARE: usize = 200;
+const MOST_BARE: usize = 80;
 
 /// How an answer says that something has to be found out first.
 const MISSING: &str = "missing";
@@ -68,7 +69,10 @@ impl Turn<'_> {
         let told = steps.flat_map(|step| {
             let told = told::calls(state, profile, step, view, None).into_iter();
             let each = told.zip(&step.calls);
-            each.filter_map(|(told, call)| (!is_past(call)).then_some(told))
+            each.filter_map(|(told, call)| {
+                let is_told = is_past(call) || named_files::was_shown(state, call);
+                (!is_told).then_some(told)
+            })
         });
         let mut known: Vec<String> = told.collect();
         known.drain(..known.len().saturating_sub(MOST_CALLS));
@@ -104,6 +108,7 @@ impl Turn<'_> {
         else {
             return self.refused_fill("it is not known yet: find it out first");
         };
+        let content = &worked_out(content, self.asked_for());
         let holds = unfilled.wrong.as_ref().map(|wrong| wrong.holds.trim());
         if holds == Some(content.trim()) {
             return self.refused_fill("the answer was what it holds already");
@@ -136,6 +141,27 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
         && !said.contains(['\n', '`'])
         && said.len() <= MOST_BARE;
     fenced.or_else(|| is_bare.then(|| format!("{said}\n")))
+}
+
+/// Words of a task that wants a number and not how it comes about.
+const NUMBERS: [&str; 6] = ["sum", "number", "total", "product", "difference", "average"];
+
+/// What stands behind the `=` of a calculation with its result, where the task wants a number: "64 + 70 + 12 = 146" is 146. Anything else
+/// as it is.
+fn worked_out<'a>(content: &'a str, prompt: &str) -> Cow<'a, str> {
+    let said = content.trim();
+    let result = said.rsplit_once('=').filter(|(calculation, result)| {
+        let is_of_it = |c: char| c.is_ascii_digit() || " .+-*/()=".contains(c);
+        let has_sign = calculation.contains(['+', '-', '*', '/']);
+        let is_one = calculation.chars().all(is_of_it) && has_sign;
+        is_one && result.trim().parse::<f64>().is_ok() && has_word(prompt, &NUMBERS)
+    });
+    match result {
+        Some((calculation, result)) if !prompt.contains(calculation.trim()) => {
+            Cow::Owned(format!("{}\n", result.trim()))
+        }
+        _ => Cow::Borrowed(content),
+    }
 }
 
 #[cfg(test)]
@@ -214,6 +240,45 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_to_be_made_of_what_is_known_is_asked_for_once_its_model_is_lost() {
+        let mut lost = drive();
+        if let Some(created) = &mut lost.bench.state.created {
+            created.prompt = "Make /sum.txt a copy of /a.txt in which 3 is 4.".into();
+        }
+        let none = json!({"tool": "tool_test", "args": {}}).to_string();
+        lost.say(&[&none]);
+        assert_eq!(asked(&lost), Role::Executor);
+        lost.say(&["```\n2\n4\n```"]);
+        assert_eq!(lost.files["/sum.txt"], "2\n4\n");
+    }
+
+    #[test]
+    fn who_reads_again_what_was_shown_is_lost_too_and_it_is_shown_once() {
+        let mut lost = drive();
+        let read = json!({"tool": "fs_read", "args": {"path": "/a.txt"}}).to_string();
+        lost.say(&[&read]);
+        assert_eq!(asked(&lost), Role::Executor);
+        let messages = lost.state().prompt(Role::Executor).iter();
+        let known: String = messages.map(|message| message.content.as_str()).collect();
+        assert_eq!(known.matches("2\n3").count(), 1, "{known}");
+        // A check that names no file is about the one that was written, and that is asked for once more.
+        if let Some(created) = &mut lost.bench.state.created {
+            created.prompt = format!("{TASK} /check.lua says whether it is right: run it.");
+        }
+        lost.say_with(&["```\n6\n```"], |files, call| match call.tool.as_str() {
+            "run_program" => {
+                let error = "/check.lua:4: that is not the sum: 6";
+                done(json!({"success": false, "output": "", "error": error}))
+            }
+            _ => carry_out(files, call),
+        });
+        assert_eq!(asked(&lost), Role::Executor);
+        let messages = lost.state().prompt(Role::Executor).iter();
+        let known: String = messages.map(|message| message.content.as_str()).collect();
+        assert!(known.contains("that is not the sum: 6"), "{known}");
+    }
+
+    #[test]
     fn the_file_of_a_result_is_asked_for_once_the_named_tools_have_answered_and_the_model_is_lost()
     {
         let task =
@@ -273,6 +338,26 @@ mod tests {
         }
         unnamed.say(&[&write(PROGRAM)]);
         assert_eq!(asked(&unnamed), Role::Planner);
+    }
+
+    #[test]
+    fn of_a_calculation_its_result_is_written_where_a_number_is_wanted() {
+        let sum = "Write their sum to /sum.txt.";
+        for (prompt, said, content) in [
+            (sum, "64 + 70 + 12 = 146\n", "146\n"),
+            (sum, "(2 + 4) / 2 = 3", "3\n"),
+            (sum, "146\n", "146\n"),
+            (sum, "side=12\n", "side=12\n"),
+            (sum, "1=1\n", "1=1\n"),
+            ("Write the line to /line.txt.", "1 + 1 = 2\n", "1 + 1 = 2\n"),
+            (
+                "Write the number 1 + 1 = 2 to /n.txt.",
+                "1 + 1 = 2\n",
+                "1 + 1 = 2\n",
+            ),
+        ] {
+            assert_eq!(worked_out(said, prompt), content, "{prompt} {said}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::calls_by_rule::request_by_rule;
 use super::guards::check_program::is_check;
-use super::paths::{is_file_like, named_in};
+use super::paths::{is_file_like, named_in, normal};
 use super::text::fenced;
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
@@ -34,13 +34,15 @@ impl Turn<'_> {
         let named = named_in(&created.prompt).into_iter();
         let named = named.filter(|path| is_file_like(path) && !is_check(&created.prompt, path));
         let look = |path: String| {
-            let place = self.place_of(&path).filter(|place| place.online)?;
-            place.tool(READ)?;
-            let parameters = json!({"path": from_root(&path), "max_bytes": bytes});
-            let on = self.unless_own(place);
-            Some(request_by_rule(ByRule::FirstLook, READ, parameters, on))
+            let places = self.places_of(&path).into_iter();
+            let there = places.filter(|place| place.online && place.tool(READ).is_some());
+            there.map(move |place| {
+                let parameters = json!({"path": from_root(&path), "max_bytes": bytes});
+                let on = self.unless_own(place);
+                request_by_rule(ByRule::FirstLook, READ, parameters, on)
+            })
         };
-        let requests: Vec<StrictRequest> = named.filter_map(look).take(most).collect();
+        let requests: Vec<StrictRequest> = named.flat_map(look).take(most).collect();
         if requests.is_empty() {
             return None;
         }
@@ -67,6 +69,21 @@ pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, Prom
         json!({"files": files}),
     )?;
     Ok(Some(told))
+}
+
+/// Whether a call has read a file that the first look has shown, and found it as it was.
+pub(super) fn was_shown(state: &TaskState, call: &CallRecord) -> bool {
+    let look = state.steps.first().filter(|step| step.looks_first());
+    let read = |call: &CallRecord| {
+        let path = normal(call.args.get("path")?.as_str()?);
+        let result = call.report()?.result.as_ref();
+        let hash = result.filter(|_| call.tool == READ && call.succeeded())?;
+        let on = call.intended.as_ref()?.client_id.clone();
+        Some((path, on, hash.get("hash")?.as_str()?.to_owned()))
+    };
+    let of_call = read(call);
+    let mut shown = look.into_iter().flat_map(|step| &step.calls);
+    of_call.is_some() && shown.any(|shown| read(shown) == of_call)
 }
 
 /// A file that is there. Of one that is not nothing is said: a small model that is told so looks for it, or copies it, before it makes it.
@@ -190,6 +207,22 @@ mod tests {
             assert!(shown.contains(told), "{strategy}: {shown}");
             let call = drive.state().calls().next().unwrap();
             assert_eq!(call.intended.as_ref().unwrap().client_id.as_str(), "mine");
+        }
+    }
+
+    #[test]
+    fn what_lies_on_each_of_several_computers_is_read_on_each() {
+        let task = "On each of the computers base (this one), mine and depot there is a file /numbers.txt. Add them up.";
+        for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+            let mut drive = drive(strategy, task, 3);
+            drive.add_computer("mine");
+            drive.add_computer("depot");
+            assert!(drive.run_to_consult(), "{strategy}");
+            let shown = drive.shown();
+            for place in ["", " on mine", " on depot"] {
+                let told = format!("/numbers.txt{place}, 6 bytes:\n```\n1 2 3\n```");
+                assert!(shown.contains(&told), "{strategy}: {shown}");
+            }
         }
     }
 

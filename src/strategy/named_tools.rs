@@ -8,6 +8,7 @@ use super::{act::STANDS_FOR, paths::mentions};
 use crate::domain::call::Outcome;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
+use serde_json::{Map, Value};
 
 /// Calls of one tool that failed, until another one is shown.
 const MOST_TRIES: usize = 2;
@@ -24,7 +25,10 @@ impl Turn<'_> {
         }
         let named = self.named_tools();
         let tool = named.into_iter().find(|tool| !self.was_called(tool))?;
-        let args = tool.told_args().map(|schema| skeleton(schema));
+        let args = tool.told_args().map(|schema| {
+            let said = said_values(self.asked_for(), &tool.name, schema);
+            with_values(skeleton(schema), said)
+        });
         let call = self.written(&tool.name, &args.unwrap_or_default());
         Some(call.unwrap_or_else(|| tool.name.clone()))
     }
@@ -77,8 +81,48 @@ impl Turn<'_> {
     }
 }
 
+/// The values that the sentence around a tool's name gives by the names of its arguments: "turtle_dig, direction down".
+fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<String, Value> {
+    let said = mentions(prompt, tool)
+        .next()
+        .map(|at| &prompt[at + tool.len()..]);
+    let said = said.map_or("", sentence_after);
+    let words: Vec<&str> = said
+        .split(|c: char| c.is_whitespace() || "`\"'(),;:".contains(c))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let properties = properties.into_iter().flatten();
+    let value = |(name, of): (&String, &Value)| {
+        let at = words.iter().position(|word| word == name)?;
+        let value = fitting(words.get(at + 1)?, of)?;
+        Some((name.clone(), value))
+    };
+    properties.filter_map(value).collect()
+}
+
+/// A word as a value of such a schema, where that says for certain what it takes.
+fn fitting(word: &str, schema: &Value) -> Option<Value> {
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        return values.iter().find(|value| *value == word).cloned();
+    }
+    match schema["type"].as_str()? {
+        "integer" => word.parse::<i64>().ok().map(Value::from),
+        "number" => word.parse::<f64>().ok().map(Value::from),
+        _ => None,
+    }
+}
+
+fn with_values(mut args: Value, values: Map<String, Value>) -> Value {
+    if let Value::Object(args) = &mut args {
+        args.extend(values);
+    }
+    args
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::domain::chat::Role;
     use crate::domain::task::CallRecord;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
@@ -129,6 +173,38 @@ mod tests {
             !drive.shown().contains("names this tool"),
             "{}",
             drive.shown()
+        );
+    }
+
+    #[test]
+    fn values_that_stand_behind_the_names_of_arguments_are_in_the_form() {
+        let schema = json!({"type": "object", "properties": {
+            "direction": {"type": "string", "enum": ["forward", "up", "down"]},
+            "times": {"type": "integer"}, "name": {"type": "string"}}});
+        for (prompt, values) in [
+            (
+                "Let it dig the block below it (turtle_dig, direction down), then look.",
+                json!({"direction": "down"}),
+            ),
+            (
+                "Call turtle_dig with times 3 and name Bob.",
+                json!({"times": 3}),
+            ),
+            (
+                "Call turtle_dig in that direction. Times 3 it is.",
+                json!({}),
+            ),
+            ("The direction down is right for turtle_dig.", json!({})),
+        ] {
+            let said = said_values(prompt, "turtle_dig", &schema);
+            assert_eq!(Value::Object(said), values, "{prompt}");
+        }
+        assert_eq!(
+            with_values(
+                json!({"name": "…"}),
+                Map::from_iter([("times".into(), json!(3))])
+            ),
+            json!({"name": "…", "times": 3})
         );
     }
 

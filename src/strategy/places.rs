@@ -2,7 +2,7 @@
 //! that names none speaks of the task's own computer, if the whole task does.
 
 use super::fleet::computers_in;
-use super::paths::mentions;
+use super::paths::{behind, mentions};
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -16,6 +16,9 @@ const HERE: [&str; 2] = ["here", "this"];
 /// Words of a sentence about the computer that a person named.
 const THAT_ONE: [&str; 2] = ["that computer", "that turtle"];
 
+/// What may stand around a name.
+const QUOTES: [char; 3] = ['`', '"', '\''];
+
 /// Words of a sentence that may name a computer for the sake of what it can do.
 const FOR_ITS_TOOL: [&str; 2] = ["tool", "tools"];
 
@@ -27,6 +30,10 @@ impl<'a> Turn<'a> {
         let others = self.other_computers();
         if others.is_empty() {
             return Some(own);
+        }
+        let known: Vec<&ClientId> = others.iter().chain([&own.client_id]).collect();
+        if let [named] = named_behind(self.asked_for(), path, &known).as_slice() {
+            return self.inputs.fleet.computer(named);
         }
         let sentence = sentence_of(self.asked_for(), path)?;
         let sentence = sentence.as_str();
@@ -47,6 +54,29 @@ impl<'a> Turn<'a> {
             (None, None, true) => Some(own),
             _ => None,
         }
+    }
+
+    /// The computers on which a file of the task lies: several where its sentence says so of each of them.
+    pub(super) fn places_of(&self, path: &str) -> Vec<&'a ComputerView> {
+        match self.place_of(path) {
+            Some(place) => vec![place],
+            None => self.each_place_of(path).unwrap_or_default(),
+        }
+    }
+
+    fn each_place_of(&self, path: &str) -> Option<Vec<&'a ComputerView>> {
+        let sentence = sentence_of(self.asked_for(), path)?;
+        if !has_word(&sentence, &["each"]) || has_word(&sentence, &FOR_ITS_TOOL) {
+            return None;
+        }
+        let own = self.own_computer()?;
+        let said = computers_in(&sentence);
+        let is_here = has_word(&sentence, &HERE) || said.contains(&own.client_id);
+        let others = self.other_computers();
+        let others = others.iter().filter(|other| said.contains(*other));
+        let others = others.filter_map(|other| self.inputs.fleet.computer(other));
+        let places: Vec<_> = is_here.then_some(own).into_iter().chain(others).collect();
+        (places.len() > 1).then_some(places)
     }
 
     /// The computers that the task's words name beside its own one, as far as they were ever seen.
@@ -106,6 +136,33 @@ fn is_place(sentence: &str, computer: &ClientId) -> bool {
         .rev()
         .filter(|word| !["", "the", "computer"].contains(word));
     words.next().is_none_or(|word| AT.contains(&word))
+}
+
+/// The computers that are named right behind the first mention of a path: "run /check.lua on `depot`", "on mine and depot". "On mine or
+/// here" says nothing certain.
+fn named_behind<'a>(text: &str, path: &str, known: &[&'a ClientId]) -> Vec<&'a ClientId> {
+    let at = mentions(text, path).next();
+    let behind = at.and_then(|at| behind(text, at, path).strip_prefix(" on "));
+    let mut rest = behind.unwrap_or_default();
+    let mut named = Vec::new();
+    loop {
+        rest = rest.strip_prefix("the computer ").unwrap_or(rest);
+        rest = rest.trim_start_matches(QUOTES);
+        let is_next = |id: &&&ClientId| mentions(rest, id.as_str()).next() == Some(0);
+        let Some(next) = known.iter().find(is_next) else {
+            return named;
+        };
+        named.push(*next);
+        rest = rest[next.as_str().len()..].trim_start_matches(QUOTES);
+        if rest.starts_with(" or ") {
+            return Vec::new();
+        }
+        let more = [", ", " and "].into_iter();
+        let Some(more) = more.filter_map(|word| rest.strip_prefix(word)).next() else {
+            return named;
+        };
+        rest = more;
+    }
 }
 
 /// The sentence that names a path first.
@@ -200,6 +257,18 @@ mod tests {
             ("Make /a.txt work with the notes of depot.", None),
             ("Take /a.txt from the depot.", Some("depot")),
             (
+                "Bring it to the computer `depot`, and run `/a.txt` on `depot`, which tells.",
+                Some("depot"),
+            ),
+            (
+                "Look at mine and at /a.txt on the computer depot.",
+                Some("depot"),
+            ),
+            ("Look at mine and at /a.txt on base.", Some("base")),
+            ("Run /a.txt on mine or `depot`.", None),
+            ("Run /a.txt on mine and depot.", None),
+            ("Run /a.txt on mine, and look at depot.", Some("mine")),
+            (
                 "Compare /a.txt on depot with what it should be.",
                 Some("depot"),
             ),
@@ -212,6 +281,8 @@ mod tests {
         #[test]
         fn any_words_are_read_without_a_panic(text in "(/a.txt|mine| |\\. |: |\\PC){0,30}") {
             let _ = sentence_of(&text, "a.txt");
+            let mine = ClientId::parse("mine").unwrap();
+            prop_assert!(named_behind(&text, "a.txt", &[&mine]).iter().all(|id| **id == mine));
             let _ = is_place(&text, &ClientId::parse("mine").unwrap());
         }
     }

@@ -2,7 +2,9 @@
 //! tool, and goes on with a tool that there is not. Shown what was asked for and one tool as it looks, it writes the whole file, which is
 //! given to `tool_write` by rule.
 
+use super::fleet::ToolLookup;
 use super::guards::failure_text;
+use super::mending::{RUN, WRITE as WRITE_FILE};
 use super::turn::Turn;
 use crate::domain::call::Outcome;
 use crate::domain::chat::Message;
@@ -17,6 +19,9 @@ use serde_json::{Value, json};
 
 const WRITE: &str = "tool_write";
 const TEST: &str = "tool_test";
+
+/// Where the files of tools lie.
+const TOOLS: &str = "/tools/";
 
 /// How often in a task.
 const MOST_FILES: usize = 3;
@@ -142,6 +147,28 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// The write or the run of a program that was given to the tools for tools: no tool is called like a file outside of their folder.
+pub(super) fn meant_program(
+    tool: &str,
+    args: &Value,
+    tools: &ToolLookup<'_>,
+) -> Option<(&'static str, Value)> {
+    let of = |name: &str| args.get(name).and_then(Value::as_str);
+    let path = ["name", "file", "path"].into_iter().find_map(of)?;
+    if !path.starts_with('/') || !path.ends_with(".lua") || path.starts_with(TOOLS) {
+        return None;
+    }
+    let (meant, args) = match tool {
+        WRITE => {
+            let source = of("source").or_else(|| of("content"))?;
+            (WRITE_FILE, json!({"path": path, "content": source}))
+        }
+        TEST => (RUN, json!({"path": path})),
+        _ => return None,
+    };
+    tools.has(meant).then_some((meant, args))
+}
+
 fn named(call: &CallRecord) -> Option<&str> {
     call.args.get("name").and_then(Value::as_str)
 }
@@ -207,6 +234,24 @@ mod tests {
         };
         drive.add_tools(vec![tool(WRITE), tool(TEST)]);
         drive
+    }
+
+    #[test]
+    fn a_program_that_was_given_to_the_tool_for_tools_is_written_as_a_file() {
+        let mut drive = drive();
+        let program = |name: &str| call(WRITE, json!({"name": name, "content": "print(1)"}));
+        drive.say_with(
+            &[&program("/m/test.lua"), &program("/tools/test.lua")],
+            crate::strategy::drive::carry_out,
+        );
+        assert_eq!(drive.files["/m/test.lua"], "print(1)");
+        assert!(!drive.files.contains_key("/tools/test.lua"));
+        drive.say_with(
+            &[&call(TEST, json!({"path": "/m/test.lua"}))],
+            crate::strategy::drive::carry_out,
+        );
+        let newest = drive.state().calls().next_back();
+        assert_eq!(newest.map(|call| call.tool.as_str()), Some(RUN));
     }
 
     fn asked(drive: &Drive) -> String {

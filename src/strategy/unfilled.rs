@@ -4,12 +4,15 @@
 use super::checked_files::{Fault, Faulted, looks_into};
 use super::guards::misplaced_program::{holds_data, told_of};
 use super::memory::contents;
+use super::memory::pins::runs;
 use super::mending::WRITE;
+use super::named_files;
 use super::shown_tools;
 use super::turn::Turn;
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
-use crate::domain::step::Step;
+use crate::domain::step::{CallRecord, Step};
+use crate::domain::tool::ComputerView;
 use crate::strategy::paths::{mentions, named_in, normal};
 use crate::strategy::text::{has_word, sentence_before};
 use serde_json::Value;
@@ -21,7 +24,7 @@ const MOST_BYTES: usize = 1_000;
 const BRING: [&str; 2] = ["fs_move", "fs_copy"];
 
 /// Words of a sentence that tells to put a result into a file.
-const WRITES: [&str; 4] = ["write", "put", "save", "store"];
+const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
 
 /// A file of which is to be said what it has to hold.
 pub(super) struct Unfilled<'a> {
@@ -103,10 +106,12 @@ impl<'a> Turn<'a> {
     /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
     /// nothing: small models know all then, and go on looking. Asked for once in a task.
     fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
+        let brought_nothing =
+            |call: &CallRecord| !call.succeeded() || named_files::was_shown(self.state, call);
         let is_lost = newest.blocked.is_some()
             || (newest.by_rule().is_none()
                 && !newest.calls.is_empty()
-                && newest.calls.iter().all(|call| !call.succeeded()));
+                && newest.calls.iter().all(brought_nothing));
         let mut before = self.state.steps.iter().filter(|step| step.closed);
         if !is_lost || before.any(Step::fills) {
             return None;
@@ -135,10 +140,12 @@ impl<'a> Turn<'a> {
         let mut files = named_in(self.asked_for());
         files.retain(|path| holds_data(path) && from_root(path) != unfilled);
         let is_known = |path: &String| {
-            let on = self.place_of(path).map(|place| self.unless_own(place));
-            on.is_some_and(|on| {
+            let places = self.places_of(path);
+            let is_known_on = |place: &&ComputerView| {
+                let on = self.unless_own(place);
                 contents::known(self.state, on.as_ref(), &from_root(path)).is_some()
-            })
+            };
+            !places.is_empty() && places.iter().all(is_known_on)
         };
         (tools.is_some() || !files.is_empty()) && tools != Some(false) && files.iter().all(is_known)
     }
@@ -162,13 +169,23 @@ impl<'a> Turn<'a> {
         named_in(self.asked_for()).contains(&normal(path))
     }
 
+    /// Whether that was asked for already since the check has failed for the first time.
     fn was_filled(&self, faulted: &Faulted<'_>) -> bool {
-        let fills = self.state.steps.iter().filter(|step| step.fills());
-        let mut written = fills.flat_map(|step| &step.calls);
-        written.any(|call| {
+        let program = faulted.check.args.get("path");
+        let fails = |call: &CallRecord| call.args.get("path") == program && runs(call);
+        let mut steps = self.state.steps.iter();
+        let failed = steps.by_ref().find(|step| {
+            let mut calls = step.calls.iter();
+            calls.any(|call| fails(call) && !call.succeeded())
+        });
+        let since = failed.into_iter().chain(steps);
+        let mut fills = since.filter(|step| step.closed && step.fills());
+        let is_it = |call: &CallRecord| {
             let path = call.args.get("path").and_then(Value::as_str);
             path == Some(faulted.path.as_str()) && self.elsewhere(call) == faulted.on
-        })
+        };
+        // What was refused names no file.
+        fills.any(|step| step.calls.is_empty() || step.calls.iter().any(is_it))
     }
 }
 

@@ -247,15 +247,18 @@ fn is_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
         }
 }
 
-/// Whether the text of an item names this call: its tool and no other one, and its file, or both files of a copy. Small models write such items and never
-/// say that they are done.
+/// Whether the text of an item names this call: its tool and no other one, and its file, or both files of a copy; or it begins with "run"
+/// and names the program. Small models write such items and never say that they are done.
 fn is_what(item: &str, call: &CallRecord) -> bool {
     let is_mark = |c: char| !(c.is_alphanumeric() || c == '_');
     let mut tools = item
         .split(is_mark)
         .filter(|word| word.contains('_'))
         .peekable();
-    let named = tools.peek().is_some() && tools.all(|word| word == call.tool);
+    let named = match tools.peek() {
+        Some(_) => tools.all(|word| word == call.tool),
+        None => call.tool == "run_program" && begins_with_run(item),
+    };
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let is_there = |path: &str| {
         let path = path.trim_start_matches('/');
@@ -274,6 +277,12 @@ fn is_what(item: &str, call: &CallRecord) -> bool {
             (None, Some(from), Some(to)) => is_there(from) && is_there(to),
             _ => false,
         }
+}
+
+/// Whether an item says in words that something is run.
+pub fn begins_with_run(item: &str) -> bool {
+    let first = item.split_whitespace().next();
+    first.is_some_and(|word| word.eq_ignore_ascii_case("run"))
 }
 
 /// How calls ended, counted.
@@ -348,6 +357,16 @@ mod tests {
             assert_eq!(is_what(item, &read), names, "{item}");
         }
         assert!(!is_what("fs_read", &open_call("fs_read", json!({}))));
+        let run = open_call("run_program", json!({"path": "/check.lua"}));
+        for (item, names) in [
+            ("Run /check.lua and look for what it prints", true),
+            ("run `check.lua`", true),
+            ("run /checks.lua", false),
+            ("see that /check.lua runs", false),
+            ("run fs_list, then /check.lua", false),
+        ] {
+            assert_eq!(is_what(item, &run), names, "{item}");
+        }
         let copy = open_call("fs_copy", json!({"from": "/a.lua", "to": "/a.lua.bak"}));
         assert!(is_what("fs_copy /a.lua /a.lua.bak", &copy));
         assert!(!is_what("fs_copy /a.lua /b.lua", &copy));

@@ -63,6 +63,11 @@ pub(super) fn read(fields: &[Field], notes: Vec<String>, text: impl Fn() -> Stri
     }
 }
 
+/// Whether these are the fields of a DONE.
+pub(super) fn is_end(fields: &[Field]) -> bool {
+    keyword_of(&fields[0].value) == "DONE"
+}
+
 /// Models that were shown a file as its changes may answer with changes.
 fn changes_for_a_file(keyword: &str, fields: &[Field]) -> bool {
     let of = |name: &str| fields.iter().find(|field| field.name == name);
@@ -176,7 +181,7 @@ impl Block<'_> {
 
     fn then(&mut self) -> Vec<ThenItem> {
         let Some(field) = self.field("THEN") else {
-            return Vec::new();
+            return self.runs_below_content();
         };
         let fenced = field
             .fenced
@@ -198,6 +203,22 @@ impl Block<'_> {
                     line.trim()
                 )),
             }
+        }
+        items
+    }
+
+    /// Runs right below the fence of CONTENT, whose THEN was left out. What is no such line is chatter.
+    fn runs_below_content(&mut self) -> Vec<ThenItem> {
+        let content = self.field("CONTENT");
+        let content = content.filter(|field| field.fenced.is_some());
+        let below = content.iter().flat_map(|field| &field.lines);
+        let items = below
+            .skip_while(|line| line.trim().is_empty())
+            .map_while(|line| run_below(line));
+        let items: Vec<ThenItem> = items.collect();
+        if !items.is_empty() {
+            self.notes
+                .push("the runs below CONTENT belong below a line \"THEN:\"".to_owned());
         }
         items
     }
@@ -318,6 +339,16 @@ fn unquote(text: &str) -> &str {
         }
     }
     text
+}
+
+/// A run as a line of its own: its keyword in capitals and its program from the root, so that no sentence is taken for one.
+fn run_below(line: &str) -> Option<ThenItem> {
+    let says_run = line
+        .trim_start_matches(|c: char| !c.is_alphabetic())
+        .starts_with("RUN ");
+    then_item(line).filter(|item| {
+        says_run && matches!(item, ThenItem::Run { path, .. } if path.starts_with('/'))
+    })
 }
 
 /// `1 RUN /TODO.lua list`, `2. SHELL ls`, `- RUN x`.

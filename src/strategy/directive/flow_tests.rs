@@ -79,25 +79,27 @@ fn then_items_stop_at_the_first_failure() {
 }
 
 #[test]
-fn who_gives_several_directives_again_has_the_first_one_carried_out() {
+fn who_gives_several_directives_has_the_first_one_carried_out_and_is_told_so() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
-    let both = "DIRECTIVE: RUN\nPATH: /a.lua\n\nDIRECTIVE: DONE\nSUMMARY: it ran";
+    let run = "DIRECTIVE: RUN\nPATH: /a.lua";
+    let done = "DIRECTIVE: DONE\nSUMMARY: it ran";
     bench.advance();
-    bench.answer(both);
-    assert!(matches!(bench.advance(), Decision::Consult(_)));
-    assert_eq!(bench.guard(), Some(Guard::Unreadable));
-    bench.answer(both);
+    bench.answer(&format!("{run}\n\n{done}"));
     assert!(matches!(bench.advance(), Decision::Call { .. }));
     bench.settle(report(Outcome::Done, true));
     let Decision::Consult(consult) = bench.advance() else {
         panic!("the second directive was never given");
     };
-    assert_eq!(consult.contract, Contract::FirstDirective);
     let told = shown(&consult.prompt.append);
     assert!(told.contains("all but the first directive"), "{told}");
-    // It was told of it, and is not held up by it any more.
-    bench.answer(&both.replace("/a.lua", "/b.lua"));
-    assert!(matches!(bench.advance(), Decision::Call { .. }));
+    // An end with more behind it is sent back once.
+    let end_first = format!("{done}\n\n{run}");
+    bench.answer(&end_first);
+    let Decision::Consult(consult) = bench.advance() else {
+        panic!("nobody can tell whether that is an end");
+    };
+    assert_eq!(bench.guard(), Some(Guard::Unreadable));
+    assert_eq!(consult.contract, Contract::FirstDirective);
 }
 
 #[test]

@@ -106,6 +106,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "mend": turn.mend(&pins),
+            "program_to_write": turn.program_to_write(),
             "run_to_make": turn.run_to_make(),
             "tool_to_call": turn.tool_to_call(),
             "may_end": turn.may_end() && state.calls().any(|call| !call.is_open()),

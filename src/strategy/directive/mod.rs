@@ -29,7 +29,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 24;
+pub const VERSION: u32 = 25;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -109,7 +109,7 @@ impl Course<'_> {
             Err(error) => Err(error),
         };
         let format = OutputFormat::Text;
-        // Told of it once; a small model does it again and again, and is stuck with six good directives in its hands.
+        // Who ends the task and goes on in one answer is told of it once.
         let mut read = self
             .turn
             .state

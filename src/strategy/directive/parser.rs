@@ -10,13 +10,13 @@ pub const KEYWORDS: [&str; 6] = ["ASK_USER", "WRITE_FILE", "RUN", "SHELL", "TOOL
 /// How the problem of an answer with several directives begins.
 const SEVERAL: &str = "more than one directive in one answer";
 
-/// Reads the one directive in `answer` (source document 000, layer A).
+/// Reads the one directive in `answer` (source document 000, layer A). Of several the first one counts, as a planner that waits for each
+/// result would have given it; but an end with more behind it is none.
 pub fn read(answer: &str) -> Reading {
     read_among(answer, false)
 }
 
-/// Reads the first directive in `answer`, whatever stands behind it: for planners that go on giving several although they were told
-/// of it. A planner that waits for each result would have given this one.
+/// Reads the first directive in `answer`, also where that is an end with more behind it: for planners that say so again.
 pub fn read_first(answer: &str) -> Reading {
     read_among(answer, true)
 }
@@ -56,7 +56,7 @@ fn read_among(answer: &str, first_counts: bool) -> Reading {
     for other in blocks {
         if same_directive(first, other) {
             notes.push("the same directive stood there twice".to_owned());
-        } else if first_counts {
+        } else if first_counts || !fields::is_end(first) {
             notes.push(
                 "all but the first directive: none of them was carried out, give the next one alone"
                     .to_owned(),

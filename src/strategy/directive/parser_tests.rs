@@ -79,14 +79,29 @@ fn a_directive_inside_the_written_file_is_content() {
 }
 
 #[test]
-fn two_different_directives_are_refused_but_a_repeated_one_is_taken_once() {
-    assert!(
-        problems("DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x")
-            .contains("the first one alone")
-    );
-    let two = "DIRECTIVE: RUN\nPATH: /a\nDIRECTIVE: DONE\nSUMMARY: x";
-    assert!(had_several(&read(two)) && !had_several(&read("DIRECTIVE: RUN")));
-    let Reading::Clear { directive, notes } = read_first(two) else {
+fn runs_right_below_the_content_are_items_without_their_line_and_chatter_is_none() {
+    let write = "DIRECTIVE: WRITE_FILE\nPATH: /a.lua\nCONTENT:\n```lua\nprint(...)\n```\n";
+    let items = |below: &str| match clear(&format!("{write}{below}")).action {
+        Action::WriteFile { then, .. } => then,
+        other => panic!("{other:?}"),
+    };
+    let run = |path: &str, args: &[&str]| ThenItem::Run {
+        path: path.to_owned(),
+        args: args.iter().map(|arg| arg.to_string()).collect(),
+    };
+    assert_eq!(items("RUN /a.lua 30\n"), [run("/a.lua", &["30"])]);
+    let two = "\n1 RUN /a.lua 30\n2 RUN /check.lua\nThat is all. RUN /b.lua";
+    assert_eq!(items(two), [run("/a.lua", &["30"]), run("/check.lua", &[])]);
+    for chatter in ["Run /a.lua to see it.", "RUN it now", "SHELL ls"] {
+        assert_eq!(items(chatter), [], "{chatter}");
+    }
+}
+
+#[test]
+fn of_several_directives_the_first_one_counts_unless_it_is_an_end() {
+    let run = "DIRECTIVE: RUN\nPATH: /a";
+    let done = "DIRECTIVE: DONE\nSUMMARY: x";
+    let Reading::Clear { directive, notes } = read(&format!("{run}\n{done}")) else {
         panic!("the first one is clear");
     };
     assert_eq!(print(&directive), "DIRECTIVE: RUN\nPATH: /a\nARGS: []\n");
@@ -94,6 +109,13 @@ fn two_different_directives_are_refused_but_a_repeated_one_is_taken_once() {
         notes[0].contains("none of them was carried out"),
         "{notes:?}"
     );
+    let end_first = format!("{done}\n{run}");
+    assert!(problems(&end_first).contains("the first one alone"));
+    assert!(had_several(&read(&end_first)) && !had_several(&read(run)));
+    assert!(matches!(
+        read_first(&end_first),
+        Reading::Clear { directive, .. } if matches!(directive.action, Action::Done { .. })
+    ));
     assert_eq!(
         read_first("DIRECTIVE: RUN\nPATH: /a"),
         read("DIRECTIVE: RUN\nPATH: /a")

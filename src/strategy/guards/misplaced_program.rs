@@ -3,7 +3,9 @@
 //! are told so; who means it says it again.
 
 use super::times_told;
+use crate::domain::files;
 use crate::domain::task::TaskState;
+use crate::strategy::paths::normal;
 use serde_json::Value;
 
 /// Endings of files that hold data and are never run. Whatever else a program may lie in: ComputerCraft runs files of any name.
@@ -49,9 +51,15 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
     if tool == "run_program" {
         let path = args.get("path")?.as_str().filter(|path| holds_data(path))?;
         let words = format!("{path} is a file of data and no program");
-        let more =
-            "running it shows nothing. To see what it holds, read it; what is run is a program";
-        return (times_told(state, &words) < MOST_OBJECTIONS).then(|| format!("{words}: {more}"));
+        let rooted = files::from_root(&normal(path));
+        let is_seen = state.files.keys().any(|key| key.ends_with(&rooted));
+        let more = match is_seen {
+            true => "you were shown what it holds. Go on with what the task wants done",
+            false => "to see what it holds, read it",
+        };
+        return (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
+            format!("{words}: running it shows nothing, and what is run is a program; {more}")
+        });
     }
     if let Some((path, named)) = holds_a_path(state, tool, args) {
         let words = format!("{path} would hold the words {named}");
@@ -358,9 +366,15 @@ mod tests {
             2,
             "{told}"
         );
+        assert!(told.contains("to see what it holds, read it"), "{told}");
         assert_eq!(drive.bench.state.calls().count(), 1);
         drive.say(&[&data]);
         assert_eq!(drive.bench.state.calls().count(), 2);
+        let read = json!({"tool": "fs_read", "args": {"path": "/c.cfg"}}).to_string();
+        drive.files.insert("/c.cfg".into(), "depth=9".into());
+        drive.say(&[&read, &run("/c.cfg")]);
+        let told = drive.shown();
+        assert!(told.contains("you were shown what it holds"), "{told}");
     }
 
     proptest! {

@@ -173,7 +173,7 @@ mod tests {
         drive.say(&[&write("/a.lua", ""), &run("/a.lua"), &write("/a.lua", "\n")]);
         let shown = drive.shown();
         assert!(
-            refused(&drive) && shown.contains("prints only what it gives to print()"),
+            refused(&drive) && shown.contains("no line of it calls print()"),
             "{shown}"
         );
         drive.say(&[&write("/a.lua", "9")]);

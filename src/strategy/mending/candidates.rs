@@ -65,7 +65,11 @@ impl<'a> Turn<'a> {
             // What a run reports itself stands in what is shown of it.
             failure: match run.succeeded() {
                 true => failure.map(|failure| failure.text),
-                false => line.and_then(|line| failing_line(line, &path)),
+                false => {
+                    let told = line.and_then(|line| failing_line(line, &path));
+                    let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
+                    told.map(|told| format!("{told}{}", behind_return(text)))
+                }
             },
             path,
             on,
@@ -158,7 +162,10 @@ impl<'a> Turn<'a> {
             true => self.written_programs(on),
             false => Vec::new(),
         };
-        let (failing, program) = match has_word(prompt, &LOADED) && !loaded.is_empty() {
+        let is_own = program
+            .as_ref()
+            .is_some_and(|path| self.written_in(path, on).is_some());
+        let (failing, program) = match has_word(prompt, &LOADED) && !loaded.is_empty() && !is_own {
             true => (None, None),
             false => (failing, program),
         };
@@ -167,7 +174,7 @@ impl<'a> Turn<'a> {
         for path in all.chain(loaded).chain(own) {
             let is_new = known.iter().all(|(known, _)| *known != path);
             if is_new
-                && !checks(&path)
+                && !self.is_given_check(&normal(&path), on)
                 && !holds_data(&path)
                 && self.may_mend(&path, on)
                 && let Some(content) = contents::known(self.state, on, &path)
@@ -184,6 +191,11 @@ impl<'a> Turn<'a> {
         let prompt = self.asked_for();
         let is_meant = || has_word(prompt, &MENDS) || is_made_to(prompt, &normal(path));
         (self.written_in(path, on).is_some() || is_meant()) && !self.is_left_alone(path, on)
+    }
+
+    /// Whether a program, which has no first slash here, checks the work and is not of the task's own making: that one is right.
+    pub(in crate::strategy) fn is_given_check(&self, path: &str, on: Option<&ClientId>) -> bool {
+        is_check(self.asked_for(), path) && self.written_in(&files::from_root(path), on).is_none()
     }
 
     /// The step in which this task last saw a program of its own; none if it is somebody else's.
@@ -249,6 +261,16 @@ fn failing_line(at: &str, path: &str) -> Option<String> {
     is_here.then(|| format!("It failed in line {number}: `{}`", source.trim()))
 }
 
+/// What a small model does not see in Lua's words for something behind a `return`.
+fn behind_return(error: &str) -> &'static str {
+    match error.contains("<eof> expected near") || error.contains("'<eof>' expected near") {
+        true => {
+            ". Something stands behind the end of the program: a `return` ends it, and what is to be done has to stand before that"
+        }
+        false => "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,6 +330,46 @@ mod tests {
     }
 
     #[test]
+    fn a_test_program_of_the_task_s_own_making_is_mended_where_it_prints_nothing() {
+        let task = "Create a module /m.lua, and a test program /test.lua that checks it and prints `all passed` at its end. Run the \
+                    tests.";
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        let mut drive = Drive::new(profile, task);
+        let write = |path: &str, content: &str| {
+            let args = json!({"path": path, "content": content});
+            json!({"tool": "fs_write", "args": args}).to_string()
+        };
+        let run = json!({"tool": "run_program", "args": {"path": "/test.lua"}}).to_string();
+        let prints = |files: &mut BTreeMap<String, String>, call: &CallRecord| {
+            let is_run = call.tool == "run_program";
+            match is_run.then(|| files["/test.lua"].contains("print")) {
+                Some(true) => done(json!({"success": true, "output": "all passed"})),
+                Some(false) => done(json!({"success": true, "output": ""})),
+                None => carry_out(files, call),
+            }
+        };
+        let test = "local m = dofile('/m.lua')";
+        drive.say_with(
+            &[
+                &write("/m.lua", "return {}"),
+                &write("/test.lua", test),
+                &run,
+            ],
+            prints,
+        );
+        let messages = drive.state().prompt(Role::Executor).iter();
+        let asked: String = messages.map(|message| message.content.as_str()).collect();
+        assert!(asked.contains("Write /test.lua anew"), "{asked}");
+        drive.say_with(&["```lua\nprint('all passed')\n```"], prints);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("runs since the last change: /test.lua ok"),
+            "{shown}"
+        );
+    }
+
+    #[test]
     fn a_program_that_a_task_tells_to_change_may_be_mended() {
         for (prompt, is_meant) in [
             ("Make /a.lua use 8 by itself.", true),
@@ -325,5 +387,8 @@ mod tests {
         assert_eq!(failing_line("a.lua:3:   x = y", "/a.lua"), Some(told));
         assert_eq!(failing_line("/a.lua:3: x = y", "/b.lua"), None);
         assert_eq!(failing_line("/a.lua:3", "/a.lua"), None);
+        let eof = "/a.lua:2: <eof> expected near 'print'";
+        assert!(behind_return(eof).contains("a `return` ends it"));
+        assert_eq!(behind_return("/a.lua:2: unexpected symbol"), "");
     }
 }

@@ -5,7 +5,6 @@ use crate::domain::files::from_root;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
 use crate::strategy::checked_files::{Fault, Faulted};
-use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
@@ -96,7 +95,14 @@ impl Turn<'_> {
                 let mut places = file.places().into_iter();
                 let at = places.find(|at| args.get(*at).is_some());
                 match at {
-                    Some(at) => args[at] = json!(file.path),
+                    Some(at) => {
+                        args[at] = json!(file.path);
+                        if at == "to"
+                            && let Some(from) = self.origin_of(file)
+                        {
+                            args["from"] = json!(from);
+                        }
+                    }
                     None if tool.name.starts_with("fs_") => return None,
                     None => {}
                 }
@@ -156,8 +162,9 @@ impl Turn<'_> {
     /// The program of the last run, if the task's words make it one that checks the work.
     fn failed_check(&self, pins: &Pins) -> Option<String> {
         let path = normal(program(pins)?);
-        let prompt = &self.state.created.as_ref()?.prompt;
-        is_check(prompt, &path).then(|| from_root(&path))
+        let run = self.call_of(&pins.tests.last()?.what);
+        let on = run.and_then(|run| self.elsewhere(run));
+        self.is_given_check(&path, on).then(|| from_root(&path))
     }
 
     /// The program of the last run, if it is what is wrong: it prints something else than the task says, or fails in a line of its own.
@@ -256,6 +263,37 @@ mod tests {
             shown.contains(told) && !shown.contains("read it first"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn a_copy_that_a_check_misses_is_shown_as_a_whole_call() {
+        let task = "Copy /a.txt to /b.txt. /check.lua says whether it is right: run it.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let text = json!({"type": "string"});
+        let copies = json!({"name": "fs_copy", "effect": "idempotent", "description": "Copy a file.", "args_schema":
+            {"type": "object", "required": ["from", "to"], "properties": {"from": text, "to": text}}});
+        drive.add_tools(vec![serde_json::from_value(copies).unwrap()]);
+        drive.files.insert("/a.txt".into(), "one".into());
+        let due = |from: &str| {
+            format!(
+                "{{\"tool\": \"fs_copy\", \"args\": {{\"from\":\"{from}\",\"to\":\"/b.txt\"}}}}"
+            )
+        };
+        let misses = |files: &mut std::collections::BTreeMap<String, String>,
+                      call: &crate::domain::task::CallRecord| {
+            let error = "/check.lua:3: there is no /b.txt";
+            match call.tool.as_str() {
+                "run_program" => crate::strategy::drive::done(
+                    json!({"success": false, "output": "", "error": error}),
+                ),
+                _ => crate::strategy::drive::carry_out(files, call),
+            }
+        };
+        let run = call("run_program", json!({"path": "/check.lua"}));
+        drive.say_with(&[&run], misses);
+        assert!(drive.shown().contains(&due("…")), "{}", drive.shown());
+        drive.say_with(&[&call("fs_read", json!({"path": "/a.txt"}))], misses);
+        assert!(drive.shown().contains(&due("/a.txt")), "{}", drive.shown());
     }
 
     #[test]

@@ -82,7 +82,8 @@ impl<'a> Turn<'a> {
         if most == 0 || !self.may_step_aside() {
             return None;
         }
-        if let Some(decision) = self.run_anew().or_else(|| self.recheck()) {
+        let run = self.run_anew().or_else(|| self.run_before_recheck());
+        if let Some(decision) = run.or_else(|| self.recheck()) {
             return Some(decision);
         }
         let steps = &self.state.steps;

@@ -6,9 +6,12 @@ use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, Outcome};
 use crate::domain::decision::Decision;
 use crate::domain::tool::EffectClass;
-use crate::domain::work::{ListWork, ReactMove};
+use crate::domain::work::{ListWork, ReactMove, begins_with_run};
+use crate::strategy::asked_runs;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::copied_instead;
+use crate::strategy::mending::RUN;
+use crate::strategy::paths::mentions;
 use crate::strategy::stated;
 use serde_json::Value;
 
@@ -24,10 +27,14 @@ impl Course<'_> {
         if item.succeeded > 0 || item.failed > 0 {
             return None;
         }
-        let ReactMove::Act { tool, args } = call_in(&item.text)? else {
-            return None;
+        let (tool, parameters) = match call_in(&item.text) {
+            Some(ReactMove::Act { tool, args }) => {
+                let parameters = self.whole_args(&tool, &args);
+                (tool, parameters)
+            }
+            Some(_) => return None,
+            None => (RUN.to_owned(), self.run_in(&item.text)?),
         };
-        let parameters = self.whole_args(&tool, &args);
         let mut made = self.turn.state.calls();
         // What may or may not have happened is the model's to look at.
         let is_certain = made.all(|call| call.outcome() != Some(Outcome::Unknown));
@@ -37,6 +44,24 @@ impl Course<'_> {
         }
         self.turn
             .call_by_rule(ByRule::PlanItem, &tool, parameters, None)
+    }
+
+    /// The only run of a program of which the task speaks, where an item says in words that this program is run; none while nobody can
+    /// tell whether that is meant on the task's own computer.
+    fn run_in(&self, item: &str) -> Option<Value> {
+        let turn = &self.turn;
+        let asked = asked_runs::asked(turn.asked_for());
+        let is_named = |run: &&String| {
+            let program = asked_runs::program_of(run);
+            mentions(item, &program).next().is_some()
+        };
+        let named: Vec<&String> = asked.iter().filter(is_named).collect();
+        let [run] = named.as_slice() else {
+            return None;
+        };
+        let place = turn.place_of(&asked_runs::program_of(run))?;
+        let is_own = turn.unless_own(place).is_none();
+        (begins_with_run(item) && is_own).then(|| asked_runs::args_of(run))
     }
 
     /// Why a plan goes back, once, that copies what the task wants moved: its items are what its model says from then on.
@@ -162,6 +187,7 @@ mod tests {
             "1. fs_write(\"/a.txt\", \"red\")\n2. run_program(\"/check.lua\")",
             "1. `fs_write /a.txt \"red\"`\n2. run_program /check.lua.",
             "1. fs_write({\"path\": \"/a.txt\", \"content\": \"red\"})\n2. run_program(\"/check.lua\")",
+            "1. fs_write /a.txt \"red\"\n2. Run /check.lua and look for what it prints",
         ] {
             let mut drive = planned(TASK, plan);
             assert_eq!(drive.files["/a.txt"], "red", "{plan}");

@@ -58,7 +58,7 @@ fn a_task_goes_from_its_plan_through_every_item_to_the_final_answer() {
         (true, "mended, it prints 1")
     );
     let states: Vec<ItemState> = list(&drive).items.iter().map(|item| item.state).collect();
-    assert_eq!(states, [ItemState::Done, ItemState::Done, ItemState::Open]);
+    assert_eq!(states, [ItemState::Done; 3]);
     // One call for the plan and one for each turn.
     assert_eq!(drive.state().usage.model_calls, 5);
 }
@@ -145,10 +145,10 @@ const RUN_AGAIN: &str = "Action: run_program\nAction Input: /a.lua";
 /// The plan is carried out but for an item that stands in it twice, and the model says that all is done.
 fn claimed_with_an_item_open() -> Drive {
     let mut drive = drive();
-    let plan = format!("{PLAN}\n4. run /a.lua once more");
-    assert!(drive.say(&[&plan, READ, WRITE, RUN, "Final Answer: it runs"]));
+    let plan = "1. read /a.lua with fs_read\n2. write /a.lua anew\n3. see what /a.lua prints\n4. see it once more";
+    assert!(drive.say(&[plan, READ, WRITE, RUN, "Final Answer: it runs"]));
     assert_eq!(last_guard(&drive), Guard::Unfinished);
-    assert!(drive.shown().contains("still open: 4. run"));
+    assert!(drive.shown().contains("still open: 4. see"));
     drive
 }
 

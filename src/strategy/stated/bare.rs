@@ -1,8 +1,7 @@
 //! Runs of the only program that a task names, without arguments: "it fails without an argument", "mend it and run it".
 
-use super::{
-    CONDITIONS, Stated, TURNS, announced, ends_a_sentence, is_of_today, is_wanted, sentence,
-};
+use super::reading::{announced, ends_a_sentence, is_of_today, is_wanted, sentence};
+use super::{CONDITIONS, Stated, TURNS};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::paths::{mentions, named_in};
 use crate::strategy::text::{ends_sentence, has_word};
@@ -68,7 +67,7 @@ pub fn bare_run(prompt: &str) -> Option<&str> {
 }
 
 /// A path where it stands in a text, with its first slash.
-fn in_full<'a>(prompt: &'a str, path: &str) -> Option<&'a str> {
+pub(super) fn in_full<'a>(prompt: &'a str, path: &str) -> Option<&'a str> {
     let begin = mentions(prompt, path).next()?;
     let end = begin + prompt[begin..].find(path)? + path.len();
     Some(&prompt[begin..end])

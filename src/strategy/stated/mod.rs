@@ -4,6 +4,9 @@
 //! nothing is said of when it does.
 
 mod bare;
+mod given;
+mod reading;
+mod relative;
 mod silent;
 
 use super::guards::times_told;
@@ -19,8 +22,10 @@ use crate::domain::files::from_root;
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
-use crate::strategy::text::{has_word, head_and_tail, sentence_after, sentence_before};
+use crate::strategy::text::{has_word, head_and_tail};
 pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
+pub(super) use given::runs_given;
+use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted, sentence};
 use serde_json::Value;
 
 /// A run and what it prints.
@@ -42,50 +47,6 @@ pub struct Unlike {
     /// The words cannot be meant otherwise.
     pub certain: bool,
 }
-
-/// How an output is announced behind the command, and whether as what shall be.
-const PRINTS: [(&str, bool); 9] = [
-    ("prints", false),
-    ("then prints", false),
-    ("shall print", true),
-    ("should print", true),
-    ("must print", true),
-    ("has to print", true),
-    ("shall then print", true),
-    ("should then print", true),
-    ("must then print", true),
-];
-
-/// Words of a sentence that tells what is wrong today.
-const TODAY: [&str; 8] = [
-    "wrong",
-    "but ",
-    "instead",
-    "currently",
-    "at present",
-    "today",
-    "at the moment",
-    "right now",
-];
-
-/// Words of a sentence about what shall be, before the colon that announces what it means.
-const WANTED: [&str; 3] = ["shall", "should", "must"];
-
-/// What such a sentence says that it shall do.
-const SHOWS: [&str; 6] = ["print", "show", "output", "display", "write", "say"];
-
-/// Words that a sentence about a fault has ("something must be wrong").
-const FAULTS: [&str; 8] = [
-    "wrong", "bug", "bugs", "broken", "fault", "error", "mistake", "problem",
-];
-
-/// What follows a statement that does not hold yet.
-const NOT_YET: [&str; 4] = [
-    "it does not",
-    "it doesn't",
-    "but it does not",
-    "but it doesn't",
-];
 
 /// Words of a sentence that holds at some time only.
 const CONDITIONS: [&str; 15] = [
@@ -116,6 +77,9 @@ const SHOWN: usize = 200;
 
 /// An output without a word, and why that is so most often.
 const NOTHING: &str = "nothing: a program prints only what it gives to print(), and a function that nobody calls does nothing";
+
+/// The same of a program in whose text nothing prints.
+const SAYS_NOTHING: &str = "nothing: no line of it calls print(). It has to do what the task says and to print what came of it";
 
 impl Turn<'_> {
     /// The last run of a program that did not print what the task's words say of it. Where they may be meant otherwise it is told
@@ -229,6 +193,7 @@ pub(super) fn output_in_words(state: &TaskState, call: &CallRecord) -> String {
                 "nothing: its function `{name}` is called nowhere. The program's last line has to call it with what the program is \
                  given, `{name}(...)`; what it returns is printed by `print({name}(...))`"
             ),
+            None if is_silent_program(state, call) => SAYS_NOTHING.to_owned(),
             None => NOTHING.to_owned(),
         },
         output => format!("\"{}\"", head_and_tail(output, SHOWN)),
@@ -237,9 +202,20 @@ pub(super) fn output_in_words(state: &TaskState, call: &CallRecord) -> String {
 
 /// A function of the program that ran which nothing calls, as far as its text is known.
 fn uncalled_in<'a>(state: &'a TaskState, run: &CallRecord) -> Option<&'a str> {
+    uncalled(text_of(state, run)?)
+}
+
+/// Whether nothing in the text of the program that ran can print.
+fn is_silent_program(state: &TaskState, run: &CallRecord) -> bool {
+    let mut ways = ["print", "write", "dofile", "require", "run"].iter();
+    text_of(state, run).is_some_and(|text| !ways.any(|way| text.contains(way)))
+}
+
+/// The text of the program that ran, if it is known.
+fn text_of<'a>(state: &'a TaskState, run: &CallRecord) -> Option<&'a str> {
     let path = run.args.get("path").and_then(Value::as_str)?;
     let on = run.intended.as_ref().map(|intended| &intended.client_id);
-    uncalled(contents::known(state, on, &from_root(&normal(path)))?)
+    contents::known(state, on, &from_root(&normal(path)))
 }
 
 /// Whether a run since the last change, or that change itself, printed the text.
@@ -267,9 +243,8 @@ fn output(call: &CallRecord) -> &str {
         .unwrap_or_default()
 }
 
-/// All such statements of a text, where the command and the output are given as they are. A run of which two outputs are said has
-/// none that can be looked for.
-fn stated(prompt: &str) -> Vec<Stated<'_>> {
+/// All such statements about runs of which a text speaks, where the command and the output are given as they are.
+fn of_runs(prompt: &str) -> Vec<Stated<'_>> {
     let mut found: Vec<Stated<'_>> = Vec::new();
     let turns = has_word(prompt, &TURNS);
     let mut rest = prompt;
@@ -292,6 +267,23 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
     }
     let of_bare_runs = bare::said_without_arguments(prompt).into_iter();
     found.extend(of_bare_runs.chain(bare::said_of_it(prompt)));
+    found
+}
+
+/// All statements of a text whose run has no other output said of it.
+fn stated(prompt: &str) -> Vec<Stated<'_>> {
+    let mut found = of_runs(prompt);
+    for said in relative::said_in_clauses(prompt) {
+        let is_it = |known: &Stated<'_>| known.run == said.run && known.text == said.text;
+        if !found.iter().any(is_it) {
+            found.push(said);
+        }
+    }
+    alone(&found)
+}
+
+/// Those of which no other output is said: one that has several has none that can be looked for.
+fn alone<'a>(found: &[Stated<'a>]) -> Vec<Stated<'a>> {
     let is_alone = |one: &&Stated<'_>| {
         let others = |other: &&Stated<'_>| other.run == one.run && other.text != one.text;
         // What shall be printed counts beside what is printed.
@@ -301,96 +293,10 @@ fn stated(prompt: &str) -> Vec<Stated<'_>> {
     found.iter().filter(is_alone).copied().collect()
 }
 
-/// The runs of which a task's words say what they print.
+/// The runs of which a task's words say what they print. That a program is to be written which prints something is no word about a run.
 pub(super) fn runs(prompt: &str) -> Vec<&str> {
-    stated(prompt).iter().map(|stated| stated.run).collect()
-}
-
-/// What stands before the first quoted command of a text, the command, and what stands behind it.
-fn quoted(text: &str) -> Option<(&str, (&str, &str))> {
-    let (head, rest) = text.split_once('`')?;
-    Some((head, rest.split_once('`')?))
-}
-
-/// What stands behind words that say that something is printed, and whether as what shall be.
-fn says_print(after: &str) -> Option<(&str, bool)> {
-    let after = after.trim_start();
-    let mut all = PRINTS.iter();
-    let (rest, wanted) =
-        all.find_map(|(words, wanted)| Some((after.strip_prefix(words)?, *wanted)))?;
-    let rest = rest.strip_prefix(char::is_whitespace)?;
-    Some((rest.trim_start(), wanted))
-}
-
-/// The text that is said to be printed, in quotes of any kind or a number, whether as what shall be, and what stands behind it.
-fn announced(after: &str) -> Option<(&str, bool, &str)> {
-    let (rest, wanted) = says_print(after)?;
-    let (text, behind) = match rest.chars().next()? {
-        quote @ ('"' | '`') => rest.strip_prefix(quote)?.split_once(quote)?,
-        _ => {
-            let word = rest.split(|c: char| c.is_whitespace() || c == ',').next()?;
-            let number = word.trim_end_matches(['.', ';', ':', ')', '!']);
-            number.parse::<f64>().ok()?;
-            rest.split_at(number.len())
-        }
-    };
-    let is_one = !text.trim().is_empty() && !text.split_whitespace().any(is_placeholder);
-    is_one.then_some((text, wanted, behind))
-}
-
-/// A program with its path, and arguments that are meant as they stand.
-fn is_run(run: &str) -> bool {
-    let mut words = run.split(' ');
-    let program = words
-        .next()
-        .is_some_and(|word| word.starts_with('/') && word.len() > 1);
-    program && words.all(|word| !word.is_empty() && !is_placeholder(word))
-}
-
-/// `FILE`, `NAME`: to be replaced by something.
-fn is_placeholder(word: &str) -> bool {
-    let mut letters = word.chars().filter(|c| c.is_alphabetic()).peekable();
-    letters.peek().is_some() && letters.all(char::is_uppercase)
-}
-
-/// Whether nothing more of a sentence follows.
-fn ends_a_sentence(behind: &str) -> bool {
-    let behind = behind.trim_start_matches(')');
-    let end = behind.strip_prefix(['.', '!', '?', ';']);
-    let next = end.unwrap_or(behind).chars().next();
-    match end {
-        Some(_) => next.is_none_or(char::is_whitespace),
-        None => next.is_none_or(|next| next == '\n'),
-    }
-}
-
-/// The sentence around a statement.
-fn sentence(before: &str, after: &str) -> String {
-    format!("{} {}", sentence_before(before), sentence_after(after))
-}
-
-/// Whether the words around a statement say that it is to hold: "it shall print the sum: `/sum.lua 2 3` prints 5. It does not."
-fn is_wanted(before: &str, behind: &str) -> bool {
-    let announced = before.trim_end().strip_suffix(':');
-    let announced = announced.map(|before| sentence(before, ""));
-    let shall = announced.is_some_and(|said| {
-        has_word(&said, &WANTED) && has_word(&said, &SHOWS) && !has_word(&said, &FAULTS)
-    });
-    let next = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let next = next.to_lowercase();
-    // "It does not add" tells of today.
-    let ends = |rest: &str| {
-        rest.is_empty() || rest.starts_with(['.', '!', ';', '\n']) || rest.starts_with(" yet")
-    };
-    let mut not_yet = NOT_YET.iter();
-    shall || not_yet.any(|words| next.strip_prefix(words).is_some_and(ends))
-}
-
-/// Whether the sentence around a statement may be about what is wrong. What a colon announces stands for itself.
-fn is_of_today(before: &str, after: &str) -> bool {
-    let before = before.rsplit_once(':').map_or(before, |(_, clause)| clause);
-    let sentence = sentence(before, after).to_lowercase();
-    TODAY.iter().any(|word| sentence.contains(word))
+    let all = alone(&of_runs(prompt));
+    all.iter().map(|stated| stated.run).collect()
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 //! that printed nothing shows that such a program is wrong.
 
 use super::bare::IT;
-use super::{
-    CONDITIONS, Unlike, is_of_today, output, output_in_words, quoted, runs_a_program, says_print,
-    sentence,
-};
+use super::reading::{is_of_today, quoted, says_print, sentence};
+use super::{CONDITIONS, Unlike, output, output_in_words, runs_a_program};
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::paths::{mentions, normal};

@@ -1,0 +1,105 @@
+//! What a clause says of a program right behind its name: "a program /greet.lua that reads a name and prints `hello` at its end". A task
+//! may name other programs beside it.
+
+use super::bare::forbids_runs;
+use super::reading::{announced, ends_a_sentence, is_of_today, is_run, sentence};
+use super::{CONDITIONS, Stated, TURNS};
+use crate::strategy::text::{has_word, sentence_before};
+
+/// How such a clause begins.
+const BEGINS: [&str; 2] = [" that ", " which "];
+
+/// Words of a sentence that wants a program written.
+const MAKES: [&str; 5] = ["write", "create", "make", "build", "add"];
+
+/// Words of a clause whose program prints that with arguments only.
+const TAKES: [&str; 4] = ["takes", "argument", "arguments", "given"];
+
+/// Words that tell where in its output a program prints it: that does not make it another output.
+const WHERE: [&str; 2] = [" at its end", " at the end"];
+
+/// All such statements about runs without arguments.
+pub(super) fn said_in_clauses(prompt: &str) -> Vec<Stated<'_>> {
+    let mut found = Vec::new();
+    if forbids_runs(prompt) {
+        return found;
+    }
+    for (place, space) in prompt.match_indices(char::is_whitespace) {
+        let (head, rest) = prompt.split_at(place + space.len());
+        let Some((text, wanted, behind)) = announced(rest) else {
+            continue;
+        };
+        let before = sentence_before(head);
+        let Some((run, of_it)) = subject(before) else {
+            continue;
+        };
+        if is_of_today(head, rest) {
+            continue;
+        }
+        let when = has_word(&sentence(of_it, rest), &CONDITIONS) || has_word(of_it, &TAKES);
+        let mut wheres = WHERE.iter();
+        let behind = wheres
+            .find_map(|words| behind.strip_prefix(words))
+            .unwrap_or(behind);
+        found.push(Stated {
+            run,
+            text,
+            wanted: wanted || has_word(&before[..before.len() - of_it.len()], &MAKES),
+            plain: !when && !has_word(prompt, &TURNS) && ends_a_sentence(behind),
+        });
+    }
+    found
+}
+
+/// The newest program of a sentence that such a clause follows, with its path as it stands, and what of the clause follows it.
+fn subject(before: &str) -> Option<(&str, &str)> {
+    let clauses = BEGINS
+        .iter()
+        .filter_map(|words| before.rfind(words).map(|at| (at, words.len())));
+    let (at, length) = clauses.max()?;
+    let named = before[..at].trim_end_matches(['`', '"', '\'', ',']);
+    let program = named
+        .rsplit(|c: char| c.is_whitespace() || "`\"'(".contains(c))
+        .next()?;
+    (is_run(program) && program.ends_with(".lua")).then(|| (program, &before[at + length..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clause_behind_a_program_says_what_it_prints() {
+        let tests = "Create a module /m/init.lua that returns a table, and a test program /m/test.lua that checks it with \
+                     dofile(\"/m/init.lua\") and prints `all passed` at its end. Run the tests.";
+        for (prompt, said) in [
+            (tests, Some(("/m/test.lua", "all passed", true, true))),
+            (
+                "Write /b.lua, and `/a.lua`, which prints \"go\".",
+                Some(("/a.lua", "go", true, true)),
+            ),
+            (
+                "/a.lua, which prints 5, is slow. Mend it and /b.lua.",
+                Some(("/a.lua", "5", false, false)),
+            ),
+            (
+                "Write /a.lua that reads a key and prints `ok` if it is y, and /b.lua.",
+                Some(("/a.lua", "ok", true, false)),
+            ),
+            (
+                "Write /a.lua that takes a name and prints `hello`, and /b.lua.",
+                Some(("/a.lua", "hello", true, false)),
+            ),
+            ("Write /a.lua that prints `ok`. Do not run it.", None),
+            ("Mend /a.lua, which prints 5 but should print 6.", None),
+            ("Write to /a.txt that /b.lua prints `ok`.", None),
+            ("Write /a.lua that greets. It prints `ok`.", None),
+        ] {
+            let found = said_in_clauses(prompt);
+            let found = found
+                .first()
+                .map(|one| (one.run, one.text, one.wanted, one.plain));
+            assert_eq!(found, said, "{prompt}");
+        }
+    }
+}
