@@ -2,7 +2,7 @@
 //! that names none speaks of the task's own computer, if the whole task does.
 
 use super::fleet::computers_in;
-use super::paths::{behind, mentions};
+use super::paths::{behind, may_stand_in_path, mentions};
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -148,12 +148,18 @@ fn named_behind<'a>(text: &str, path: &str, known: &[&'a ClientId]) -> Vec<&'a C
     loop {
         rest = rest.strip_prefix("the computer ").unwrap_or(rest);
         rest = rest.trim_start_matches(QUOTES);
-        let is_next = |id: &&&ClientId| mentions(rest, id.as_str()).next() == Some(0);
-        let Some(next) = known.iter().find(is_next) else {
+        let next = known.iter().find_map(|id| {
+            let behind = rest.strip_prefix(id.as_str())?;
+            let goes_on = behind
+                .trim_start_matches('.')
+                .starts_with(may_stand_in_path);
+            (!goes_on).then_some((*id, behind))
+        });
+        let Some((next, behind)) = next else {
             return named;
         };
-        named.push(*next);
-        rest = rest[next.as_str().len()..].trim_start_matches(QUOTES);
+        named.push(next);
+        rest = behind.trim_start_matches(QUOTES);
         if rest.starts_with(" or ") {
             return Vec::new();
         }
@@ -279,10 +285,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_words_are_read_without_a_panic(text in "(/a.txt|mine| |\\. |: |\\PC){0,30}") {
+        fn any_words_are_read_without_a_panic(text in "(/a.txt| on |mine|/|é| |\\. |: |\\PC){0,30}") {
             let _ = sentence_of(&text, "a.txt");
             let mine = ClientId::parse("mine").unwrap();
-            prop_assert!(named_behind(&text, "a.txt", &[&mine]).iter().all(|id| **id == mine));
+            let accent = ClientId::parse("é").unwrap();
+            let named = named_behind(&text, "a.txt", &[&mine, &accent]);
+            prop_assert!(named.iter().all(|id| **id == mine || **id == accent));
             let _ = is_place(&text, &ClientId::parse("mine").unwrap());
         }
     }

@@ -21,7 +21,7 @@ const WHERE: [&str; 2] = [" at its end", " at the end"];
 /// All such statements about runs without arguments.
 pub(super) fn said_in_clauses(prompt: &str) -> Vec<Stated<'_>> {
     let mut found = Vec::new();
-    if forbids_runs(prompt) {
+    if !prompt.contains(".lua") || forbids_runs(prompt) {
         return found;
     }
     for (place, space) in prompt.match_indices(char::is_whitespace) {
