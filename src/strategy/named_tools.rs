@@ -33,6 +33,13 @@ impl Turn<'_> {
         Some(call.unwrap_or_else(|| tool.name.clone()))
     }
 
+    /// The names of all of them that were not called so far.
+    pub(super) fn tools_to_call(&self) -> Vec<&str> {
+        let named = self.named_tools().into_iter();
+        let left = named.filter(|tool| !self.was_called(tool));
+        left.map(|tool| tool.name.as_str()).collect()
+    }
+
     /// Whether each tool that the task names was called with success; none where it names none.
     pub(super) fn named_tools_answered(&self) -> Option<bool> {
         let named = self.named_tools();

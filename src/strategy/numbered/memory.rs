@@ -2,7 +2,7 @@
 //! and the plan with its cursor in a tail that changes each turn.
 
 use super::printer;
-use crate::domain::chat::Message;
+use crate::domain::chat::{Message, StopReason};
 use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{ItemState, ListWork};
@@ -37,6 +37,12 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
         Message::user(told::task(turn.state, turn.profile)?),
     ];
     prompt.extend(told::asides(turn.state, turn.profile)?);
+    let named = turn.tools_to_call();
+    if !named.is_empty() {
+        let told = json!({"named": named.join(", ")});
+        let told = render(&turn.profile.prompts, "numbered/named_tools", told)?;
+        prompt.push(Message::user(told));
+    }
     // One former try is enough to learn from.
     let tried = turn.state.steps.iter().rev().find_map(|step| {
         let said = step.planner.as_ref()?;
@@ -45,11 +51,12 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
     if let Some((said, blocked)) = tried {
         let problem = json!({"problem": blocked.evidence, "max_items": max_items});
         let told = render(&turn.profile.prompts, "numbered/replan", problem)?;
-        let most = turn.profile.memory.result_bytes;
-        prompt.push(Message::assistant(head_and_tail(
-            &said.answer.content,
-            most,
-        )));
+        // Who went on to the limit would go on as it stands there.
+        if said.answer.stop != StopReason::Length {
+            let most = turn.profile.memory.result_bytes;
+            let former = head_and_tail(&said.answer.content, most);
+            prompt.push(Message::assistant(former));
+        }
         prompt.push(Message::user(told));
     }
     Ok(prompt)

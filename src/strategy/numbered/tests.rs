@@ -184,11 +184,32 @@ fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_ha
                 shown.contains("the end of the list is missing. Your answer was cut off"),
                 "{shown}"
             );
+            // It would go on as it stands there.
+            assert!(!shown.contains("with fs_wri"), "{shown}");
         }
     }
     let texts: Vec<&str> = list(&drive).items.iter().map(|i| i.text.as_str()).collect();
     assert_eq!(texts, ["read /a.lua"]);
     assert_eq!(list(&drive).by, MadeBy::Model);
+}
+
+#[test]
+fn who_plans_is_told_of_the_tools_that_the_task_names() {
+    let told = |task: &str| {
+        let mut drive = Drive::new(profile_of(NAME), task);
+        let tool = json!({"name": "ledger_pay", "effect": "effect", "description": "Pays."});
+        drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
+        assert!(drive.run_to_consult());
+        let prompt = drive.state().prompt(Role::Planner);
+        prompt.last().unwrap().content.trim().to_owned()
+    };
+    insta::assert_snapshot!(
+        "numbered_named_tools",
+        told("Pay Turing 25 coins with ledger_pay.")
+    );
+    for task in ["Pay Turing, without ledger_pay.", "Pay Turing 25 coins."] {
+        assert!(!told(task).contains("that the task names"), "{task}");
+    }
 }
 
 #[test]
