@@ -213,11 +213,10 @@ impl Turn<'_> {
             parameters = Cow::Owned(mended);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
-        if let Some((meant, args)) = shell_words::meant(&tool, &parameters, &tools) {
+        let meant = shell_words::meant(&tool, &parameters, &tools);
+        let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
+        if let Some((meant, args)) = meant {
             tool = meant;
-            parameters = Cow::Owned(args);
-        } else if let Some((meant, args)) = tool_source::meant_program(&tool, &parameters, &tools) {
-            tool = meant.to_owned();
             parameters = Cow::Owned(args);
         }
         let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {

@@ -25,9 +25,6 @@ use serde_json::{Value, json};
 /// Words of a task that tells of a program which does not work.
 const FAILS: [&str; 3] = ["fail", "fails", "crashes"];
 
-/// Words of a task that tells to write something.
-const WRITES: [&str; 4] = ["write", "create", "make", "build"];
-
 /// How often it is told of one run: it may be one that cannot be made.
 const MOST_OBJECTIONS: usize = 2;
 
@@ -189,7 +186,7 @@ impl Turn<'_> {
 
     /// The program of such a run, from the root, if it is not there yet and the task's words tell to write one.
     pub(super) fn program_to_write(&self) -> Option<String> {
-        if !self.profile.demand_proof || !has_word(self.asked_for(), &WRITES) {
+        if !self.profile.demand_proof || !has_word(self.asked_for(), &stated::MAKES) {
             return None;
         }
         let program = program_of(&self.unmade_run()?);

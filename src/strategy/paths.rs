@@ -55,11 +55,14 @@ pub fn mentions<'a>(text: &'a str, path: &'a str) -> impl Iterator<Item = usize>
     })
 }
 
+/// What may stand around a path or a name.
+pub const QUOTES: [char; 3] = ['`', '"', '\''];
+
 /// What follows a path at the place of such a mention, behind the quote that may close it.
 pub fn behind<'a>(text: &'a str, at: usize, path: &str) -> &'a str {
     let named = text[at..].trim_start_matches('/');
     let behind = named.strip_prefix(path).unwrap_or_default();
-    behind.trim_start_matches(['`', '"', '\''])
+    behind.trim_start_matches(QUOTES)
 }
 
 /// Whether a path's name looks like that of a file: it has an extension.

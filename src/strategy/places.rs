@@ -2,7 +2,7 @@
 //! that names none speaks of the task's own computer, if the whole task does.
 
 use super::fleet::computers_in;
-use super::paths::{behind, may_stand_in_path, mentions};
+use super::paths::{QUOTES, behind, may_stand_in_path, mentions};
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -15,9 +15,6 @@ const HERE: [&str; 2] = ["here", "this"];
 
 /// Words of a sentence about the computer that a person named.
 const THAT_ONE: [&str; 2] = ["that computer", "that turtle"];
-
-/// What may stand around a name.
-const QUOTES: [char; 3] = ['`', '"', '\''];
 
 /// Words of a sentence that may name a computer for the sake of what it can do.
 const FOR_ITS_TOOL: [&str; 2] = ["tool", "tools"];
@@ -172,7 +169,7 @@ fn named_behind<'a>(text: &str, path: &str, known: &[&'a ClientId]) -> Vec<&'a C
 }
 
 /// The sentence that names a path first.
-fn sentence_of(text: &str, path: &str) -> Option<String> {
+pub(super) fn sentence_of(text: &str, path: &str) -> Option<String> {
     let at = mentions(text, path).next()?;
     let (before, after) = text.split_at(at);
     Some(format!(

@@ -1,6 +1,6 @@
 //! The file of a tool in a prompt of its own: a small model gives `tool_write` a file's name for the source, or a piece of Lua that is no
 //! tool, and goes on with a tool that there is not. Shown what was asked for and one tool as it looks, it writes the whole file, which is
-//! given to `tool_write` by rule.
+//! given to `tool_write` by rule. What such tools are given and is a program is no tool at all: that is written and run as one.
 
 use super::fleet::ToolLookup;
 use super::guards::failure_text;
@@ -152,7 +152,7 @@ pub(super) fn meant_program(
     tool: &str,
     args: &Value,
     tools: &ToolLookup<'_>,
-) -> Option<(&'static str, Value)> {
+) -> Option<(String, Value)> {
     let of = |name: &str| args.get(name).and_then(Value::as_str);
     let path = ["name", "file", "path"].into_iter().find_map(of)?;
     if !path.starts_with('/') || !path.ends_with(".lua") || path.starts_with(TOOLS) {
@@ -166,7 +166,7 @@ pub(super) fn meant_program(
         TEST => (RUN, json!({"path": path})),
         _ => return None,
     };
-    tools.has(meant).then_some((meant, args))
+    tools.has(meant).then(|| (meant.to_owned(), args))
 }
 
 fn named(call: &CallRecord) -> Option<&str> {

@@ -263,7 +263,9 @@ fn failing_line(at: &str, path: &str) -> Option<String> {
 
 /// What a small model does not see in Lua's words for something behind a `return`.
 fn behind_return(error: &str) -> &'static str {
-    match error.contains("<eof> expected near") || error.contains("'<eof>' expected near") {
+    // Lua 5.1 and Cobalt write it in quotes.
+    let mut ends = ["<eof> expected near", "'<eof>' expected near"].iter();
+    match ends.any(|end| error.contains(end)) {
         true => {
             ". Something stands behind the end of the program: a `return` ends it, and what is to be done has to stand before that"
         }

@@ -207,7 +207,8 @@ fn speaks_of_another(text: &str, own: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::drive::{Drive, call, profile_of};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use std::collections::BTreeMap;
 
     const LOOK: &str = "You have not seen what /sum.lua holds: read it first:\n{\"tool\": \"fs_read\", \"args\": {\"path\":\"/sum.lua\"}}";
 
@@ -279,14 +280,11 @@ mod tests {
                 "{{\"tool\": \"fs_copy\", \"args\": {{\"from\":\"{from}\",\"to\":\"/b.txt\"}}}}"
             )
         };
-        let misses = |files: &mut std::collections::BTreeMap<String, String>,
-                      call: &crate::domain::task::CallRecord| {
+        let misses = |files: &mut BTreeMap<String, String>, call: &CallRecord| {
             let error = "/check.lua:3: there is no /b.txt";
             match call.tool.as_str() {
-                "run_program" => crate::strategy::drive::done(
-                    json!({"success": false, "output": "", "error": error}),
-                ),
-                _ => crate::strategy::drive::carry_out(files, call),
+                "run_program" => done(json!({"success": false, "output": "", "error": error})),
+                _ => carry_out(files, call),
             }
         };
         let run = call("run_program", json!({"path": "/check.lua"}));
@@ -334,13 +332,11 @@ mod tests {
         drive.say(&[&run]);
         let due = "{\"tool\": \"ledger_pay\", \"args\": {\"to\":\"…\"}}";
         assert!(drive.shown().contains(due), "{}", drive.shown());
-        let pays = |files: &mut std::collections::BTreeMap<String, String>,
-                    call: &crate::domain::task::CallRecord| {
-            match call.tool.as_str() {
-                "ledger_pay" => crate::strategy::drive::done(json!({"to": "Lovelace"})),
-                _ => crate::strategy::drive::carry_out(files, call),
-            }
-        };
+        let pays =
+            |files: &mut BTreeMap<String, String>, call: &CallRecord| match call.tool.as_str() {
+                "ledger_pay" => done(json!({"to": "Lovelace"})),
+                _ => carry_out(files, call),
+            };
         drive.say_with(&[&call("ledger_pay", json!({"to": "Lovelace"}))], pays);
         let shown = drive.shown();
         let again = "that is not done twice. Run it again to see how it stands:\n\

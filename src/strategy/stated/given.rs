@@ -2,6 +2,7 @@
 
 use super::bare::in_full;
 use super::reading::is_placeholder;
+use crate::strategy::paths::QUOTES;
 use crate::strategy::unmended::only_program;
 
 /// Words behind an argument that tell where the run is made.
@@ -50,7 +51,7 @@ fn given(text: &str) -> Option<Vec<&str>> {
 /// A number, or what is quoted.
 fn argument(word: &str) -> Option<&str> {
     let quoted = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
-    let inner = ['`', '"', '\''].into_iter().find_map(quoted);
+    let inner = QUOTES.into_iter().find_map(quoted);
     match inner {
         Some(inner) => Some(inner).filter(|inner| !inner.is_empty() && !is_placeholder(inner)),
         None => word.parse::<f64>().is_ok().then_some(word),

@@ -26,6 +26,7 @@ use crate::strategy::text::{has_word, head_and_tail};
 pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(super) use given::runs_given;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted, sentence};
+pub(super) use relative::MAKES;
 use serde_json::Value;
 
 /// A run and what it prints.

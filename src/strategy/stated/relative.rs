@@ -4,13 +4,14 @@
 use super::bare::forbids_runs;
 use super::reading::{announced, ends_a_sentence, is_of_today, is_run, sentence};
 use super::{CONDITIONS, Stated, TURNS};
+use crate::strategy::paths::QUOTES;
 use crate::strategy::text::{has_word, sentence_before};
 
 /// How such a clause begins.
 const BEGINS: [&str; 2] = [" that ", " which "];
 
-/// Words of a sentence that wants a program written.
-const MAKES: [&str; 5] = ["write", "create", "make", "build", "add"];
+/// Words that want a program written.
+pub const MAKES: [&str; 5] = ["write", "create", "make", "build", "add"];
 
 /// Words of a clause whose program prints that with arguments only.
 const TAKES: [&str; 4] = ["takes", "argument", "arguments", "given"];
@@ -57,7 +58,7 @@ fn subject(before: &str) -> Option<(&str, &str)> {
         .iter()
         .filter_map(|words| before.rfind(words).map(|at| (at, words.len())));
     let (at, length) = clauses.max()?;
-    let named = before[..at].trim_end_matches(['`', '"', '\'', ',']);
+    let named = before[..at].trim_end_matches(',').trim_end_matches(QUOTES);
     let program = named
         .rsplit(|c: char| c.is_whitespace() || "`\"'(".contains(c))
         .next()?;
