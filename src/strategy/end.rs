@@ -20,6 +20,7 @@ impl<'a> Turn<'a> {
         let objection = objection.or_else(|| self.unchanged(&result));
         let objection = objection.or_else(|| self.untouched(&result));
         let objection = objection.or_else(|| self.unmended());
+        let objection = objection.or_else(|| self.unused_tool());
         let objection = objection.or_else(|| self.unvisited());
         let objection = objection.or_else(|| self.unasked());
         objection.unwrap_or_else(|| self.finish(request, by, result))

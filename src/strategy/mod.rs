@@ -57,6 +57,7 @@ mod unfenced;
 mod unfilled;
 mod unmended;
 mod untouched;
+mod unused_tools;
 mod unvisited;
 pub mod validate;
 pub mod warmth;

@@ -23,14 +23,22 @@ impl Turn<'_> {
         if self.form_came_back() {
             return None;
         }
-        let named = self.named_tools();
-        let tool = named.into_iter().find(|tool| !self.was_called(tool))?;
-        let args = tool.told_args().map(|schema| {
-            let said = said_values(self.asked_for(), &tool.name, schema);
-            with_values(skeleton(schema), said)
+        let name = self.tools_to_call().into_iter().next()?;
+        let call = self.form_of_call(name);
+        Some(call.unwrap_or_else(|| name.to_owned()))
+    }
+
+    /// Such a tool as a call, with "…" for what it has to take and with the values that the task gives by name; none where the model
+    /// writes no calls, and none once such a form came back as it was shown.
+    pub(super) fn form_of_call(&self, name: &str) -> Option<String> {
+        if self.form_came_back() {
+            return None;
+        }
+        let args = self.schema_of(name).map(|schema| {
+            let said = said_values(self.asked_for(), name, &schema);
+            with_values(skeleton(&schema), said)
         });
-        let call = self.written(&tool.name, &args.unwrap_or_default());
-        Some(call.unwrap_or_else(|| tool.name.clone()))
+        self.written(name, &args.unwrap_or_default())
     }
 
     /// The names of all of them that were not called so far.

@@ -229,6 +229,8 @@ fn copy_text(
 fn pairs(text: &str) -> Input {
     let mut args = Map::new();
     let mut bare = Vec::new();
+    // Behind a block that was closed a line without a name belongs to nothing: a model goes on with other words there.
+    let mut closed = false;
     let mut at = 0;
     while at < text.len() {
         let line = line_at(text, at);
@@ -249,6 +251,7 @@ fn pairs(text: &str) -> Input {
                         end: Some(end),
                     }) => {
                         args.insert(key.to_owned(), Value::String(content));
+                        closed = true;
                         at = end;
                         continue;
                     }
@@ -261,9 +264,13 @@ fn pairs(text: &str) -> Input {
                             note: None,
                         };
                     }
-                    None => take_pairs(&mut args, key, value),
+                    None => {
+                        take_pairs(&mut args, key, value);
+                        closed = false;
+                    }
                 }
             }
+            None if closed && !line.trim().is_empty() => break,
             None if !line.trim().is_empty() && !line.trim_start().starts_with("```") => {
                 bare.push(line.trim());
             }

@@ -93,6 +93,12 @@ fn it_tells_where_it_ends() {
     assert_eq!(&text[read(text).taken..], "Observation: y");
     let text = "```json\n{'a': 'b'}\n```\nThought: y";
     assert_eq!(&text[read(text).taken..], "\n```\nThought: y");
+    let text = "path=/a\ncontent=\n```\nx\n```\n\n- words of the prompt\nb=2";
+    let input = read(text);
+    assert_eq!(input.args, Ok(json!({"path": "/a", "content": "x\n"})));
+    assert_eq!(&text[input.taken..], "- words of the prompt\nb=2");
+    let text = "content=\n```\nx\n```\npath=/a";
+    assert_eq!(read(text).args, Ok(json!({"path": "/a", "content": "x\n"})));
 }
 
 proptest! {

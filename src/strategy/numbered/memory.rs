@@ -9,6 +9,7 @@ use crate::domain::work::{ItemState, ListWork};
 use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::{Frame, Next, View, told};
+use crate::strategy::paths::mentions;
 use crate::strategy::shell_words::call_of_line;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::turn::Turn;
@@ -164,11 +165,18 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
     let item = current.map(|(_, item)| item);
     let tools = turn.tools(None);
     let mend = turn.mend(&pins);
-    // What has to be mended first is not to be run again as it is.
+    // What has to be mended first is not to be run again as it is, nor called again as it failed.
     let call = item
-        .filter(|_| mend.is_none())
+        .filter(|item| mend.is_none() && item.failed == 0)
         .and_then(|item| call_of_line(&item.text, &tools));
     let call = call.and_then(|(tool, args)| turn.written(&tool, &args));
+    // What else came out well in an item does not stand for the tool that it names.
+    let call = call.or_else(|| {
+        let item = item.filter(|_| mend.is_none())?;
+        let mut named = turn.tools_to_call().into_iter();
+        let name = named.find(|name| mentions(&item.text, name).next().is_some())?;
+        turn.form_of_call(name)
+    });
     render(
         &turn.profile.prompts,
         "numbered/now",

@@ -11,6 +11,9 @@ use crate::domain::work::{ReactMove, ReactRead, SaidDone};
 use crate::strategy::content_calls::calls_in_content;
 use serde_json::{Map, Value};
 
+/// What an action's input is called beside its label.
+const INPUTS: [&str; 5] = ["action_input", "args", "arguments", "parameters", "input"];
+
 const ONE_CALL: &str = "only your first call was taken: a turn has exactly one action";
 
 /// Reads a planner's answer as one turn. A move or a plan that its length limit cut off is none.
@@ -186,7 +189,7 @@ impl<'a> Reader<'a> {
             self.read.problems.push(problem.to_owned());
             return false;
         }
-        // `fs_read {"path": "/a"}`, `fs_read, with {"path": "/a"}`, `fs_read(path="/a")`, or the name alone.
+        // `fs_read {"path": "/a"}`, `fs_read, with {"path": "/a"}`, `fs_read, args={…}`, `fs_read(path="/a")`, or the name alone.
         let name_end = rest
             .find(|c: char| c.is_whitespace() || matches!(c, '(' | '{' | '='))
             .unwrap_or(rest.len());
@@ -198,6 +201,7 @@ impl<'a> Reader<'a> {
         self.action = Some((name.trim().to_owned(), None));
         let bare = more.trim_start_matches(['(', ' ', ',', ':']);
         let bare = bare.strip_prefix("with").unwrap_or(bare).trim_start();
+        let bare = named_input(bare).unwrap_or(bare);
         if bare.starts_with('{') || (name.is_empty() && rest.trim().starts_with('{')) {
             self.input_at(rest_at + rest.find('{').unwrap_or(0));
         } else if let Some(inside) = more.strip_prefix('(').filter(|_| !final_answer) {
@@ -373,8 +377,7 @@ fn answer_of(text: &str) -> Result<ReactMove, String> {
 fn call_in(fields: &Map<String, Value>) -> Option<ReactMove> {
     let text = |names: &[&str]| names.iter().find_map(|name| fields.get(*name)?.as_str());
     let tool = text(&["action", "tool", "name", "tool_name"])?.trim();
-    let inputs = ["action_input", "args", "arguments", "parameters", "input"];
-    let args = inputs.iter().find_map(|name| fields.get(*name));
+    let args = INPUTS.iter().find_map(|name| fields.get(*name));
     if tool.is_empty() {
         return None;
     }
@@ -383,6 +386,13 @@ fn call_in(fields: &Map<String, Value>) -> Option<ReactMove> {
         tool: tool.to_owned(),
         args: args.cloned().unwrap_or_else(empty),
     })
+}
+
+/// The object of `args={…}`, `input: {…}`.
+fn named_input(text: &str) -> Option<&str> {
+    let rest = INPUTS.iter().find_map(|name| text.strip_prefix(name))?;
+    let input = rest.trim_start().strip_prefix(['=', ':'])?.trim_start();
+    input.starts_with('{').then_some(input)
 }
 
 /// The text of an answer that was given as an object.

@@ -63,6 +63,8 @@ fn an_action_is_read_in_the_ways_that_models_write_it() {
         "Action: fs_read\npath is this:\n{\"path\": \"/a\"}",
         "Action: fs_read {\"path\": \"/a\"}",
         "Action: fs_read, with {\"path\": \"/a\"}",
+        "Action: fs_read, args={\"path\": \"/a\"}",
+        "Action: fs_read input: {\"path\": \"/a\"}",
         "Action: fs_read(path=\"/a\")",
         "Action: fs_read({\"path\": \"/a\"})",
         "Action:\n```json\n{\"action\": \"fs_read\", \"action_input\": {\"path\": \"/a\"}}\n```",

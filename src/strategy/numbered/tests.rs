@@ -213,6 +213,40 @@ fn who_plans_is_told_of_the_tools_that_the_task_names() {
 }
 
 #[test]
+fn an_item_that_names_a_tool_of_the_task_is_shown_as_its_call_until_that_was_called() {
+    let task = "Pay Turing with ledger_pay, and write /paid.txt.";
+    let mut drive = Drive::new(profile_of(NAME), task);
+    let text = json!({"type": "string"});
+    let tool = json!({"name": "ledger_pay", "effect": "effect", "description": "Pays.", "args_schema":
+        {"type": "object", "required": ["to"], "properties": {"to": text}}});
+    drive.add_tools(vec![serde_json::from_value(tool.clone()).unwrap()]);
+    let form = "As an action:\nAction: ledger_pay\nAction Input: {\"to\":\"…\"}";
+    // Nor is what failed shown once more.
+    let activate = "Action: tool_activate\nAction Input: {\"name\":\"ledger_pay\"}";
+    let mut other = Drive::new(profile_of(NAME), task);
+    let with_name = json!({"name": "tool_activate", "effect": "effect", "description": "Activates.", "args_schema":
+        {"type": "object", "required": ["name"], "properties": {"name": text}}});
+    other.add_tools(vec![
+        serde_json::from_value(tool.clone()).unwrap(),
+        serde_json::from_value(with_name).unwrap(),
+    ]);
+    other.say(&["1. tool_activate ledger_pay\n2. write /paid.txt"]);
+    assert!(other.shown().contains(activate), "{}", other.shown());
+    other.say(&[activate]);
+    assert!(other.shown().contains(form), "{}", other.shown());
+    let write = "Action: fs_write\nAction Input: {\"path\": \"/paid.txt\", \"content\": \"paid\"}";
+    drive.say(&["1. ledger_pay to Turing\n2. write /paid.txt", write]);
+    // What else came out well in it does not stand for it.
+    assert!(drive.shown().contains(form), "{}", drive.shown());
+    let pay = "Action: ledger_pay, args={\"to\": \"Turing\"}";
+    drive.say_with(&[pay], |files, call| match call.tool.as_str() {
+        "ledger_pay" => crate::strategy::drive::done(json!({"to": "Turing"})),
+        _ => carry_out(files, call),
+    });
+    assert!(!drive.shown().contains(form), "{}", drive.shown());
+}
+
+#[test]
 fn where_proof_is_demanded_a_final_answer_needs_a_program_that_ran() {
     let mut drive = drive();
     drive.bench.profile.demand_proof = true;

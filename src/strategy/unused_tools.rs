@@ -1,0 +1,155 @@
+//! Ends of tasks whose words name a tool that was never called: a weak model whose call was refused for its form writes down what should
+//! have come of it, and says that all is done. No check of files shows that.
+
+use super::guards::times_told;
+use super::places::sentence_of;
+use super::text::has_word;
+use super::turn::Turn;
+use crate::domain::decision::{Decision, Guard};
+use crate::domain::tool::EffectClass;
+
+/// How often it is told of a tool that only looks or that does the same again: what it brings may be known in another way.
+const MOST_OBJECTIONS: usize = 2;
+
+/// Tools for files and programs: what they do can be done in several ways.
+const IN_MANY_WAYS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
+
+/// Words of a sentence that has a tool called at some time only, or not for certain.
+const CONDITIONS: [&str; 8] = [
+    "if",
+    "when",
+    "whenever",
+    "unless",
+    "until",
+    "otherwise",
+    "may",
+    "can",
+];
+
+impl Turn<'_> {
+    /// What such an end is told. What a tool does that has an effect nothing else stands for: without it, or two calls that failed, the
+    /// task does not end well. None in a task that lives on: what it does differs from wake to wake.
+    pub(super) fn unused_tool(&self) -> Option<Decision> {
+        let (state, prompt) = (self.state, self.asked_for());
+        if !self.profile.demand_proof || !self.may_end() || state.wakes().is_some() {
+            return None;
+        }
+        let is_certain = |name: &&str| {
+            let sentence = sentence_of(prompt, name).unwrap_or_default();
+            let is_alone = !name.starts_with("fs_") && !IN_MANY_WAYS.contains(name);
+            is_alone && !has_word(&sentence, &CONDITIONS)
+        };
+        let name = self.tools_to_call().into_iter().find(is_certain)?;
+        let words = format!("the task names the tool {name}, which was never called");
+        let tool = self.tool_of(name)?;
+        let objects =
+            tool.effect == EffectClass::Effect || times_told(state, &words) < MOST_OBJECTIONS;
+        let more = match tool.effect {
+            EffectClass::Effect => {
+                "If it cannot be called, end the task and say that it is not done"
+            }
+            EffectClass::Read | EffectClass::Idempotent => {
+                "If it is not to be called, end the task once more"
+            }
+        };
+        objects.then(|| {
+            let how = match self.form_of_call(name) {
+                Some(call) => format!(". Call it, with what the task says:\n{call}\n"),
+                None => ". Call it, with what the task says. ".to_owned(),
+            };
+            let told = format!("{words}{how}{more}");
+            self.block(Guard::Unfinished, told)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::task::{CallRecord, TaskStatus};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use serde_json::json;
+
+    const END: &str = "FINAL ANSWER: it is paid";
+
+    fn drive(task: &str, effect: &str) -> Drive {
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.bench.profile.demand_proof = true;
+        let text = json!({"type": "string"});
+        let pay = json!({"name": "ledger_pay", "effect": effect, "description": "Pays.", "args_schema":
+            {"type": "object", "required": ["to"], "properties": {"to": text}}});
+        drive.add_tools(vec![serde_json::from_value(pay).unwrap()]);
+        drive.files.insert("/check.lua".into(), "print(1)".into());
+        drive
+    }
+
+    fn check() -> String {
+        call("run_program", json!({"path": "/check.lua"}))
+    }
+
+    #[test]
+    fn an_end_without_a_call_of_the_tool_that_the_task_names_is_told_so_twice() {
+        let mut drive = drive("Pay Turing with ledger_pay. Then run /check.lua.", "read");
+        drive.say(&[&check(), END]);
+        let told = "the task names the tool ledger_pay, which was never called. Call it, with what the task says:\n\
+                    {\"tool\": \"ledger_pay\", \"args\": {\"to\":\"…\"}}";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        drive.say(&[END]);
+        assert!(drive.state().result.is_none());
+        drive.say(&[END]);
+        assert!(drive.state().result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
+    fn without_an_effect_that_the_task_names_it_never_ends_well_unless_it_was_tried_twice() {
+        let task = "Pay Turing with ledger_pay. Then run /check.lua.";
+        let mut stubborn = drive(task, "effect");
+        let most = stubborn.bench.profile.guards.bounces;
+        stubborn.say(&[&check()]);
+        for _ in 0..=most {
+            stubborn.say(&[END]);
+        }
+        let result = stubborn.state().result.as_ref();
+        assert!(
+            result.is_none_or(|result| !result.success),
+            "{}",
+            stubborn.shown()
+        );
+        assert_eq!(stubborn.state().status, TaskStatus::Failed);
+
+        let mut broken = drive(task, "effect");
+        let pay = |to: &str| call("ledger_pay", json!({"to": to}));
+        broken.say_with(
+            &[&pay("Turing"), &pay("Ada"), &check(), END],
+            |files, call| match call.tool.as_str() {
+                "ledger_pay" => serde_json::from_value(
+                    json!({"outcome": "failed", "error": "no account", "code": "handler_error"}),
+                )
+                .unwrap(),
+                _ => carry_out(files, call),
+            },
+        );
+        assert!(broken.state().result.is_some(), "{}", broken.shown());
+    }
+
+    #[test]
+    fn nothing_is_told_once_it_was_called_and_of_what_can_be_done_in_several_ways() {
+        let pays = |files: &mut _, call: &CallRecord| match call.tool.as_str() {
+            "ledger_pay" => done(json!({"to": "Turing"})),
+            _ => carry_out(files, call),
+        };
+        let pay = call("ledger_pay", json!({"to": "Turing"}));
+        for (task, first) in [
+            ("Pay Turing with ledger_pay. Run /check.lua.", pay),
+            (
+                "Look with fs_list and run_program. Run /check.lua.",
+                check(),
+            ),
+            ("Run /check.lua, and do not use ledger_pay.", check()),
+            ("Run /check.lua. If it fails, pay with ledger_pay.", check()),
+        ] {
+            let mut drive = drive(task, "effect");
+            drive.say_with(&[&first, &check(), END], pays);
+            assert!(drive.state().result.is_some(), "{task}: {}", drive.shown());
+        }
+    }
+}
