@@ -13,6 +13,7 @@ use crate::store::{
 };
 use std::sync::Arc;
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 
 /// How many undelivered notices are read at once.
 const NOTICES: usize = 100;
@@ -81,13 +82,23 @@ impl JournalReader {
         &self,
         read: impl FnOnce(&dyn JournalReads) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, JournalError> {
-        let reads = self.reads.clone().lock_owned().await;
-        // Reading changes nothing, so a read that panics leaves nothing half done.
-        let work = tokio::task::spawn_blocking(move || match reads.as_deref() {
-            Some(reads) => read(reads).map_err(|error| refused(&error)),
-            None => Err(JournalError::Unavailable),
+        let reads = self.reads.clone();
+        // In a task of its own, which ends with whoever waits for it: a turn that came to a future which nobody polls just then would
+        // keep all others waiting, and for ever where its owner waits for one of them.
+        let mut turn = JoinSet::new();
+        turn.spawn(async move {
+            let reads = reads.lock_owned().await;
+            // Reading changes nothing, so a read that panics leaves nothing half done.
+            let work = tokio::task::spawn_blocking(move || match reads.as_deref() {
+                Some(reads) => read(reads).map_err(|error| refused(&error)),
+                None => Err(JournalError::Unavailable),
+            });
+            work.await
         });
-        work.await.unwrap_or(Err(JournalError::Unavailable))
+        match turn.join_next().await {
+            Some(Ok(Ok(read))) => read,
+            _ => Err(JournalError::Unavailable),
+        }
     }
 
     /// A task's journal from the beginning.
@@ -233,5 +244,32 @@ mod tests {
             let (long, waits, other) = tokio::join!(long, waits, other);
             assert_eq!((long.ok(), waits.ok(), other), (Some(1), Some(2), 3));
         });
+    }
+
+    #[actix::test]
+    async fn a_read_that_nobody_asks_about_any_more_keeps_no_other_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = sqlite::open(folder.path()).unwrap();
+        let reader = JournalReader::new(store.reads, store.identity);
+        let (begins, has_begun) = oneshot::channel();
+        let (go_on, gate) = mpsc::channel::<()>();
+        let long = reader.read(move |_| {
+            let _ = begins.send(());
+            let _ = gate.recv();
+            Ok(1)
+        });
+        // Somebody who does something else before looking again, as a feed does while it tells of an answer.
+        let mut left = Box::pin(reader.read(|_| Ok(2)));
+        let other = async {
+            has_begun.await.unwrap();
+            assert!(futures_util::poll!(&mut left).is_pending());
+            tokio::task::yield_now().await;
+            go_on.send(()).unwrap();
+            tokio::time::timeout(Duration::from_secs(10), reader.read(|_| Ok(3))).await
+        };
+        let (long, other) = tokio::join!(long, other);
+        assert_eq!(long.ok(), Some(1));
+        assert_eq!(other.expect("its turn comes").ok(), Some(3));
+        assert_eq!(left.await.ok(), Some(2));
     }
 }
