@@ -23,12 +23,14 @@ pub enum ByRule {
     MeantWord,
     /// Reads the file of which a failed check speaks, or the one that was looked around for.
     LookInto,
+    /// Writes a file of which the task says word for word what it holds.
+    SaidContent,
     /// Carries out an item of a plan which is a whole call.
     PlanItem,
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 11] = [
+    pub const ALL: [ByRule; 12] = [
         ByRule::FirstLook,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
@@ -39,6 +41,7 @@ impl ByRule {
         ByRule::LookAround,
         ByRule::MeantWord,
         ByRule::LookInto,
+        ByRule::SaidContent,
         ByRule::PlanItem,
     ];
 
@@ -55,6 +58,7 @@ impl ByRule {
             ByRule::LookAround => "Looking around for what was not there",
             ByRule::MeantWord => "Calling it with the word that the task says",
             ByRule::LookInto => "Reading the file that this is about",
+            ByRule::SaidContent => "Writing what the task says that it holds",
             ByRule::PlanItem => "Carrying out what the plan says",
         }
     }

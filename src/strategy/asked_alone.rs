@@ -34,8 +34,9 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a program, with which a
-    /// check is not content, or that is the result; as often as a program may be mended.
+    /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a
+    /// program, with which a check is not content, or that is the result; as often as a program may be mended. A content that the task
+    /// says word for word nobody is asked for.
     pub(super) fn ask_alone(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
         if !self.may_step_aside() || self.asides_so_far() >= most {
@@ -44,6 +45,9 @@ impl<'a> Turn<'a> {
         let lacking = self.lacking()?;
         if let Lacking::Content(file) = &lacking {
             self.schema_of(&addressed(WRITE, file.on.as_ref()))?;
+            if let Some(written) = self.write_said(file) {
+                return Some(written);
+            }
         }
         Some(self.consult_for(&lacking))
     }

@@ -98,7 +98,7 @@ pub(crate) struct Drive {
     pub bench: Bench,
     /// Of all its computers, as if they were one.
     pub files: BTreeMap<String, String>,
-    fleet: FleetView,
+    pub fleet: FleetView,
     /// What was decided, in order.
     pub decisions: Vec<Decision>,
 }

@@ -6,11 +6,13 @@
 use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
+use super::stated;
 use super::turn::Turn;
 use super::unfilled::Unfilled;
+use crate::domain::by_rule::ByRule;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Decision, Guard};
-use crate::domain::files::from_root;
+use crate::domain::files::{from_root, key};
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render as render_prompt};
@@ -36,13 +38,34 @@ impl Turn<'_> {
     /// The run of which the task speaks, once such a content was written and all is known that the task names: a small model that did not
     /// think of the content does not think of the run either.
     pub(super) fn run_filled(&self) -> Option<Decision> {
-        let newest = self.state.newest_closed().filter(|step| step.fills())?;
+        let newest = self.state.newest_closed();
+        let newest = newest.filter(|step| step.fills() || writes_said(step))?;
         let mut written = newest.calls.iter();
         let written = written.find(|call| call.tool == WRITE && call.succeeded())?;
         let path = from_root(&normal(written.args.get("path")?.as_str()?));
         self.is_all_known(&path)
             .then(|| self.closing_run())
             .flatten()
+    }
+
+    /// Writes such a file by rule where the task says word for word what it holds, once each, after the tools that it names: what is to
+    /// be written tells of what they did. A file that was there before the task stays the model's.
+    pub(super) fn write_said(&self, unfilled: &Unfilled<'_>) -> Option<Decision> {
+        let (path, on) = (&unfilled.path, unfilled.on.as_ref());
+        let content = stated::content_said(self.asked_for(), &normal(path))?;
+        let file = self.state.files.get(&key(self.state.home(), on, path));
+        let was_there = file.is_some_and(|file| !file.written);
+        let mut said = self.state.steps.iter().filter(|step| writes_said(step));
+        let is_it =
+            |call: &CallRecord| call.args["path"] == path.as_str() && self.elsewhere(call) == on;
+        if was_there
+            || !self.tools_to_call().is_empty()
+            || said.any(|step| step.calls.iter().any(is_it))
+        {
+            return None;
+        }
+        let parameters = json!({"path": path, "content": content});
+        self.call_by_rule(ByRule::SaidContent, WRITE, parameters, on.cloned())
     }
 
     pub(super) fn content_prompt(
@@ -141,6 +164,10 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
         && !said.contains(['\n', '`'])
         && said.len() <= MOST_BARE;
     fenced.or_else(|| is_bare.then(|| format!("{said}\n")))
+}
+
+fn writes_said(step: &Step) -> bool {
+    step.by_rule() == Some(ByRule::SaidContent)
 }
 
 /// Words of a task that wants a number and not how it comes about.
@@ -305,6 +332,43 @@ mod tests {
         lost.say_with(&["```\n64\n```", &none], counts);
         assert_eq!(lost.files["/torches.txt"], "64\n");
         assert_eq!(asked(&lost), Role::Planner);
+    }
+
+    #[test]
+    fn what_the_task_says_word_for_word_is_written_without_a_model_once_its_tool_has_answered() {
+        let task = "Open the door with door_set. Then write the one line `is open` to /door.txt.";
+        let run = json!({"tool": "run_program", "args": {"path": "/check.lua"}}).to_string();
+        let set = json!({"tool": "door_set", "args": {}}).to_string();
+        let checked = |before: &[&str]| {
+            let mut drive = drive();
+            let tool = json!({"name": "door_set", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
+            drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
+            if let Some(created) = &mut drive.bench.state.created {
+                created.prompt = format!("{task} /check.lua says whether it is right: run it.");
+            }
+            drive.say_with(
+                &[before, &[run.as_str()]].concat(),
+                |files, call| match &call.tool[..] {
+                    "door_set" => done(json!({"open": true})),
+                    "run_program" if files.contains_key("/door.txt") => {
+                        done(json!({"success": true, "output": "well done"}))
+                    }
+                    "run_program" => {
+                        let error = "/check.lua:1: there is no /door.txt";
+                        done(json!({"success": false, "output": "", "error": error}))
+                    }
+                    _ => carry_out(files, call),
+                },
+            );
+            drive
+        };
+        let told = checked(&[&set]);
+        assert_eq!(told.files["/door.txt"], "is open\n");
+        assert_eq!(asked(&told), Role::Planner);
+        assert_eq!(told.state().usage.executor_model_calls, 0);
+        assert!(told.shown().contains("well done"), "{}", told.shown());
+        let early = checked(&[]);
+        assert!(!early.files.contains_key("/door.txt"), "{}", early.shown());
     }
 
     #[test]

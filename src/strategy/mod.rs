@@ -47,6 +47,7 @@ pub mod stated;
 pub mod step_log;
 pub mod templates;
 pub mod text;
+mod tool_elsewhere;
 mod tool_source;
 pub mod turn;
 pub mod turn_reader;

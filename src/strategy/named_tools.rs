@@ -8,7 +8,7 @@ use super::{act::STANDS_FOR, paths::mentions};
 use crate::domain::call::Outcome;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Calls of one tool that failed, until another one is shown.
 const MOST_TRIES: usize = 2;
@@ -38,7 +38,7 @@ impl Turn<'_> {
             let said = said_values(self.asked_for(), name, &schema);
             with_values(skeleton(&schema), said)
         });
-        self.written(name, &args.unwrap_or_default())
+        self.written(name, &args.unwrap_or_else(|| json!({})))
     }
 
     /// The names of all of them that were not called so far.
@@ -141,7 +141,6 @@ mod tests {
     use crate::domain::chat::Role;
     use crate::domain::task::CallRecord;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
-    use serde_json::json;
 
     fn drive(task: &str) -> Drive {
         let mut drive = Drive::new(profile_of("direct"), task);

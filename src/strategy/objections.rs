@@ -41,10 +41,11 @@ impl Turn<'_> {
                 None => (told, Some(meant)),
             })
         };
+        let made = || Some((self.made_though_elsewhere(target, tool, args)?, None));
         let copied = || Some((self.copied_instead(tool, args)?, None));
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
         let told = at_home().or_else(misplaced).or_else(elsewhere);
-        let told = told.or_else(strayed).or_else(copied);
+        let told = told.or_else(made).or_else(strayed).or_else(copied);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))

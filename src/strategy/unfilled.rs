@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 1_000;
 const BRING: [&str; 2] = ["fs_move", "fs_copy"];
 
 /// Words of a sentence that tells to put a result into a file.
-const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
+pub(super) const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
 
 /// A file of which is to be said what it has to hold.
 pub(super) struct Unfilled<'a> {
