@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-/// A schema in a few words, for people and planners, what is required first, in its order: `path (string), args? (array)`.
+/// Bytes of choices that are told; of more the kind is enough.
+const MOST_CHOICES: usize = 80;
+
+/// A schema in a few words, for people and planners, what is required first, in its order: `path (string), args? (array)`,
+/// `side (left|right), power (integer or boolean)`.
 pub fn brief_schema(schema: &Value) -> String {
     let required: Vec<&str> = schema
         .get("required")
@@ -17,7 +21,7 @@ pub fn brief_schema(schema: &Value) -> String {
     let place = |name: &str| required.iter().position(|required| *required == name);
     let field = |(name, schema): (&String, &Value)| {
         let optional = if place(name).is_none() { "?" } else { "" };
-        let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
+        let kind = choices(schema).unwrap_or_else(|| kinds(schema));
         match schema
             .get("items")
             .filter(|items| items.get("properties").is_some())
@@ -33,5 +37,43 @@ pub fn brief_schema(schema: &Value) -> String {
         "none".to_owned()
     } else {
         fields.join(", ")
+    }
+}
+
+/// The texts of which a value has to be one.
+fn choices(schema: &Value) -> Option<String> {
+    let choices = schema.get("enum")?.as_array()?;
+    let texts: Option<Vec<&str>> = choices.iter().map(Value::as_str).collect();
+    let told = texts?.join("|");
+    (!told.is_empty() && told.len() <= MOST_CHOICES).then_some(told)
+}
+
+/// The kinds of value that a schema allows.
+fn kinds(schema: &Value) -> String {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        Some(Value::Array(kinds)) if !kinds.is_empty() => {
+            let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+            kinds.join(" or ")
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn choices_and_several_kinds_are_told() {
+        let long: Vec<String> = (0..40).map(|n| format!("item_{n}")).collect();
+        let schema = json!({"type": "object", "required": ["side", "power"], "properties": {
+            "side": {"enum": ["left", "right"]}, "power": {"type": ["integer", "boolean"]}, "level": {"enum": [1, 2], "type": "integer"},
+            "name": {"enum": long, "type": "string"}, "what": {}}});
+        assert_eq!(
+            brief_schema(&schema),
+            "side (left|right), power (integer or boolean), level? (integer), name? (string), what? (any)"
+        );
     }
 }

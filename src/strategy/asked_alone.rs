@@ -48,6 +48,10 @@ impl<'a> Turn<'a> {
             if let Some(written) = self.write_said(file) {
                 return Some(written);
             }
+            // What is still to be called comes before it, and what it holds is known.
+            if self.says_content(&file.path) && !self.tools_to_call().is_empty() {
+                return None;
+            }
         }
         Some(self.consult_for(&lacking))
     }

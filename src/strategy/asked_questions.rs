@@ -92,7 +92,7 @@ fn to_person(asked: &str) -> String {
 }
 
 /// The sentences of a text, without their ends.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim();
     std::iter::from_fn(move || {
         if rest.is_empty() {

@@ -10,6 +10,7 @@ use super::missing_files::is_about_missing;
 use super::named_files::READ;
 use super::paths::{is_file_like, named_in, normal};
 use super::places::addressed;
+use super::stated::content_said;
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
@@ -114,10 +115,15 @@ impl<'a> Turn<'a> {
     }
 
     /// The only file of data that the task names: that is what a check is about which names none. Where its words name no file at all, the
-    /// only one of several that the task has written.
+    /// only one of several that the task has written. None that holds what the task says word for word.
     fn only_data_file(&self, on: Option<&ClientId>, names_one: bool) -> Option<(String, Fault)> {
         let mut data = named_in(self.asked_for());
-        data.retain(|path| is_file_like(path) && holds_data(path));
+        let is_as_said = |path: &String| {
+            let holds = contents::known(self.state, on, &from_root(path));
+            let said = content_said(self.asked_for(), path);
+            said.is_some_and(|said| holds.is_some_and(|holds| holds.trim() == said.trim()))
+        };
+        data.retain(|path| is_file_like(path) && holds_data(path) && !is_as_said(path));
         if data.len() > 1 && !names_one {
             let book = |path: &String| key(self.state.home(), on, &from_root(path));
             let file = |path: &String| self.state.files.get(&book(path));
@@ -347,6 +353,33 @@ mod tests {
             "{}",
             several.shown()
         );
+    }
+
+    #[test]
+    fn a_check_that_names_no_file_is_not_about_one_that_holds_what_the_task_says() {
+        let task = "Open the door with door_set. Then write `open` to /door.txt. /check.lua says whether it is right: run it.";
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        let mut drive = Drive::new(profile, task);
+        let write =
+            |content: &str| call("fs_write", json!({"path": "/door.txt", "content": content}));
+        let failing = |files: &mut BTreeMap<String, String>, call: &CallRecord| match &call.tool[..]
+        {
+            "run_program" => done(
+                json!({"success": false, "output": "", "error": "/check.lua:4: the door is shut"}),
+            ),
+            _ => carry_out(files, call),
+        };
+        drive.say_with(&[&write("open"), &run()], failing);
+        assert!(drive.state().prompt(Role::Executor).is_empty());
+        assert!(
+            !drive.shown().contains("\"path\":\"/door.txt\"}}\n"),
+            "{}",
+            drive.shown()
+        );
+        let mut wrong = Drive::new(drive.bench.profile.clone(), task);
+        wrong.say_with(&[&write("shut"), &run()], failing);
+        assert_eq!(wrong.files["/door.txt"], "open");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Mends arguments where their schema leaves one meaning alone: models write `"5"` where a number has to stand, and Lua
-//! cannot tell an empty list from an empty object. Where a schema allows several types nothing is guessed, and what is
-//! valid is never touched.
+//! cannot tell an empty list from an empty object. Where a schema allows several types that a value may mean nothing is guessed, and
+//! what is valid is never touched.
 
 use serde_json::{Map, Number, Value};
 
@@ -112,6 +112,35 @@ fn only_kind(schema: &Map<String, Value>) -> Option<Kind> {
     }
 }
 
+/// The one of several types that a text can be read as, where none of them is a text, a list or an object: `"15"` is no boolean.
+fn kind_in_text(schema: &Map<String, Value>, value: &Value) -> Option<Kind> {
+    let names = schema
+        .get("type")
+        .filter(|_| value.is_string())?
+        .as_array()?;
+    let kinds: Option<Vec<Kind>> = names
+        .iter()
+        .map(|name| Kind::named(name.as_str()?))
+        .collect();
+    let kinds = kinds?;
+    let is_plain = |kind: &Kind| {
+        matches!(
+            kind,
+            Kind::Null | Kind::Boolean | Kind::Integer | Kind::Number
+        )
+    };
+    if !kinds.iter().all(is_plain) {
+        return None;
+    }
+    let mut read = kinds
+        .into_iter()
+        .filter(|kind| to_kind(*kind, schema, value).is_some());
+    match (read.next(), read.next()) {
+        (Some(kind), None) => Some(kind),
+        _ => None,
+    }
+}
+
 /// Keywords that let other schemas speak of the same value: what it must mean is no longer plain.
 const OTHER_VOICES: [&str; 8] = [
     "$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
@@ -127,7 +156,7 @@ fn plain(schema: &Value) -> Option<&Map<String, Value>> {
 impl Walk {
     fn value(&mut self, schema: &Value, value: &mut Value) {
         let Some(schema) = plain(schema) else { return };
-        if let Some(kind) = only_kind(schema)
+        if let Some(kind) = only_kind(schema).or_else(|| kind_in_text(schema, value))
             && !kind.has(value)
             && let Some((mended, what)) = to_kind(kind, schema, value)
         {

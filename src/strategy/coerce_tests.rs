@@ -59,6 +59,14 @@ fn what_can_mean_only_one_thing_is_mended() {
         json!(["Right"]),
     );
     becomes(json!({"const": "North"}), json!("north"), json!("North"));
+    let power = json!({"type": ["integer", "boolean"], "maximum": 15});
+    becomes(power.clone(), json!("15"), json!(15));
+    becomes(power, json!("true"), json!(true));
+    becomes(
+        json!({"type": ["number", "null"]}),
+        json!("1.5"),
+        json!(1.5),
+    );
     becomes(
         object(json!({"y": int})),
         json!({"y": "1"}),
@@ -80,7 +88,9 @@ fn what_may_mean_several_things_is_left_alone() {
     ] {
         stays(int.clone(), json!(unclear));
     }
-    stays(json!({"type": ["integer", "boolean"]}), json!("5"));
+    stays(json!({"type": ["integer", "boolean"]}), json!("five"));
+    stays(json!({"type": ["integer", "array"]}), json!("5"));
+    stays(json!({"type": ["integer", "string"]}), json!("5"));
     stays(json!({"type": ["string", "null"]}), json!(5));
     stays(
         json!({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}),

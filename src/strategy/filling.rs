@@ -3,6 +3,7 @@
 //! it did; or it knows all and goes on looking. Shown what was asked for and what is known, and nothing else, it says what the file has to
 //! hold, or that this is not known yet. What it says is written as any other call, by rule.
 
+use super::checked_files::Fault;
 use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
@@ -49,12 +50,15 @@ impl Turn<'_> {
     }
 
     /// Writes such a file by rule where the task says word for word what it holds, once each, after the tools that it names: what is to
-    /// be written tells of what they did. A file that was there before the task stays the model's.
+    /// be written tells of what they did. A file that was there before the task, and is not gone, stays the model's.
     pub(super) fn write_said(&self, unfilled: &Unfilled<'_>) -> Option<Decision> {
         let (path, on) = (&unfilled.path, unfilled.on.as_ref());
         let content = stated::content_said(self.asked_for(), &normal(path))?;
         let file = self.state.files.get(&key(self.state.home(), on, path));
-        let was_there = file.is_some_and(|file| !file.written);
+        let is_gone = self
+            .faulted()
+            .is_some_and(|faulted| faulted.fault == Fault::Missing && faulted.path == *path);
+        let was_there = file.is_some_and(|file| !file.written) && !is_gone;
         let mut said = self.state.steps.iter().filter(|step| writes_said(step));
         let is_it =
             |call: &CallRecord| call.args["path"] == path.as_str() && self.elsewhere(call) == on;
@@ -369,6 +373,40 @@ mod tests {
         assert!(told.shown().contains("well done"), "{}", told.shown());
         let early = checked(&[]);
         assert!(!early.files.contains_key("/door.txt"), "{}", early.shown());
+        assert_eq!(asked(&early), Role::Planner);
+    }
+
+    #[test]
+    fn a_file_that_was_renamed_and_is_missed_is_written_anew_with_what_the_task_says() {
+        let mut drive = drive();
+        let shell = json!({"name": "shell_exec", "effect": "effect", "description": "Runs.", "args_schema": {"type": "object"}});
+        drive.add_tools(vec![serde_json::from_value(shell).unwrap()]);
+        drive.files.insert("/notes.txt".into(), "old".into());
+        if let Some(created) = &mut drive.bench.state.created {
+            created.prompt = "Rename /notes.txt to /notes.old with the shell, and make a new /notes.txt that holds the one line \
+                              `fresh`. /check.lua says whether it is right: run it."
+                .into();
+        }
+        let shell =
+            json!({"tool": "shell_exec", "args": {"command": "move /notes.txt /notes.old"}});
+        let run = json!({"tool": "run_program", "args": {"path": "/check.lua"}});
+        drive.say_with(
+            &[&shell.to_string(), &run.to_string()],
+            |files, call| match &call.tool[..] {
+                "shell_exec" => {
+                    let old = files.remove("/notes.txt").unwrap();
+                    files.insert("/notes.old".into(), old);
+                    done(json!({"success": true, "output": ""}))
+                }
+                "run_program" => {
+                    let error = "/check.lua:2: there is no /notes.txt";
+                    done(json!({"success": false, "output": "", "error": error}))
+                }
+                _ => carry_out(files, call),
+            },
+        );
+        assert_eq!(drive.files["/notes.txt"], "fresh\n", "{}", drive.shown());
+        assert_eq!(drive.files["/notes.old"], "old");
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub mod plan;
 pub mod policy;
 pub mod render;
 pub mod replay;
+mod said_otherwise;
+mod said_values;
 mod shell_words;
 pub mod shown_tools;
 mod single_quotes;

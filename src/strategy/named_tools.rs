@@ -1,14 +1,18 @@
 //! Tools that a task's words call by their whole names ("with its tool ore_count", "tool_write"): a small model looks through files where it
 //! was told which tool to call.
 
+use super::said_values::said_values;
 use super::shown_tools::skeleton;
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use super::{act::STANDS_FOR, paths::mentions};
 use crate::domain::call::Outcome;
+use crate::domain::ids::ClientId;
 use crate::domain::task::CallRecord;
+use crate::domain::tool::ComputerView;
 use crate::domain::toolbox::Tool;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Calls of one tool that failed, until another one is shown.
 const MOST_TRIES: usize = 2;
@@ -16,29 +20,63 @@ const MOST_TRIES: usize = 2;
 /// Words of a sentence that may name a tool so that it is not called.
 const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
 
-impl Turn<'_> {
-    /// The first of them that was not called so far, as the model writes calls, with "…" for what it has to take; its name alone where the
-    /// model writes none. None once such a form came back as it was shown.
-    pub(super) fn tool_to_call(&self) -> Option<String> {
+/// What is called next by the task's own words, as the template `shared/tool_to_call` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct ToolToCall {
+    /// As the model writes calls, with "…" for what it has to take; its name alone where the model writes none.
+    pub call: Option<String>,
+    /// The task's own sentence that tells what to do where the tool that it names has failed.
+    pub instead: Option<String>,
+}
+
+impl<'a> Turn<'a> {
+    /// The first of them that was not called so far, or what the task tells to do where it is refused or fails. None once such a form came
+    /// back as it was shown.
+    pub(super) fn tool_to_call(&self) -> Option<ToolToCall> {
         if self.form_came_back() {
             return None;
         }
+        if let Some(otherwise) = self.otherwise() {
+            return Some(ToolToCall {
+                call: otherwise.call,
+                instead: Some(otherwise.sentence.to_owned()),
+            });
+        }
         let name = self.tools_to_call().into_iter().next()?;
         let call = self.form_of_call(name);
-        Some(call.unwrap_or_else(|| name.to_owned()))
+        Some(ToolToCall {
+            call: Some(call.unwrap_or_else(|| name.to_owned())),
+            instead: None,
+        })
     }
 
-    /// Such a tool as a call, with "…" for what it has to take and with the values that the task gives by name; none where the model
+    /// Such a tool as a call, with "…" for what it has to take and with the values that the task's words give; none where the model
     /// writes no calls, and none once such a form came back as it was shown.
     pub(super) fn form_of_call(&self, name: &str) -> Option<String> {
         if self.form_came_back() {
             return None;
         }
+        self.written(name, &self.args_to_give(name))
+    }
+
+    /// What such a tool has to take, "…" where the task's words give no value.
+    pub(super) fn args_to_give(&self, name: &str) -> Value {
         let args = self.schema_of(name).map(|schema| {
-            let said = said_values(self.asked_for(), name, &schema);
-            with_values(skeleton(&schema), said)
+            let mut args = skeleton(&schema);
+            if let Value::Object(args) = &mut args {
+                args.extend(said_values(self.asked_for(), name, &schema));
+            }
+            args
         });
-        self.written(name, &args.unwrap_or_else(|| json!({})))
+        args.unwrap_or_else(|| json!({}))
+    }
+
+    /// The only computer that has such a tool, where the task's own has none.
+    pub(super) fn only_owner(&self, name: &str) -> Option<&'a ClientId> {
+        let has_it = |computer: &&ComputerView| computer.tool(name).is_some();
+        let mut owners = self.inputs.fleet.computers.iter().filter(has_it);
+        let owner = owners.next().filter(|_| owners.next().is_none())?;
+        Some(&owner.client_id).filter(|id| Some(*id) != self.state.home())
     }
 
     /// The names of all of them that were not called so far.
@@ -96,50 +134,12 @@ impl Turn<'_> {
     }
 }
 
-/// The values that the sentence around a tool's name gives by the names of its arguments: "turtle_dig, direction down".
-fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<String, Value> {
-    let said = mentions(prompt, tool)
-        .next()
-        .map(|at| &prompt[at + tool.len()..]);
-    let said = said.map_or("", sentence_after);
-    let words: Vec<&str> = said
-        .split(|c: char| c.is_whitespace() || "`\"'(),;:".contains(c))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let properties = properties.into_iter().flatten();
-    let value = |(name, of): (&String, &Value)| {
-        let at = words.iter().position(|word| word == name)?;
-        let value = fitting(words.get(at + 1)?, of)?;
-        Some((name.clone(), value))
-    };
-    properties.filter_map(value).collect()
-}
-
-/// A word as a value of such a schema, where that says for certain what it takes.
-fn fitting(word: &str, schema: &Value) -> Option<Value> {
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return values.iter().find(|value| *value == word).cloned();
-    }
-    match schema["type"].as_str()? {
-        "integer" => word.parse::<i64>().ok().map(Value::from),
-        "number" => word.parse::<f64>().ok().map(Value::from),
-        _ => None,
-    }
-}
-
-fn with_values(mut args: Value, values: Map<String, Value>) -> Value {
-    if let Value::Object(args) = &mut args {
-        args.extend(values);
-    }
-    args
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::chat::Role;
     use crate::domain::task::CallRecord;
+    use crate::domain::tool::ToolSpec;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
 
     fn drive(task: &str) -> Drive {
@@ -191,35 +191,29 @@ mod tests {
     }
 
     #[test]
-    fn values_that_stand_behind_the_names_of_arguments_are_in_the_form() {
-        let schema = json!({"type": "object", "properties": {
-            "direction": {"type": "string", "enum": ["forward", "up", "down"]},
-            "times": {"type": "integer"}, "name": {"type": "string"}}});
-        for (prompt, values) in [
-            (
-                "Let it dig the block below it (turtle_dig, direction down), then look.",
-                json!({"direction": "down"}),
-            ),
-            (
-                "Call turtle_dig with times 3 and name Bob.",
-                json!({"times": 3}),
-            ),
-            (
-                "Call turtle_dig in that direction. Times 3 it is.",
-                json!({}),
-            ),
-            ("The direction down is right for turtle_dig.", json!({})),
-        ] {
-            let said = said_values(prompt, "turtle_dig", &schema);
-            assert_eq!(Value::Object(said), values, "{prompt}");
+    fn who_plans_is_told_of_the_tools_that_the_task_names() {
+        let told = |strategy: &str, task: &str| {
+            let mut drive = Drive::new(profile_of(strategy), task);
+            drive.add_computer("mine");
+            let pay = json!({"name": "ledger_pay", "effect": "effect", "description": "Pays.", "args_schema":
+                {"type": "object", "required": ["to", "amount"], "properties": {"to": {"type": "string"}, "amount": {"type": "integer"}}}});
+            let pay: Vec<ToolSpec> = vec![serde_json::from_value(pay).unwrap()];
+            drive.fleet.computers[1].tools = pay.into();
+            assert!(drive.run_to_consult());
+            let prompt = drive.state().prompt(Role::Planner);
+            format!("{strategy}: {}", prompt.last().unwrap().content.trim())
+        };
+        let strategies = ["numbered", "goals", "plan"];
+        let task = "Pay 25 coins to `Turing` with the tool ledger_pay of the computer `mine`.";
+        let all = strategies.map(|strategy| told(strategy, task));
+        insta::assert_snapshot!("named_tools_of_a_plan", all.join("\n=====\n"));
+        for task in ["Pay Turing, without ledger_pay.", "Pay Turing 25 coins."] {
+            for strategy in strategies {
+                let told = told(strategy, task);
+                let names = ["names: ledger_pay", "names these tools"];
+                assert!(!names.iter().any(|words| told.contains(words)), "{told}");
+            }
         }
-        assert_eq!(
-            with_values(
-                json!({"name": "…"}),
-                Map::from_iter([("times".into(), json!(3))])
-            ),
-            json!({"name": "…", "times": 3})
-        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::memory::pins::runs;
 use super::mending::WRITE;
 use super::named_files;
 use super::shown_tools;
+use super::stated::content_said;
 use super::turn::Turn;
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
@@ -93,7 +94,7 @@ impl<'a> Turn<'a> {
                     said: faulted.said,
                 })
             }
-            Fault::Missing if self.wants_it_written() => None,
+            Fault::Missing if self.wants_it_written() || self.says_content(&faulted.path) => None,
             Fault::Missing | Fault::Remains => return None,
         };
         Some(Unfilled {
@@ -163,6 +164,11 @@ impl<'a> Turn<'a> {
         let named = shown_tools::named_by(&shown, self.asked_for());
         let named: Vec<&str> = named.map(|tool| tool.name.as_str()).collect();
         named.contains(&WRITE) && !BRING.iter().any(|tool| named.contains(tool))
+    }
+
+    /// Whether the task's words say what a file holds, word for word.
+    pub(super) fn says_content(&self, path: &str) -> bool {
+        content_said(self.asked_for(), &normal(path)).is_some()
     }
 
     fn names(&self, path: &str) -> bool {

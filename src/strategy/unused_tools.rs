@@ -2,6 +2,7 @@
 //! have come of it, and says that all is done. No check of files shows that.
 
 use super::guards::times_told;
+use super::paths::mentions;
 use super::places::sentence_of;
 use super::text::has_word;
 use super::turn::Turn;
@@ -27,19 +28,32 @@ const CONDITIONS: [&str; 8] = [
 ];
 
 impl Turn<'_> {
-    /// What such an end is told. What a tool does that has an effect nothing else stands for: without it, or two calls that failed, the
-    /// task does not end well. None in a task that lives on: what it does differs from wake to wake.
-    pub(super) fn unused_tool(&self) -> Option<Decision> {
-        let (state, prompt) = (self.state, self.asked_for());
-        if !self.profile.demand_proof || !self.may_end() || state.wakes().is_some() {
-            return None;
-        }
+    /// Tools that the task names outright and that were never called.
+    fn tools_left(&self) -> impl Iterator<Item = &str> {
         let is_certain = |name: &&str| {
-            let sentence = sentence_of(prompt, name).unwrap_or_default();
+            let sentence = sentence_of(self.asked_for(), name).unwrap_or_default();
             let is_alone = !name.starts_with("fs_") && !IN_MANY_WAYS.contains(name);
             is_alone && !has_word(&sentence, &CONDITIONS)
         };
-        let name = self.tools_to_call().into_iter().find(is_certain)?;
+        self.tools_to_call().into_iter().filter(is_certain)
+    }
+
+    /// Why a plan goes back, once, that has no part for one of them. `parts`: the plan's words, or the names of the tools that it calls.
+    pub(super) fn left_out_of_plan(&self, parts: &str) -> Option<String> {
+        let mut left = self.tools_left();
+        let name = left.find(|name| mentions(parts, name).next().is_none())?;
+        let words = format!("the task names the tool {name}, and nothing here calls it");
+        (times_told(self.state, &words) == 0).then_some(words)
+    }
+
+    /// What such an end is told. What a tool does that has an effect nothing else stands for: without it, or two calls that failed, the
+    /// task does not end well. None in a task that lives on: what it does differs from wake to wake.
+    pub(super) fn unused_tool(&self) -> Option<Decision> {
+        let state = self.state;
+        if !self.profile.demand_proof || !self.may_end() || state.wakes().is_some() {
+            return None;
+        }
+        let name = self.tools_left().next()?;
         let words = format!("the task names the tool {name}, which was never called");
         let tool = self.tool_of(name)?;
         let objects =
@@ -66,6 +80,7 @@ impl Turn<'_> {
 #[cfg(test)]
 mod tests {
     use crate::domain::task::{CallRecord, TaskStatus};
+    use crate::domain::work::Work;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
     use serde_json::json;
 
@@ -150,6 +165,47 @@ mod tests {
             let mut drive = drive(task, "effect");
             drive.say_with(&[&first, &check(), END], pays);
             assert!(drive.state().result.is_some(), "{task}: {}", drive.shown());
+        }
+    }
+
+    #[test]
+    fn a_plan_that_leaves_out_a_tool_that_the_task_names_goes_back_once() {
+        let list = "1. Write /paid.txt\n2. Run /check.lua";
+        let subtask = |tool: &str, target: &str| json!({"description": "it is done", "tool": tool, "targets": [target]});
+        let subtasks = [
+            subtask("fs_write", "/paid.txt"),
+            subtask("run_program", "/check.lua"),
+        ];
+        let goals =
+            json!({"objectives": [{"description": "paid", "subtasks": subtasks}]}).to_string();
+        let step = |id: u32, action: &str, target: &str| {
+            json!({"id": id, "action": action, "target": target, "reason": "as asked",
+            "depends_on": [], "params": {}})
+        };
+        let steps = json!({"goal": "paid", "steps": [step(1, "write_file", "/paid.txt"), step(2, "run_test", "/check.lua")]}).to_string();
+        for (strategy, said, how) in [
+            ("numbered", list, "add the item that does"),
+            ("goals", &goals, "it is the tool of a subtask of its own"),
+            ("plan", &steps, "add the step that does"),
+        ] {
+            let told = "the task names the tool ledger_pay, and nothing here calls it: ";
+            let task = "Pay Turing with ledger_pay. Write /paid.txt and run /check.lua.";
+            let mut other = drive(task, "effect");
+            other.bench.profile = profile_of(strategy);
+            other.say(&[said]);
+            let shown = other.shown();
+            assert!(
+                shown.contains(&format!("{told}{how}")),
+                "{strategy}: {shown}"
+            );
+            assert_eq!(other.state().calls().count(), 0, "{strategy}");
+            other.say(&[said]);
+            let is_adopted = match &other.state().work {
+                Work::None => false,
+                Work::Plan(plan) => !plan.plans.is_empty(),
+                Work::List(_) | Work::Goals(_) => true,
+            };
+            assert!(is_adopted, "{strategy}: {}", other.shown());
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan};
 use crate::strategy::guards::copied_instead;
+use crate::strategy::paths::{is_file_like, named_in, normal};
 
 impl<'a> Course<'a> {
     /// The goal is not broken down yet.
@@ -55,10 +56,15 @@ impl<'a> Course<'a> {
             .count();
         let is_last = tries >= self.turn.profile.goals.plan_tries as usize;
         let problems = match checked {
-            Ok(objectives) => match self.copies_for_moves(&objectives).filter(|_| !is_last) {
-                None => return self.adopted(objectives, MadeBy::Model, work),
-                Some(told) => vec![told],
-            },
+            Ok(mut objectives) => {
+                self.settle_computers(&mut objectives);
+                let told = self.copies_for_moves(&objectives);
+                let told = told.or_else(|| self.left_out(&objectives));
+                match told.filter(|_| !is_last) {
+                    None => return self.adopted(objectives, MadeBy::Model, work),
+                    Some(told) => vec![told],
+                }
+            }
             Err(problems) => problems,
         };
         if !is_last {
@@ -81,6 +87,38 @@ impl<'a> Course<'a> {
             .flat_map(|subtask| subtask.targets.iter().map(|target| (&subtask.tool, target)))
             .find_map(|(tool, target)| copied_instead::in_plan(self.turn.state, tool, target))
             .map(|told| format!("{told}: its tool is fs_move"))
+    }
+
+    /// A form with a place for a computer has one filled in: a subtask whose files lie on the task's own computer, as its words say for
+    /// certain, is for that one.
+    fn settle_computers(&self, objectives: &mut [ObjectivePlan]) {
+        let turn = &self.turn;
+        let is_at_home = |target: &String| {
+            let place = turn.place_of(&normal(target));
+            is_file_like(target) && place.is_some_and(|place| turn.unless_own(place).is_none())
+        };
+        let named = named_in(turn.asked_for());
+        for subtask in objectives
+            .iter_mut()
+            .flat_map(|objective| &mut objective.subtasks)
+        {
+            let mut files = subtask
+                .targets
+                .iter()
+                .filter(|target| named.contains(&normal(target)));
+            let names_one = files.clone().next().is_some();
+            if names_one && files.all(is_at_home) {
+                subtask.on = None;
+            }
+        }
+    }
+
+    /// Why a decomposition goes back, once, that has no subtask for a tool which the task names.
+    fn left_out(&self, objectives: &[ObjectivePlan]) -> Option<String> {
+        let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
+        let tools: Vec<&str> = subtasks.map(|subtask| subtask.tool.as_str()).collect();
+        let told = self.turn.left_out_of_plan(&tools.join(" "))?;
+        Some(format!("{told}: it is the tool of a subtask of its own"))
     }
 
     pub(super) fn adopted(

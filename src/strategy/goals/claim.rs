@@ -65,20 +65,21 @@ impl Course<'_> {
     }
 
     /// Whether a call is the very one that the current subtask is for, came out well in this task, and was asked for in the subtask twice
-    /// already: small models say it again and again in the place of a mark, also where they made it ahead. Once alone may be a slip.
+    /// already: small models say it again and again in the place of a mark, also where they made it ahead. Once alone may be a slip, unless
+    /// it is all that the subtask names, and was made just now.
     pub(super) fn is_said_for_a_mark(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
         let Some((_, subtask)) = work.current() else {
             return false;
         };
-        let is_target = |value: &Value| {
-            let path = value.as_str().map(normal);
-            let mut targets = subtask.plan.targets.iter().map(|target| normal(target));
-            path.is_some_and(|path| targets.any(|target| target == path))
-        };
-        let mut values = wanted.arguments.as_object().into_iter().flatten();
+        let values = wanted.arguments.as_object().into_iter().flatten();
+        let named: Vec<String> = values
+            .filter_map(|(_, value)| value.as_str().map(normal))
+            .collect();
+        let is_named = |target: &String| named.contains(&normal(target));
+        let targets = &subtask.plan.targets;
         if subtask.plan.tool != wanted.name
             || !DONE_ONCE.contains(&wanted.name.as_str())
-            || !values.any(|(_, value)| is_target(value))
+            || !targets.iter().any(is_named)
         {
             return false;
         }
@@ -98,7 +99,12 @@ impl Course<'_> {
             let of = Signature::of(&call.target, &call.tool, &call.args, home);
             call.succeeded() && of == again
         };
-        said.count() > 1 && self.turn.state.calls().any(is_made)
+        let mut steps = self.turn.state.steps.iter().rev();
+        let newest = steps.find(|step| step.closed && step.planner.is_some());
+        let is_right_again = targets.iter().all(is_named)
+            && newest.is_some_and(|step| step.calls.iter().any(is_made));
+        let enough = if is_right_again { 0 } else { 1 };
+        said.count() > enough && self.turn.state.calls().any(is_made)
     }
 
     /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had

@@ -1,6 +1,7 @@
 //! Whole tasks under the strategy, with the model as a function.
 
 mod marks;
+mod places;
 
 use super::*;
 use crate::domain::call::{CallReport, Outcome};

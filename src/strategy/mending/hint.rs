@@ -76,7 +76,8 @@ impl Turn<'_> {
         if self.form_came_back() {
             return None;
         }
-        if let Some(call) = self.tool_to_call().or_else(|| self.run_with_input()) {
+        let named = self.tool_to_call().and_then(|tool| tool.call);
+        if let Some(call) = named.or_else(|| self.run_with_input()) {
             return Some(call);
         }
         let prompt = &self.state.created.as_ref()?.prompt;

@@ -120,7 +120,7 @@ mod tests {
     use serde_json::json;
     use std::collections::BTreeMap;
 
-    const TASK: &str = "Write `one` to /a.txt and `two` to /b.txt. /check.lua says whether it is right: run it at the end.";
+    const TASK: &str = "Write one word to /a.txt and another one to /b.txt. /check.lua says whether it is right: run it at the end.";
 
     fn write(path: &str, content: &str) -> String {
         call("fs_write", json!({"path": path, "content": content}))

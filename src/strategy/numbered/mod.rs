@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 25;
+pub const VERSION: u32 = 26;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -89,7 +89,12 @@ impl<'a> Course<'a> {
                 let cut_off = list.cut_off && !is_last;
                 let cut_off = cut_off.then(|| "the end of the list is missing.".to_owned());
                 let copies = || self.copies_for_moves(&list.items).filter(|_| !is_last);
-                match problem.or(cut_off).or_else(copies) {
+                let left_out = || {
+                    let left_out = self.turn.left_out_of_plan(&list.items.join("\n"));
+                    let told = left_out.filter(|_| !is_last)?;
+                    Some(format!("{told}: add the item that does"))
+                };
+                match problem.or(cut_off).or_else(copies).or_else(left_out) {
                     None => {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {

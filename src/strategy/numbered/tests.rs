@@ -194,25 +194,6 @@ fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_ha
 }
 
 #[test]
-fn who_plans_is_told_of_the_tools_that_the_task_names() {
-    let told = |task: &str| {
-        let mut drive = Drive::new(profile_of(NAME), task);
-        let tool = json!({"name": "ledger_pay", "effect": "effect", "description": "Pays."});
-        drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
-        assert!(drive.run_to_consult());
-        let prompt = drive.state().prompt(Role::Planner);
-        prompt.last().unwrap().content.trim().to_owned()
-    };
-    insta::assert_snapshot!(
-        "numbered_named_tools",
-        told("Pay Turing 25 coins with ledger_pay.")
-    );
-    for task in ["Pay Turing, without ledger_pay.", "Pay Turing 25 coins."] {
-        assert!(!told(task).contains("that the task names"), "{task}");
-    }
-}
-
-#[test]
 fn an_item_that_names_a_tool_of_the_task_is_shown_as_its_call_until_that_was_called() {
     let task = "Pay Turing with ledger_pay, and write /paid.txt.";
     let mut drive = Drive::new(profile_of(NAME), task);

@@ -8,6 +8,7 @@ use super::targets::program_of;
 use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::fleet::Found;
+use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::paths::{is_file_like, named_in};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +49,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     }
     take_the_file_of_the_reason(&mut plan);
     take_the_only_file(&mut plan);
+    take_the_file_that_was_read(&mut plan);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
         leave_out::join(&mut plan, write, edit);
     }
@@ -218,6 +220,25 @@ fn take_the_only_file(plan: &mut TaskPlan) {
     }
 }
 
+/// An edit without a target that needs the one file of an earlier read is about that file.
+fn take_the_file_that_was_read(plan: &mut TaskPlan) {
+    for at in 0..plan.steps.len() {
+        let (before, edit) = plan.steps.split_at_mut(at);
+        let Some(edit) = edit.first_mut() else { return };
+        if edit.action != PlanAction::EditFile || missing_target(edit).is_none() {
+            continue;
+        }
+        let is_read = |step: &&PlanStep| step.action == PlanAction::ReadFile && step.on == edit.on;
+        let mut needed = before
+            .iter()
+            .filter(|step| edit.depends_on.contains(&step.id))
+            .filter(is_read);
+        if let (Some(read), None) = (needed.next(), needed.next()) {
+            edit.target.clone_from(&read.target);
+        }
+    }
+}
+
 /// A step that writes a file and a later one that edits it without a word of how, before anything has run: small models plan a file
 /// to be made and then to be filled. Whoever carried out the second one would find all done, and fail.
 fn edit_of_a_new_file(plan: &TaskPlan) -> Option<(usize, usize)> {
@@ -268,10 +289,25 @@ fn action(step: &mut PlanStep, place: &Place<'_>, problems: &mut Vec<String>) {
         step.action = PlanAction::CallTool;
         step.target = Some(tool);
     }
+    if let Some(file) = data_to_run(step) {
+        let action = step.action.as_str();
+        problems.push(format!(
+            "step {id}: {action} needs a program, and {file} is a file of data"
+        ));
+    }
     if let Some(param) = missing_target(step) {
         let action = step.action.as_str();
         problems.push(format!("step {id}: {action} needs a target: {param}"));
     }
+}
+
+/// The file of data that a step would run.
+fn data_to_run(step: &PlanStep) -> Option<&str> {
+    use PlanAction::*;
+    let runs = matches!(step.action, RunProgram | RunTest | Shell);
+    let target = step.target.as_deref().filter(|_| runs)?;
+    let first = target.split_whitespace().next()?;
+    Some(first).filter(|first| first.starts_with('/') && holds_data(first))
 }
 
 /// A computer that is named in another field than `on`: as what facts are gathered from, or before a tool's name.

@@ -131,6 +131,33 @@ fn steps_without_a_file_mean_the_only_one_that_the_plan_names() {
 }
 
 #[test]
+fn an_edit_without_a_file_is_about_the_one_that_a_step_before_it_has_read_for_it() {
+    let setting = Setting::begin();
+    let target = |needs: &[u32]| {
+        let read = |id: u32, path: &str| json!({"id": id, "action": "read_file", "target": path, "reason": "r"});
+        let edit = json!({"id": 3, "action": "edit_file", "reason": "the limit is 30", "depends_on": needs,
+            "params": {"search": "20", "replace": "30"}});
+        let test = json!({"id": 4, "action": "run_test", "target": "/check.lua", "reason": "r"});
+        let plan = plan_of(json!([read(1, "/a.json"), read(2, "/b.json"), edit, test]));
+        let checked = check(&plan, &PlanWork::default(), &setting.place());
+        checked.ok().and_then(|plan| plan.steps[2].target.clone())
+    };
+    assert_eq!(target(&[2]).as_deref(), Some("/b.json"));
+    assert_eq!(target(&[1, 2]), None);
+    assert_eq!(target(&[]), None);
+}
+
+#[test]
+fn a_file_of_data_is_run_by_no_step() {
+    for action in ["run_test", "run_program", "shell"] {
+        let told =
+            problems(json!([{"id": 1, "action": action, "target": "/a.json", "reason": "r"}]));
+        let data = format!("step 1: {action} needs a program, and /a.json is a file of data");
+        assert!(told[0].contains(&data), "{told:?}");
+    }
+}
+
+#[test]
 fn a_file_that_is_made_and_then_filled_is_one_step() {
     let about = |id: u32, action: &str, needs: &[u32]| json!({"id": id, "action": action, "target": "/a.lua", "reason": action, "depends_on": needs});
     let setting = Setting::begin();

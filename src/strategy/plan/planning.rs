@@ -156,7 +156,23 @@ impl Course<'_> {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
         };
-        self.sound(plan)
+        match self.left_out(&plan) {
+            Some(told) => self.refused(vec![told]),
+            None => self.sound(plan),
+        }
+    }
+
+    /// Why a plan goes back, once, that has no step for a tool which the task names.
+    fn left_out(&self, plan: &TaskPlan) -> Option<String> {
+        let said = plan.steps.iter().map(|step| {
+            let target = step.target.as_deref().unwrap_or_default();
+            format!("{target}\n{}\n", step.reason)
+        });
+        let said: String = said.collect();
+        let told = self.turn(Track::MAIN).left_out_of_plan(&said)?;
+        let mut refused = self.work.refused.iter().flatten();
+        let was_told = refused.any(|problem| problem.starts_with(&told));
+        (!was_told).then(|| format!("{told}: add the step that does"))
     }
 
     /// A plan that passed the check is adopted, or its targets are looked up first.

@@ -35,6 +35,9 @@ pub(super) enum Ask<'a> {
 /// The least that earlier results may have, in tokens: less tells nothing.
 const LEAST_CONTEXT: usize = 200;
 
+/// Tools that the task names and that are shown as steps.
+const MOST_NAMED: usize = 4;
+
 /// Notes that a planner is told.
 const MOST_NOTES: usize = 5;
 
@@ -95,6 +98,7 @@ impl Course<'_> {
 
     pub(super) fn plan_prompt(&self, wanted: &Wanted, wording: Wording) -> Prompt {
         let mut messages = self.opening(wording)?;
+        messages.extend(self.named_tools()?);
         let correction = match wording {
             Wording::Full => Vec::new(),
             Wording::WithProblems => self.correction(true)?,
@@ -119,6 +123,24 @@ impl Course<'_> {
         }
         messages.extend(correction);
         Ok(messages)
+    }
+
+    /// Steps that call the tools which the task names, as far as nothing came of them yet.
+    fn named_tools(&self) -> Result<Option<Message>, PromptError> {
+        let turn = self.turn(Track::MAIN);
+        let steps = turn.tools_to_call().into_iter().take(MOST_NAMED).map(|name| {
+            let mut step = json!({"action": "call_tool", "target": name, "params": turn.args_to_give(name)});
+            if let Some(on) = turn.only_owner(name) {
+                step["on"] = json!(on);
+            }
+            step.to_string()
+        });
+        let steps: Vec<String> = steps.collect();
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let told = self.render("plan/named_tools", json!({"steps": steps}))?;
+        Ok(Some(Message::user(told)))
     }
 
     pub(super) fn review_prompt(&self) -> Prompt {

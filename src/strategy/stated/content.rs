@@ -26,18 +26,33 @@ const FORBIDS: [&str; 4] = ["not", "never", "without", "don"];
 pub fn content_said(prompt: &str, path: &str) -> Option<String> {
     let mut places = mentions(prompt, path);
     places.find_map(|at| {
-        let before = sentence_before(&prompt[..at]);
-        let after = sentence_after(behind(prompt, at, path));
-        if [before, after]
+        let (before, after) = around(prompt, at, path);
+        let is_certain = ![before, after]
             .iter()
-            .any(|part| has_word(part, &CONDITIONS))
-        {
-            return None;
-        }
-        let (text, is_line) = said_before(before).or_else(|| said_behind(before, after))?;
-        let is_meant = !text.trim().is_empty() && !text.split_whitespace().any(is_placeholder);
-        is_meant.then(|| format!("{text}{}", if is_line { "\n" } else { "" }))
+            .any(|part| has_word(part, &CONDITIONS));
+        content(before, after).filter(|_| is_certain)
     })
+}
+
+/// The same where its sentence says when it is so.
+pub fn content_told(sentence: &str, path: &str) -> Option<String> {
+    let mut places = mentions(sentence, path);
+    places.find_map(|at| {
+        let (before, after) = around(sentence, at, path);
+        content(before, after)
+    })
+}
+
+/// What stands of a sentence before a path that it names, and behind it.
+fn around<'a>(text: &'a str, at: usize, path: &str) -> (&'a str, &'a str) {
+    let after = sentence_after(behind(text, at, path));
+    (sentence_before(&text[..at]), after)
+}
+
+fn content(before: &str, after: &str) -> Option<String> {
+    let (text, is_line) = said_before(before).or_else(|| said_behind(before, after))?;
+    let is_meant = !text.trim().is_empty() && !text.split_whitespace().any(is_placeholder);
+    is_meant.then(|| format!("{text}{}", if is_line { "\n" } else { "" }))
 }
 
 /// The text of "write the line `open` to /door.txt", and whether it is called a line.
@@ -55,7 +70,15 @@ fn said_before(before: &str) -> Option<(&str, bool)> {
         is_line |= *word == "line";
         !AROUND.contains(word)
     })?;
-    (has_word(first, &WRITES) && !has_word(before, &FORBIDS)).then_some((text, is_line))
+    (has_word(first, &WRITES) && !forbids(before)).then_some((text, is_line))
+}
+
+/// Whether the clause in front of a text says that it is not to be written; one that ends before it says something else.
+fn forbids(before: &str) -> bool {
+    let clause = before
+        .rsplit_once(", ")
+        .map_or(before, |(_, clause)| clause);
+    has_word(clause, &FORBIDS)
 }
 
 /// The text of "make /notes.txt, which holds the line `fresh`", and whether it is called a line.
@@ -70,7 +93,7 @@ fn said_behind<'a>(before: &str, after: &'a str) -> Option<(&'a str, bool)> {
     let is_that = words
         .iter()
         .all(|word| HOLDS.contains(word) || AROUND.contains(word));
-    let is_told = has_word(before, &WRITES) && !has_word(before, &FORBIDS);
+    let is_told = has_word(before, &WRITES) && !forbids(before);
     (holds && is_that && is_told).then_some((text, words.contains(&"line")))
 }
 
@@ -126,6 +149,13 @@ mod tests {
                 "{prompt}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_written_under_a_condition_is_read_with_its_sentence() {
+        let sentence = "If it may not be reached, write the one word `no` to /a.txt instead";
+        assert_eq!(content_told(sentence, "a.txt").as_deref(), Some("no"));
+        assert_eq!(content_said(sentence, "a.txt"), None);
     }
 
     proptest! {

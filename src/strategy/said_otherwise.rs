@@ -1,0 +1,190 @@
+//! What a task's words tell to do where its tool is refused or fails: "Fetch … with http_request. If this computer may not reach it, write
+//! the one word `offline` to /version.txt instead." A small model calls the tool again, and then gives up.
+
+use super::asked_questions::sentences;
+use super::mending::WRITE;
+use super::paths::{mentions, named_in};
+use super::places::addressed;
+use super::stated::content_told;
+use super::text::has_word;
+use super::turn::Turn;
+use super::unchanged::changes;
+use crate::domain::decision::Guard;
+use crate::domain::files::from_root;
+use crate::domain::step::Step;
+use crate::domain::task::CallRecord;
+use serde_json::json;
+
+/// Words of a condition that holds after a failure.
+const FAILS: [&str; 9] = [
+    "not",
+    "cannot",
+    "can't",
+    "refused",
+    "denied",
+    "fails",
+    "failed",
+    "impossible",
+    "no",
+];
+
+/// What is to be done then.
+pub(super) struct Otherwise<'a> {
+    /// The task's own sentence.
+    pub sentence: &'a str,
+    /// The call that does it, as the model writes calls, where the sentence says it whole.
+    pub call: Option<String>,
+}
+
+impl<'a> Turn<'a> {
+    /// Such a sentence behind the one that names the tool which was refused or failed last, until anything was changed since.
+    pub(super) fn otherwise(&self) -> Option<Otherwise<'a>> {
+        let prompt = self.asked_for();
+        if !prompt.contains("If ") {
+            return None;
+        }
+        let said: Vec<&str> = sentences(prompt).collect();
+        let mut pairs = said.windows(2);
+        let sentence = pairs.find_map(|pair| {
+            let [before, then] = pair else { return None };
+            let is_one = then.starts_with("If ") && has_word(then, &FAILS);
+            (is_one && self.failed_last_of(before)).then_some(*then)
+        })?;
+        Some(Otherwise {
+            call: self.call_told(sentence),
+            sentence,
+        })
+    }
+
+    /// Whether the newest move that a tool of this sentence was wanted for came to nothing, and nothing was changed since.
+    fn failed_last_of(&self, sentence: &str) -> bool {
+        let is_named = |tool: &str| tool.contains('_') && mentions(sentence, tool).next().is_some();
+        let closed = self.state.steps.iter().rev().filter(|step| step.closed);
+        for step in closed {
+            if refused_tool(step).is_some_and(is_named) {
+                return true;
+            }
+            let mut calls = step.calls.iter().rev();
+            if let Some(call) = calls.find(|call| is_named(&call.tool)) {
+                return !call.is_open() && !call.succeeded();
+            }
+            if step
+                .calls
+                .iter()
+                .any(|call: &CallRecord| call.succeeded() && changes(call))
+            {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn call_told(&self, sentence: &str) -> Option<String> {
+        let mut named = named_in(sentence).into_iter();
+        let (path, content) = named.find_map(|path| {
+            let content = content_told(sentence, &path)?;
+            Some((path, content))
+        })?;
+        let on = self.unless_own(self.place_of(&path)?);
+        let args = json!({"path": from_root(&path), "content": content});
+        self.written(&addressed(WRITE, on.as_ref()), &args)
+    }
+}
+
+/// The tool that the policy refused in a step.
+fn refused_tool(step: &Step) -> Option<&str> {
+    let blocked = step.blocked.as_ref();
+    let blocked = blocked.filter(|blocked| blocked.guard == Guard::Policy)?;
+    Some(blocked.evidence.split_once(':')?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::call::{CallReport, Outcome};
+    use crate::domain::chat::Role;
+    use crate::domain::task::CallRecord;
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    const TASK: &str = "Fetch http://example.com/v with http_get. If this computer may not reach it, write the one word `offline` to \
+                        /v.txt instead. /check.lua says whether it is right: run it.";
+
+    fn drive(strategy: &str, task: &str) -> Drive {
+        let mut drive = Drive::new(profile_of(strategy), task);
+        let get = json!({"name": "http_get", "effect": "read", "description": "Fetches.", "args_schema":
+            {"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}}});
+        drive.add_tools(vec![serde_json::from_value(get).unwrap()]);
+        drive
+    }
+
+    fn refuses(files: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
+        match call.tool.as_str() {
+            "http_get" => CallReport::without_answer(
+                Outcome::Failed,
+                "handler_error",
+                "not allowed".to_owned(),
+            ),
+            _ => carry_out(files, call),
+        }
+    }
+
+    #[test]
+    fn once_its_tool_has_failed_the_task_s_own_sentence_is_shown_with_its_call() {
+        let mut direct = drive("direct", TASK);
+        let get = call("http_get", json!({"url": "http://example.com/v"}));
+        direct.say_with(&[&get], refuses);
+        let prompt = direct.state().prompt(Role::Planner);
+        insta::assert_snapshot!("said_otherwise", prompt.last().unwrap().content);
+        let write = call("fs_write", json!({"path": "/v.txt", "content": "offline"}));
+        direct.say_with(&[&write], refuses);
+        assert!(
+            !direct.shown().contains("what to do then"),
+            "{}",
+            direct.shown()
+        );
+        let mut directive = drive("directive", TASK);
+        let get = "DIRECTIVE: TOOL\nNAME: http_get\nARGS: {\"url\": \"http://example.com/v\"}";
+        directive.say_with(&[get], refuses);
+        let told =
+            "DIRECTIVE: TOOL\nNAME: fs_write\nARGS: {\"content\":\"offline\",\"path\":\"/v.txt\"}";
+        assert!(directive.shown().contains(told), "{}", directive.shown());
+    }
+
+    #[test]
+    fn what_the_policy_refuses_has_failed_too() {
+        let task =
+            "Fetch it with http_get. If you are refused, go on without it, and run /check.lua.";
+        let mut drive = drive("direct", task);
+        let rule = json!({"tools": ["http_get"], "verdict": "deny", "reason": "not yours"});
+        drive.bench.profile.policy.rules = vec![serde_json::from_value(rule).unwrap()];
+        drive.say(&[&call("http_get", json!({"url": "a"}))]);
+        let told = "what to do then: \"If you are refused, go on without it, and run /check.lua\"";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+
+    #[test]
+    fn after_a_success_and_where_the_task_tells_of_no_other_way_nothing_is_shown() {
+        let get = call("http_get", json!({"url": "a"}));
+        for (task, fails) in [
+            (TASK, false),
+            ("Fetch it with http_get. If it is new, write /v.txt.", true),
+            (
+                "If it is not there, write /v.txt. Fetch it with http_get.",
+                true,
+            ),
+            ("Fetch it with http_get. Write /v.txt.", true),
+        ] {
+            let mut drive = drive("direct", task);
+            drive.say_with(&[&get], |files, call| match (call.tool.as_str(), fails) {
+                ("http_get", false) => done(json!({"status": 200})),
+                _ => refuses(files, call),
+            });
+            assert!(
+                !drive.shown().contains("what to do then"),
+                "{task}: {}",
+                drive.shown()
+            );
+        }
+    }
+}

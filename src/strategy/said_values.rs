@@ -1,0 +1,208 @@
+//! The values that a task's words give for the arguments of a tool that they name: by the arguments' names ("turtle_dig, direction down"),
+//! or, where that makes the call whole, by what each of them takes ("set the signal at the back to 15 (redstone_set)").
+
+use super::paths::{QUOTES, mentions};
+use super::places::sentence_of;
+use super::text::sentence_after;
+use serde_json::{Map, Number, Value};
+
+/// Marks that stand around words and belong to none.
+const MARKS: [char; 10] = ['`', '"', '\'', '(', ')', ',', ';', ':', '!', '?'];
+
+/// All that the words around the first mention of a tool give.
+pub(super) fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<String, Value> {
+    let named = by_name(prompt, tool, schema);
+    let required = required(schema);
+    if required.is_empty() || required.iter().all(|name| named.contains_key(*name)) {
+        return named;
+    }
+    let sentence = sentence_of(prompt, tool).unwrap_or_default();
+    let mut whole = by_kind(&sentence, tool, schema).unwrap_or_default();
+    whole.extend(named);
+    whole
+}
+
+fn required(schema: &Value) -> Vec<&str> {
+    let required = schema.get("required").and_then(Value::as_array);
+    required
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| c.is_whitespace() || MARKS.contains(&c));
+    words.filter(|word| !word.is_empty())
+}
+
+/// Values that stand right behind the names of their arguments, behind the tool's own.
+fn by_name(prompt: &str, tool: &str, schema: &Value) -> Map<String, Value> {
+    let said = mentions(prompt, tool)
+        .next()
+        .map(|at| &prompt[at + tool.len()..]);
+    let words: Vec<&str> = words(said.map_or("", sentence_after)).collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let value = |(name, of): (&String, &Value)| {
+        let at = words.iter().position(|word| word == name)?;
+        Some((name.clone(), fitting(words.get(at + 1)?, of)?))
+    };
+    properties.into_iter().flatten().filter_map(value).collect()
+}
+
+/// A word as a value of such a schema, where that says for certain what it takes.
+fn fitting(word: &str, schema: &Value) -> Option<Value> {
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        return values.iter().find(|value| *value == word).cloned();
+    }
+    match schema["type"].as_str()? {
+        "integer" => word.parse::<i64>().ok().map(Value::from),
+        "number" => word.parse::<f64>().ok().map(Value::from),
+        _ => None,
+    }
+}
+
+/// A value for each argument that has to be given, where the sentence holds exactly one that each can mean, and no two of them can mean
+/// the same.
+fn by_kind(sentence: &str, tool: &str, schema: &Value) -> Option<Map<String, Value>> {
+    let (mut numbers, mut texts) = (numbers_in(sentence), quoted_in(sentence));
+    texts.retain(|text| *text != tool);
+    let mut values = Map::new();
+    for name in required(schema) {
+        let of = &schema["properties"][name];
+        let is = |kind: &str| match &of["type"] {
+            Value::Array(kinds) => kinds.iter().any(|of| of == kind),
+            of => of == kind,
+        };
+        let value = if let Some(choices) = of.get("enum").and_then(Value::as_array) {
+            let is_said = |choice: &&Value| words(sentence).any(|word| *choice == word);
+            only(choices.iter().filter(is_said).cloned().collect())?
+        } else if is("string") {
+            Value::from(only(std::mem::take(&mut texts))?)
+        } else if is("integer") || is("number") {
+            let number = only(std::mem::take(&mut numbers))?;
+            let is_whole = number.is_i64() || is("number");
+            Value::Number(Some(number).filter(|_| is_whole)?)
+        } else {
+            return None;
+        };
+        values.insert(name.to_owned(), value);
+    }
+    Some(values)
+}
+
+fn only<T>(mut all: Vec<T>) -> Option<T> {
+    let one = all.pop()?;
+    all.is_empty().then_some(one)
+}
+
+fn numbers_in(sentence: &str) -> Vec<Number> {
+    let numbers = words(sentence).map(|word| word.trim_end_matches('.'));
+    let number = |word: &str| match word.parse::<i64>() {
+        Ok(whole) => Some(Number::from(whole)),
+        Err(_) => Number::from_f64(word.parse().ok()?),
+    };
+    numbers.filter_map(number).collect()
+}
+
+/// What stands in quotes, but for a computer's name ("of the computer `depot`").
+fn quoted_in(sentence: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = sentence;
+    while let Some(at) = rest.find(&QUOTES[..2]) {
+        let (before, behind) = rest.split_at(at);
+        let quote = if behind.starts_with('`') { '`' } else { '"' };
+        let Some((text, behind)) = behind[1..].split_once(quote) else {
+            break;
+        };
+        let is_computer = before.trim_end().ends_with("computer");
+        if !is_computer && !text.is_empty() {
+            found.push(text);
+        }
+        rest = behind;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_that_stand_behind_the_names_of_arguments_are_found() {
+        let schema = json!({"type": "object", "properties": {
+            "direction": {"type": "string", "enum": ["forward", "up", "down"]},
+            "times": {"type": "integer"}, "name": {"type": "string"}}});
+        for (prompt, values) in [
+            (
+                "Let it dig the block below it (turtle_dig, direction down), then look.",
+                json!({"direction": "down"}),
+            ),
+            (
+                "Call turtle_dig with times 3 and name Bob.",
+                json!({"times": 3}),
+            ),
+            (
+                "Call turtle_dig in that direction. Times 3 it is.",
+                json!({}),
+            ),
+            ("The direction down is right for turtle_dig.", json!({})),
+        ] {
+            let said = said_values(prompt, "turtle_dig", &schema);
+            assert_eq!(Value::Object(said), values, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_a_sentence_holds_whole_is_found_by_what_its_arguments_take() {
+        let set = json!({"required": ["side", "power"], "properties": {
+            "side": {"enum": ["left", "back"]}, "power": {"type": ["integer", "boolean"]}}});
+        let pay = json!({"required": ["to", "amount"], "properties": {
+            "to": {"type": "string"}, "amount": {"type": "integer"}, "why": {"type": "string"}}});
+        let two = json!({"required": ["from", "to"], "properties": {"from": {"type": "string"}, "to": {"type": "string"}}});
+        for (schema, prompt, values) in [
+            (
+                &set,
+                "It is left. Set the signal at the back to 15 (set_it). Run /a.lua 2.",
+                json!({"side": "back", "power": 15}),
+            ),
+            (
+                &set,
+                "Set the signal at the back or left to 15 (set_it).",
+                json!({}),
+            ),
+            (&set, "Set the signal at the back (set_it).", json!({})),
+            (
+                &set,
+                "With set_it, power 3, set the back.",
+                json!({"side": "back", "power": 3}),
+            ),
+            (
+                &pay,
+                "Pay 25 coins to `Ada` with the tool set_it of the computer `depot`, once.",
+                json!({"to": "Ada", "amount": 25}),
+            ),
+            (
+                &pay,
+                "With set_it pay 10 to `Ada` and 15 to `Alan`.",
+                json!({}),
+            ),
+            (&pay, "With set_it pay 2.5 to `Ada`.", json!({})),
+            (&two, "Move `a` with set_it.", json!({})),
+            (&two, "Move `a` to `b` with set_it.", json!({})),
+        ] {
+            let said = said_values(prompt, "set_it", schema);
+            assert_eq!(Value::Object(said), values, "{prompt}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_read_without_a_panic(prompt in "(set_it|`|\"|computer | 12|é|back|\\. ){0,20}") {
+            let schema = json!({"required": ["to"], "properties": {"to": {"type": "string"}}});
+            said_values(&prompt, "set_it", &schema);
+        }
+    }
+}
