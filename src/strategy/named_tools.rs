@@ -96,12 +96,12 @@ impl<'a> Turn<'a> {
         (!named.is_empty()).then(|| named.iter().all(answered))
     }
 
-    /// Whether it answered, or failed so often that asking again helps nobody.
+    /// Whether it answered, or failed so often that asking again helps nobody, or once where the task says what to do then.
     fn was_called(&self, tool: &Tool) -> bool {
         let of_it = |call: &&CallRecord| call.tool == tool.name;
         let answered = |call: &CallRecord| call.outcome() == Some(Outcome::Done);
         let calls = || self.state.calls().filter(of_it);
-        calls().any(answered) || calls().count() >= MOST_TRIES
+        calls().any(answered) || calls().count() >= MOST_TRIES || self.has_way_out(&tool.name)
     }
 
     /// The tools that the task may use and calls by their names, in the order of its words, without those that it tells not to use.

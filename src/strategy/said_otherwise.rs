@@ -43,17 +43,30 @@ impl<'a> Turn<'a> {
         if !prompt.contains("If ") {
             return None;
         }
-        let said: Vec<&str> = sentences(prompt).collect();
-        let mut pairs = said.windows(2);
-        let sentence = pairs.find_map(|pair| {
-            let [before, then] = pair else { return None };
-            let is_one = then.starts_with("If ") && has_word(then, &FAILS);
-            (is_one && self.failed_last_of(before)).then_some(*then)
-        })?;
+        let pairs = ways_out(prompt);
+        let mut failed = pairs
+            .into_iter()
+            .filter(|(before, _)| self.failed_last_of(before));
+        let (_, sentence) = failed.next()?;
         Some(Otherwise {
             call: self.call_told(sentence),
             sentence,
         })
+    }
+
+    /// Whether such a sentence stands behind the one that names a tool which was refused or failed: it need not be called again.
+    pub(super) fn has_way_out(&self, tool: &str) -> bool {
+        let names_it = |before: &str| mentions(before, tool).next().is_some();
+        let has_failed = |step: &Step| {
+            let mut calls = step.calls.iter();
+            let fails =
+                |call: &CallRecord| call.tool == tool && !call.is_open() && !call.succeeded();
+            refused_tool(step) == Some(tool) || calls.any(fails)
+        };
+        ways_out(self.asked_for())
+            .into_iter()
+            .any(|(before, _)| names_it(before))
+            && self.state.steps.iter().any(has_failed)
     }
 
     /// Whether the newest move that a tool of this sentence was wanted for came to nothing, and nothing was changed since.
@@ -89,6 +102,18 @@ impl<'a> Turn<'a> {
         let args = json!({"path": from_root(&path), "content": content});
         self.written(&addressed(WRITE, on.as_ref()), &args)
     }
+}
+
+/// The sentences of a task that tell what to do after a failure, each behind the one before it.
+fn ways_out(prompt: &str) -> Vec<(&str, &str)> {
+    let said: Vec<&str> = sentences(prompt).collect();
+    let pairs = said.windows(2).filter_map(|pair| match pair {
+        [before, then] if then.starts_with("If ") && has_word(then, &FAILS) => {
+            Some((*before, *then))
+        }
+        _ => None,
+    });
+    pairs.collect()
 }
 
 /// The tool that the policy refused in a step.
@@ -149,6 +174,24 @@ mod tests {
         let told =
             "DIRECTIVE: TOOL\nNAME: fs_write\nARGS: {\"content\":\"offline\",\"path\":\"/v.txt\"}";
         assert!(directive.shown().contains(told), "{}", directive.shown());
+    }
+
+    #[test]
+    fn what_was_refused_once_and_done_otherwise_needs_no_second_call() {
+        let mut drive = drive("direct", TASK);
+        drive.bench.profile.demand_proof = true;
+        drive.files.insert("/check.lua".into(), "print(1)".into());
+        let get = call("http_get", json!({"url": "http://example.com/v"}));
+        let write = call("fs_write", json!({"path": "/v.txt", "content": "offline"}));
+        let check = call("run_program", json!({"path": "/check.lua"}));
+        drive.say_with(&[&get, &write, &check], refuses);
+        assert!(
+            !drive.shown().contains("names this tool"),
+            "{}",
+            drive.shown()
+        );
+        drive.say_with(&["FINAL ANSWER: it is offline"], refuses);
+        assert!(drive.state().result.is_some(), "{}", drive.shown());
     }
 
     #[test]
