@@ -218,6 +218,24 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::oneshot;
 
+    /// A read that waits for its gate, and when it has begun.
+    fn held(
+        reader: &JournalReader,
+    ) -> (
+        impl Future<Output = Result<u8, JournalError>>,
+        oneshot::Receiver<()>,
+        mpsc::Sender<()>,
+    ) {
+        let (begins, has_begun) = oneshot::channel();
+        let (go_on, gate) = mpsc::channel();
+        let long = reader.read(move |_| {
+            let _ = begins.send(());
+            let _ = gate.recv();
+            Ok(1)
+        });
+        (long, has_begun, go_on)
+    }
+
     #[test]
     fn a_read_that_waits_for_its_turn_takes_no_thread_from_others() {
         let folder = tempfile::tempdir().unwrap();
@@ -226,13 +244,7 @@ mod tests {
         let mut two_threads = tokio::runtime::Builder::new_current_thread();
         two_threads.enable_time().max_blocking_threads(2);
         two_threads.build().unwrap().block_on(async {
-            let (begins, has_begun) = oneshot::channel();
-            let (go_on, gate) = mpsc::channel::<()>();
-            let long = reader.read(move |_| {
-                let _ = begins.send(());
-                let _ = gate.recv();
-                Ok(1)
-            });
+            let (long, has_begun, go_on) = held(&reader);
             let waits = reader.read(|_| Ok(2));
             let other = async {
                 has_begun.await.unwrap();
@@ -251,13 +263,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = sqlite::open(folder.path()).unwrap();
         let reader = JournalReader::new(store.reads, store.identity);
-        let (begins, has_begun) = oneshot::channel();
-        let (go_on, gate) = mpsc::channel::<()>();
-        let long = reader.read(move |_| {
-            let _ = begins.send(());
-            let _ = gate.recv();
-            Ok(1)
-        });
+        let (long, has_begun, go_on) = held(&reader);
         // Somebody who does something else before looking again, as a feed does while it tells of an answer.
         let mut left = Box::pin(reader.read(|_| Ok(2)));
         let other = async {

@@ -2,14 +2,12 @@
 //! wrong is told at once, in words that a planner can act on.
 
 use super::leave_out;
+use super::meant_files;
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
-use super::targets::program_of;
-use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::fleet::Found;
 use crate::strategy::guards::misplaced_program::holds_data;
-use crate::strategy::paths::{is_file_like, named_in};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,9 +45,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
             ));
         }
     }
-    take_the_file_of_the_reason(&mut plan);
-    take_the_only_file(&mut plan);
-    take_the_file_that_was_read(&mut plan);
+    meant_files::take(&mut plan);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
         leave_out::join(&mut plan, write, edit);
     }
@@ -169,76 +165,6 @@ pub fn depth(steps: &[PlanStep]) -> usize {
     depths.into_values().max().unwrap_or(0)
 }
 
-/// A step without a target whose reason names one file ("to write the answer to /colour.txt") is about that one.
-fn take_the_file_of_the_reason(plan: &mut TaskPlan) {
-    use PlanAction::*;
-    for step in &mut plan.steps {
-        let runs = matches!(step.action, RunProgram | RunTest);
-        let takes = runs || matches!(step.action, ReadFile | WriteFile | EditFile);
-        if !takes || missing_target(step).is_none() {
-            continue;
-        }
-        let mut named = named_in(&step.reason);
-        named.retain(|path| is_file_like(path));
-        if let [file] = named.as_slice()
-            && (!runs || file.ends_with(".lua"))
-        {
-            step.target = Some(from_root(file));
-        }
-    }
-}
-
-/// Of a plan that names one file, steps that change or run a file and name none mean that one: models name it where they read it,
-/// and then not again.
-fn take_the_only_file(plan: &mut TaskPlan) {
-    use PlanAction::*;
-    let about_files = |step: &PlanStep| {
-        matches!(
-            step.action,
-            ReadFile | WriteFile | EditFile | RunProgram | RunTest
-        )
-    };
-    let named = plan.steps.iter().filter(|step| about_files(step));
-    let named = named.filter_map(|step| {
-        let target = step.target.as_deref()?;
-        // `/sum.lua 2 3` is that program, with its arguments.
-        let file = program_of(target).unwrap_or(target);
-        Some((file.to_owned(), step.on.clone()))
-    });
-    let named: Vec<_> = named.collect();
-    let Some((file, on)) = named.first() else {
-        return;
-    };
-    if named.iter().any(|other| other != &named[0]) {
-        return;
-    }
-    for step in &mut plan.steps {
-        let takes = matches!(step.action, ReadFile | EditFile | RunProgram | RunTest);
-        if takes && step.on == *on && missing_target(step).is_some() {
-            step.target = Some(file.clone());
-        }
-    }
-}
-
-/// An edit without a target that needs the one file of an earlier read is about that file.
-fn take_the_file_that_was_read(plan: &mut TaskPlan) {
-    for at in 0..plan.steps.len() {
-        let (before, edit) = plan.steps.split_at_mut(at);
-        let Some(edit) = edit.first_mut() else { return };
-        if edit.action != PlanAction::EditFile || missing_target(edit).is_none() {
-            continue;
-        }
-        let is_read = |step: &&PlanStep| step.action == PlanAction::ReadFile && step.on == edit.on;
-        let mut needed = before
-            .iter()
-            .filter(|step| edit.depends_on.contains(&step.id))
-            .filter(is_read);
-        if let (Some(read), None) = (needed.next(), needed.next()) {
-            edit.target.clone_from(&read.target);
-        }
-    }
-}
-
 /// A step that writes a file and a later one that edits it without a word of how, before anything has run: small models plan a file
 /// to be made and then to be filled. Whoever carried out the second one would find all done, and fail.
 fn edit_of_a_new_file(plan: &TaskPlan) -> Option<(usize, usize)> {
@@ -352,7 +278,7 @@ fn unknown_action(word: &str) -> String {
 }
 
 /// What the target of a step has to be, if it has to have one and does not.
-fn missing_target(step: &PlanStep) -> Option<&'static str> {
+pub(super) fn missing_target(step: &PlanStep) -> Option<&'static str> {
     use PlanAction::*;
     let has = |names: &[&str]| {
         names

@@ -10,6 +10,7 @@ mod finish;
 mod history;
 pub mod json_text;
 mod leave_out;
+mod meant_files;
 pub mod parse;
 pub mod place;
 mod planning;
