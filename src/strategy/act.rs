@@ -4,6 +4,7 @@
 use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::computer_as_folder;
+use super::guards::misplaced_program;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
 use super::memory::recall::{self, RECALL_TOOL};
@@ -215,6 +216,7 @@ impl Turn<'_> {
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         let meant = shell_words::meant(&tool, &parameters, &tools);
         let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
+        let meant = meant.or_else(|| misplaced_program::meant_write(&tool, &parameters, &tools));
         if let Some((meant, args)) = meant {
             tool = meant;
             parameters = Cow::Owned(args);

@@ -7,18 +7,23 @@ use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
 use super::{act::STANDS_FOR, paths::mentions};
 use crate::domain::call::Outcome;
+use crate::domain::chat::Message;
 use crate::domain::ids::ClientId;
 use crate::domain::task::CallRecord;
-use crate::domain::tool::ComputerView;
+use crate::domain::tool::{ComputerView, ToolState};
 use crate::domain::toolbox::Tool;
+use crate::prompts::{PromptError, render};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Calls of one tool that failed, until another one is shown.
 const MOST_TRIES: usize = 2;
 
-/// Words of a sentence that may name a tool so that it is not called.
-const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
+/// How many of them who plans is told of.
+const MOST_TOLD: usize = 4;
+
+/// Words of a sentence that may name a thing so that it is not done.
+pub(super) const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
 
 /// What is called next by the task's own words, as the template `shared/tool_to_call` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,12 +76,36 @@ impl<'a> Turn<'a> {
         args.unwrap_or_else(|| json!({}))
     }
 
-    /// The only computer that has such a tool, where the task's own has none.
+    /// What who plans is told of these tools, by the template `id`; `told` tells one of them.
+    pub(super) fn told_to_planner(
+        &self,
+        id: &str,
+        told: impl Fn(&str) -> String,
+    ) -> Result<Option<Message>, PromptError> {
+        let named = self.tools_to_call().into_iter().take(MOST_TOLD);
+        let named: Vec<String> = named.map(told).collect();
+        if named.is_empty() {
+            return Ok(None);
+        }
+        let told = render(&self.profile.prompts, id, json!({"named": named}))?;
+        Ok(Some(Message::user(told)))
+    }
+
+    /// The computers that have such a tool ready to be called.
+    pub(super) fn owners_of(&self, name: &str) -> impl Iterator<Item = &'a ClientId> {
+        let has_it = |computer: &&ComputerView| {
+            let tool = computer.tool(name);
+            tool.is_some_and(|tool| tool.state == ToolState::Active)
+        };
+        let owners = self.inputs.fleet.computers.iter().filter(has_it);
+        owners.map(|computer| &computer.client_id)
+    }
+
+    /// The only one of them, where that is not the task's own.
     pub(super) fn only_owner(&self, name: &str) -> Option<&'a ClientId> {
-        let has_it = |computer: &&ComputerView| computer.tool(name).is_some();
-        let mut owners = self.inputs.fleet.computers.iter().filter(has_it);
+        let mut owners = self.owners_of(name);
         let owner = owners.next().filter(|_| owners.next().is_none())?;
-        Some(&owner.client_id).filter(|id| Some(*id) != self.state.home())
+        Some(owner).filter(|id| Some(*id) != self.state.home())
     }
 
     /// The names of all of them that were not called so far.
@@ -96,12 +125,14 @@ impl<'a> Turn<'a> {
         (!named.is_empty()).then(|| named.iter().all(answered))
     }
 
-    /// Whether it answered, or failed so often that asking again helps nobody, or once where the task says what to do then.
+    /// Whether it answered, or failed so often that asking again helps nobody, or was done otherwise.
     fn was_called(&self, tool: &Tool) -> bool {
         let of_it = |call: &&CallRecord| call.tool == tool.name;
         let answered = |call: &CallRecord| call.outcome() == Some(Outcome::Done);
         let calls = || self.state.calls().filter(of_it);
-        calls().any(answered) || calls().count() >= MOST_TRIES || self.has_way_out(&tool.name)
+        calls().any(answered)
+            || calls().count() >= MOST_TRIES
+            || self.was_done_otherwise(&tool.name)
     }
 
     /// The tools that the task may use and calls by their names, in the order of its words, without those that it tells not to use.

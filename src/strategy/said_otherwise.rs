@@ -12,7 +12,6 @@ use super::unchanged::changes;
 use crate::domain::decision::Guard;
 use crate::domain::files::from_root;
 use crate::domain::step::Step;
-use crate::domain::task::CallRecord;
 use serde_json::json;
 
 /// Words of a condition that holds after a failure.
@@ -28,6 +27,13 @@ const FAILS: [&str; 9] = [
     "no",
 ];
 
+/// What was done since a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Nothing,
+    Change,
+}
+
 /// What is to be done then.
 pub(super) struct Otherwise<'a> {
     /// The task's own sentence.
@@ -39,57 +45,45 @@ pub(super) struct Otherwise<'a> {
 impl<'a> Turn<'a> {
     /// Such a sentence behind the one that names the tool which was refused or failed last, until anything was changed since.
     pub(super) fn otherwise(&self) -> Option<Otherwise<'a>> {
-        let prompt = self.asked_for();
-        if !prompt.contains("If ") {
-            return None;
-        }
-        let pairs = ways_out(prompt);
-        let mut failed = pairs
-            .into_iter()
-            .filter(|(before, _)| self.failed_last_of(before));
-        let (_, sentence) = failed.next()?;
+        let is_due = |before: &str| self.failed_last_of(before) == Some(Since::Nothing);
+        let mut ways = ways_out(self.asked_for()).into_iter();
+        let (_, sentence) = ways.find(|(before, _)| is_due(before))?;
         Some(Otherwise {
             call: self.call_told(sentence),
             sentence,
         })
     }
 
-    /// Whether such a sentence stands behind the one that names a tool which was refused or failed: it need not be called again.
-    pub(super) fn has_way_out(&self, tool: &str) -> bool {
+    /// Whether a tool was refused or failed, and something was done about it since, where the task says what: it need not be called again.
+    pub(super) fn was_done_otherwise(&self, tool: &str) -> bool {
         let names_it = |before: &str| mentions(before, tool).next().is_some();
-        let has_failed = |step: &Step| {
-            let mut calls = step.calls.iter();
-            let fails =
-                |call: &CallRecord| call.tool == tool && !call.is_open() && !call.succeeded();
-            refused_tool(step) == Some(tool) || calls.any(fails)
-        };
-        ways_out(self.asked_for())
-            .into_iter()
-            .any(|(before, _)| names_it(before))
-            && self.state.steps.iter().any(has_failed)
+        let mut ways = ways_out(self.asked_for()).into_iter();
+        ways.any(|(before, _)| {
+            names_it(before) && self.failed_last_of(before) == Some(Since::Change)
+        })
     }
 
-    /// Whether the newest move that a tool of this sentence was wanted for came to nothing, and nothing was changed since.
-    fn failed_last_of(&self, sentence: &str) -> bool {
+    /// What was done since the newest move that a tool of this sentence was wanted for, if that came to nothing.
+    fn failed_last_of(&self, sentence: &str) -> Option<Since> {
         let is_named = |tool: &str| tool.contains('_') && mentions(sentence, tool).next().is_some();
-        let closed = self.state.steps.iter().rev().filter(|step| step.closed);
-        for step in closed {
+        let mut since = Since::Nothing;
+        for step in self.state.steps.iter().rev().filter(|step| step.closed) {
             if refused_tool(step).is_some_and(is_named) {
-                return true;
+                return Some(since);
             }
             let mut calls = step.calls.iter().rev();
             if let Some(call) = calls.find(|call| is_named(&call.tool)) {
-                return !call.is_open() && !call.succeeded();
+                return (!call.is_open() && !call.succeeded()).then_some(since);
             }
             if step
                 .calls
                 .iter()
-                .any(|call: &CallRecord| call.succeeded() && changes(call))
+                .any(|call| call.succeeded() && changes(call))
             {
-                return false;
+                since = Since::Change;
             }
         }
-        false
+        None
     }
 
     fn call_told(&self, sentence: &str) -> Option<String> {
@@ -106,6 +100,10 @@ impl<'a> Turn<'a> {
 
 /// The sentences of a task that tell what to do after a failure, each behind the one before it.
 fn ways_out(prompt: &str) -> Vec<(&str, &str)> {
+    // Most tasks have none.
+    if !prompt.contains("If ") {
+        return Vec::new();
+    }
     let said: Vec<&str> = sentences(prompt).collect();
     let pairs = said.windows(2).filter_map(|pair| match pair {
         [before, then] if then.starts_with("If ") && has_word(then, &FAILS) => {
@@ -181,16 +179,21 @@ mod tests {
         let mut drive = drive("direct", TASK);
         drive.bench.profile.demand_proof = true;
         drive.files.insert("/check.lua".into(), "print(1)".into());
+        let end = "FINAL ANSWER: it is offline";
         let get = call("http_get", json!({"url": "http://example.com/v"}));
         let write = call("fs_write", json!({"path": "/v.txt", "content": "offline"}));
         let check = call("run_program", json!({"path": "/check.lua"}));
-        drive.say_with(&[&get, &write, &check], refuses);
+        // Nothing was done about it yet; that the task has changed nothing is told before.
+        drive.say_with(&[&get, &check, end, end], refuses);
+        let told = "nothing came of the tool http_get, which the task names. It says what to do then: \"If this computer may not reach";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        drive.say_with(&[&write, &check], refuses);
         assert!(
             !drive.shown().contains("names this tool"),
             "{}",
             drive.shown()
         );
-        drive.say_with(&["FINAL ANSWER: it is offline"], refuses);
+        drive.say_with(&[end], refuses);
         assert!(drive.state().result.is_some(), "{}", drive.shown());
     }
 

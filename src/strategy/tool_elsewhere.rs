@@ -8,7 +8,6 @@ use super::text::has_word;
 use super::turn::Turn;
 use super::unfilled::WRITES;
 use crate::domain::call::Target;
-use crate::domain::tool::{ComputerView, ToolState};
 use serde_json::Value;
 
 /// The tools that make a tool of a file.
@@ -44,13 +43,8 @@ impl Turn<'_> {
             Target::Computer(on) => on,
             Target::Group(_) => return None,
         };
-        let has_it = |computer: &&ComputerView| {
-            let tool = computer.tool(name);
-            tool.is_some_and(|tool| tool.state == ToolState::Active)
-        };
-        let mut owners = self.inputs.fleet.computers.iter().filter(has_it).peekable();
-        let on = owners.peek()?.client_id.clone();
-        if owners.any(|owner| owner.client_id == *called) {
+        let on = self.owners_of(name).next()?;
+        if self.owners_of(name).any(|owner| owner == called) {
             return None;
         }
         let words = format!("the tool {name} is there already, on {on}, and needs no file here");

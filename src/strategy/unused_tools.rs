@@ -1,4 +1,4 @@
-//! Ends of tasks whose words name a tool that was never called: a weak model whose call was refused for its form writes down what should
+//! Ends of tasks whose words name a tool of which nothing came: a weak model whose call was refused for its form writes down what should
 //! have come of it, and says that all is done. No check of files shows that.
 
 use super::guards::times_told;
@@ -28,7 +28,7 @@ const CONDITIONS: [&str; 8] = [
 ];
 
 impl Turn<'_> {
-    /// Tools that the task names outright and that were never called.
+    /// Tools that the task names outright and of which nothing came.
     fn tools_left(&self) -> impl Iterator<Item = &str> {
         let is_certain = |name: &&str| {
             let sentence = sentence_of(self.asked_for(), name).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Turn<'_> {
             return None;
         }
         let name = self.tools_left().next()?;
-        let words = format!("the task names the tool {name}, which was never called");
+        let words = format!("nothing came of the tool {name}, which the task names");
         let tool = self.tool_of(name)?;
         let objects =
             tool.effect == EffectClass::Effect || times_told(state, &words) < MOST_OBJECTIONS;
@@ -67,9 +67,18 @@ impl Turn<'_> {
             }
         };
         objects.then(|| {
-            let how = match self.form_of_call(name) {
-                Some(call) => format!(". Call it, with what the task says:\n{call}\n"),
-                None => ". Call it, with what the task says. ".to_owned(),
+            let how = match (self.otherwise(), self.form_of_call(name)) {
+                (Some(otherwise), _) => {
+                    let call = otherwise
+                        .call
+                        .map_or_else(String::new, |call| format!("\n{call}"));
+                    format!(
+                        ". It says what to do then: \"{}\"{call}\n",
+                        otherwise.sentence
+                    )
+                }
+                (None, Some(call)) => format!(". Call it, with what the task says:\n{call}\n"),
+                (None, None) => ". Call it, with what the task says. ".to_owned(),
             };
             let told = format!("{words}{how}{more}");
             self.block(Guard::Unfinished, told)
@@ -105,7 +114,7 @@ mod tests {
     fn an_end_without_a_call_of_the_tool_that_the_task_names_is_told_so_twice() {
         let mut drive = drive("Pay Turing with ledger_pay. Then run /check.lua.", "read");
         drive.say(&[&check(), END]);
-        let told = "the task names the tool ledger_pay, which was never called. Call it, with what the task says:\n\
+        let told = "nothing came of the tool ledger_pay, which the task names. Call it, with what the task says:\n\
                     {\"tool\": \"ledger_pay\", \"args\": {\"to\":\"…\"}}";
         assert!(drive.shown().contains(told), "{}", drive.shown());
         drive.say(&[END]);

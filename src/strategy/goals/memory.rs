@@ -50,19 +50,11 @@ pub fn decompose_prompt(
     )?;
     let mut prompt = vec![Message::system(system), Message::user(goal_text(turn)?)];
     prompt.extend(told::asides(turn.state, turn.profile)?);
-    let named = turn
-        .tools_to_call()
-        .into_iter()
-        .map(|name| match turn.only_owner(name) {
-            Some(on) => format!("{name} (\"on\": \"{on}\")"),
-            None => name.to_owned(),
-        });
-    let named: Vec<String> = named.collect();
-    if !named.is_empty() {
-        let told = json!({"named": named.join(", ")});
-        let told = render(&turn.profile.prompts, "goals/named_tools", told)?;
-        prompt.push(Message::user(told));
-    }
+    let named = |name: &str| match turn.only_owner(name) {
+        Some(on) => format!("{name} (\"on\": \"{on}\")"),
+        None => name.to_owned(),
+    };
+    prompt.extend(turn.told_to_planner("goals/named_tools", named)?);
     if let Some(work) = work {
         prompt.push(Message::user(replan_text(turn, work)?));
     }

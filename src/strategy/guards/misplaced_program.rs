@@ -5,8 +5,9 @@
 use super::times_told;
 use crate::domain::files;
 use crate::domain::task::TaskState;
+use crate::strategy::fleet::ToolLookup;
 use crate::strategy::paths::normal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Endings of files that hold data and are never run. Whatever else a program may lie in: ComputerCraft runs files of any name.
 const DATA: [&str; 12] = [
@@ -133,6 +134,23 @@ pub fn misplaced<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
     placed.map(|(path, _)| path)
 }
 
+/// Without one of these nothing is called and nothing assigned in Lua, so that a run does nothing.
+const DOES: [char; 6] = ['(', '=', '{', '[', '"', '\''];
+
+/// A `write_and_run` of a file of data whose content could do nothing as a program, as the write that is meant.
+pub fn meant_write(tool: &str, args: &Value, tools: &ToolLookup<'_>) -> Option<(String, Value)> {
+    let [(path, content)] = written(tool, args)[..] else {
+        return None;
+    };
+    let is_data = tool == "write_and_run" && holds_data(path) && !content.contains(DOES);
+    (is_data && tools.has("fs_write")).then(|| {
+        (
+            "fs_write".to_owned(),
+            json!({"path": path, "content": content}),
+        )
+    })
+}
+
 /// The first file that a program in the place of data reads, which the task should look at itself.
 pub fn needs<'a>(tool: &str, args: &'a Value) -> Option<&'a str> {
     let own = misplaced(tool, args)?;
@@ -221,6 +239,26 @@ mod tests {
         };
         assert!(told("Copy /a.cfg to /b.cfg"));
         assert!(!told("Write into /b.cfg where the settings lie"));
+    }
+
+    #[test]
+    fn a_word_that_is_to_be_written_into_data_and_run_is_written() {
+        let made = |path: &str, content: &str| {
+            let mut drive = Drive::new(profile_of("direct"), "Write it.");
+            let tool = json!({"name": "write_and_run", "effect": "effect", "description": "Both.", "args_schema": {"type": "object"}});
+            drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
+            let args = json!({"path": path, "content": content});
+            drive.say(&[&json!({"tool": "write_and_run", "args": args}).to_string()]);
+            let mut calls = drive.state().calls();
+            calls.next().map(|call| call.tool.clone()).unwrap()
+        };
+        assert_eq!(made("/v.txt", "offline"), "fs_write");
+        assert_eq!(made("/v.lua", "offline"), "write_and_run");
+        // It may be a program: ComputerCraft runs files of any name.
+        assert_eq!(
+            made("/v.cfg", "redstone.setOutput('back', true)"),
+            "write_and_run"
+        );
     }
 
     #[test]

@@ -38,12 +38,7 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
         Message::user(told::task(turn.state, turn.profile)?),
     ];
     prompt.extend(told::asides(turn.state, turn.profile)?);
-    let named = turn.tools_to_call();
-    if !named.is_empty() {
-        let told = json!({"named": named.join(", ")});
-        let told = render(&turn.profile.prompts, "numbered/named_tools", told)?;
-        prompt.push(Message::user(told));
-    }
+    prompt.extend(turn.told_to_planner("numbered/named_tools", str::to_owned)?);
     // One former try is enough to learn from.
     let tried = turn.state.steps.iter().rev().find_map(|step| {
         let said = step.planner.as_ref()?;

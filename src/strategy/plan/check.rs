@@ -51,6 +51,15 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     }
     for step in &mut plan.steps {
         action(step, place, &mut problems);
+        if let Some(file) = data_to_run(step) {
+            let words = format!("{file} is a file of data");
+            // ComputerCraft runs files of any name: who means it says it again.
+            let mut told = work.refused.iter().flatten();
+            if !told.any(|problem| problem.ends_with(&words)) {
+                let (id, action) = (step.id, step.action.as_str());
+                problems.push(format!("step {id}: {action} needs a program, and {words}"));
+            }
+        }
     }
     tools_exist(&plan, place, &mut problems);
     if problems.is_empty() && place.profile.demand_proof {
@@ -214,12 +223,6 @@ fn action(step: &mut PlanStep, place: &Place<'_>, problems: &mut Vec<String>) {
         }
         step.action = PlanAction::CallTool;
         step.target = Some(tool);
-    }
-    if let Some(file) = data_to_run(step) {
-        let action = step.action.as_str();
-        problems.push(format!(
-            "step {id}: {action} needs a program, and {file} is a file of data"
-        ));
     }
     if let Some(param) = missing_target(step) {
         let action = step.action.as_str();

@@ -148,12 +148,21 @@ fn an_edit_without_a_file_is_about_the_one_that_a_step_before_it_has_read_for_it
 }
 
 #[test]
-fn a_file_of_data_is_run_by_no_step() {
+fn a_step_that_runs_a_file_of_data_is_told_of_once() {
+    let setting = Setting::begin();
     for action in ["run_test", "run_program", "shell"] {
-        let told =
-            problems(json!([{"id": 1, "action": action, "target": "/a.json", "reason": "r"}]));
+        let steps = json!([
+            {"id": 1, "action": action, "target": "/a.json", "reason": "r"},
+            {"id": 2, "action": "run_test", "target": "/a.lua", "reason": "r"}
+        ]);
+        let told = problems(steps.clone());
         let data = format!("step 1: {action} needs a program, and /a.json is a file of data");
-        assert!(told[0].contains(&data), "{told:?}");
+        assert_eq!(told, [data]);
+        let work = PlanWork {
+            refused: vec![told],
+            ..PlanWork::default()
+        };
+        assert!(check(&plan_of(steps), &work, &setting.place()).is_ok());
     }
 }
 

@@ -35,9 +35,6 @@ pub(super) enum Ask<'a> {
 /// The least that earlier results may have, in tokens: less tells nothing.
 const LEAST_CONTEXT: usize = 200;
 
-/// Tools that the task names and that are shown as steps.
-const MOST_NAMED: usize = 4;
-
 /// Notes that a planner is told.
 const MOST_NOTES: usize = 5;
 
@@ -128,19 +125,14 @@ impl Course<'_> {
     /// Steps that call the tools which the task names, as far as nothing came of them yet.
     fn named_tools(&self) -> Result<Option<Message>, PromptError> {
         let turn = self.turn(Track::MAIN);
-        let steps = turn.tools_to_call().into_iter().take(MOST_NAMED).map(|name| {
-            let mut step = json!({"action": "call_tool", "target": name, "params": turn.args_to_give(name)});
+        turn.told_to_planner("plan/named_tools", |name| {
+            let mut step =
+                json!({"action": "call_tool", "target": name, "params": turn.args_to_give(name)});
             if let Some(on) = turn.only_owner(name) {
                 step["on"] = json!(on);
             }
             step.to_string()
-        });
-        let steps: Vec<String> = steps.collect();
-        if steps.is_empty() {
-            return Ok(None);
-        }
-        let told = self.render("plan/named_tools", json!({"steps": steps}))?;
-        Ok(Some(Message::user(told)))
+        })
     }
 
     pub(super) fn review_prompt(&self) -> Prompt {

@@ -1,6 +1,7 @@
 //! What a task's words say that a file holds: "write the one line `open` to /door.txt", "a new /notes.txt that holds `fresh`".
 
 use super::reading::is_placeholder;
+use crate::strategy::named_tools::FORBIDS;
 use crate::strategy::paths::{behind, mentions};
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::unfilled::WRITES;
@@ -18,9 +19,6 @@ const HOLDS: [&str; 6] = ["that", "which", "with", "holds", "contains", "contain
 
 /// Words of a sentence after which such a file is written at some time only.
 const CONDITIONS: [&str; 6] = ["if", "when", "whenever", "unless", "otherwise", "instead"];
-
-/// Words before a text that is not to be written.
-const FORBIDS: [&str; 4] = ["not", "never", "without", "don"];
 
 /// That content of a file, given without its first slash; none where the words leave anything open.
 pub fn content_said(prompt: &str, path: &str) -> Option<String> {
