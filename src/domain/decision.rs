@@ -178,6 +178,8 @@ pub enum Contract {
     Directive,
     /// The same; of several the first one counts.
     FirstDirective,
+    /// One directive block, after a run that failed with nothing changed since; of several the first one counts that is no run.
+    DirectiveAfterFailure,
     /// One strict request as JSON.
     StrictRequest,
     /// The same, after the first try was invalid.

@@ -16,6 +16,7 @@ use super::tool_source;
 use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
+use super::value_edit;
 use super::{calling, directive, numbered, plan};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
@@ -211,6 +212,9 @@ impl Turn<'_> {
         }
         if let Some(mended) = computer_as_folder::left_out(self.state, &target, &tool, &parameters)
         {
+            parameters = Cow::Owned(mended);
+        }
+        if let Some(mended) = value_edit::meant(self.state, &target, &tool, &parameters) {
             parameters = Cow::Owned(mended);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);

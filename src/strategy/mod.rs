@@ -63,6 +63,7 @@ mod untouched;
 mod unused_tools;
 mod unvisited;
 pub mod validate;
+mod value_edit;
 pub mod warmth;
 mod wrong_computer;
 
@@ -165,9 +166,10 @@ pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<M
 /// takes its time. Whole lines of our prompts, so that no file which an answer holds is cut off at them.
 pub fn told_behind(contract: Contract) -> &'static [&'static str] {
     match contract {
-        Contract::Directive | Contract::FirstDirective | Contract::Turn => {
-            &[": what came of it\n", "\n- this is step "]
-        }
+        Contract::Directive
+        | Contract::FirstDirective
+        | Contract::DirectiveAfterFailure
+        | Contract::Turn => &[": what came of it\n", "\n- this is step "],
         Contract::React => &["\nObservation:\n", "\n# The plan now\n"],
         _ => &[],
     }
@@ -208,6 +210,10 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::FirstDirective => TaskEvent::DirectiveRead {
             consult,
             reading: directive::parser::read_first(&answer.content),
+        },
+        Contract::DirectiveAfterFailure => TaskEvent::DirectiveRead {
+            consult,
+            reading: directive::parser::read_change(&answer.content),
         },
         Contract::Turn => TaskEvent::AnswerRead {
             consult,

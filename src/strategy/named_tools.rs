@@ -136,7 +136,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The tools that the task may use and calls by their names, in the order of its words, without those that it tells not to use.
-    fn named_tools(&self) -> Vec<&Tool> {
+    pub(super) fn named_tools(&self) -> Vec<&Tool> {
         let prompt = self.asked_for();
         // Most tasks name none, and no tool is looked at for them.
         if !prompt.contains('_') {

@@ -83,7 +83,7 @@ pub fn skeleton(schema: &Value) -> Value {
 }
 
 /// What stands for a value that the model has to give itself.
-const TO_BE_FILLED: &str = "…";
+pub(super) const TO_BE_FILLED: &str = "…";
 
 /// The argument that was copied from such a form and never filled in: a small model writes "…" over a file.
 pub fn unfilled(args: &Value) -> Option<&str> {

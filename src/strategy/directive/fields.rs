@@ -36,13 +36,16 @@ pub(super) fn read(fields: &[Field], notes: Vec<String>, text: impl Fn() -> Stri
         "SHELL" => block.shell(),
         "TOOL" => block.tool(),
         "DONE" => block.done(),
-        _ => {
-            return nothing(format!(
-                "\"{}\" is no directive; use one of {}",
-                fields[0].value.chars().take(40).collect::<String>(),
-                KEYWORDS.join(", ")
-            ));
-        }
+        _ => match block.tool_as_keyword(&keyword) {
+            Some(action) => Some(action),
+            None => {
+                return nothing(format!(
+                    "\"{}\" is no directive; use one of {}",
+                    fields[0].value.chars().take(40).collect::<String>(),
+                    KEYWORDS.join(", ")
+                ));
+            }
+        },
     };
     let on = block.on();
     match action {
@@ -66,6 +69,11 @@ pub(super) fn read(fields: &[Field], notes: Vec<String>, text: impl Fn() -> Stri
 /// Whether these are the fields of a DONE.
 pub(super) fn is_end(fields: &[Field]) -> bool {
     keyword_of(&fields[0].value) == "DONE"
+}
+
+/// Whether these are the fields of a RUN.
+pub(super) fn is_run(fields: &[Field]) -> bool {
+    keyword_of(&fields[0].value) == "RUN"
 }
 
 /// Models that were shown a file as its changes may answer with changes.
@@ -292,7 +300,7 @@ impl Block<'_> {
         }
         let args = match self.text("ARGS") {
             None => Some(Value::Object(Default::default())),
-            Some(text) => match serde_json::from_str(&text) {
+            Some(text) => match first_object(&text) {
                 Ok(args @ Value::Object(_)) => Some(args),
                 Ok(_) => {
                     self.problems.push("ARGS is no JSON object".to_owned());
@@ -308,6 +316,46 @@ impl Block<'_> {
         Some(Action::Tool {
             name: name?,
             args: args?,
+        })
+    }
+
+    /// A tool in the place of the keyword, its arguments below it, as small models call what they were shown as `TOOL`. Only a name of
+    /// several words and lines that are all `NAME: value` show that no sentence is taken for it.
+    fn tool_as_keyword(&mut self, keyword: &str) -> Option<Action> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = keyword.to_ascii_lowercase();
+        if !name.contains('_') || !name.chars().all(is_name) {
+            return None;
+        }
+        let known = self.fields[1..].iter().filter(|field| field.name != "ON");
+        let known = known.map(|field| match &field.fenced {
+            Some(fenced) => Some((field.name.as_str(), fenced.content.trim())),
+            None => Some((field.name.as_str(), field.value.as_str())),
+        });
+        let below = self.fields.iter().flat_map(|field| {
+            let lines = field.lines.iter().map(|line| line.trim());
+            lines.take_while(|line| !line.is_empty())
+        });
+        let below = below.map(|line| line.split_once(':'));
+        let mut args = serde_json::Map::new();
+        for argument in known.chain(below) {
+            let (name, text) = argument?;
+            let name = name.trim();
+            match serde_json::from_str(text).unwrap_or_else(|_| Value::from(unquote(text))) {
+                Value::Object(whole) if name == "ARGS" => args.extend(whole),
+                value if !name.is_empty() && name.chars().all(is_name) => {
+                    args.insert(name.to_ascii_lowercase(), value);
+                }
+                _ => return None,
+            }
+        }
+        (!args.is_empty()).then(|| {
+            self.notes
+                .push(format!("{name} is a tool: call it by TOOL, NAME and ARGS"));
+            Action::Tool {
+                name,
+                args: Value::Object(args),
+            }
         })
     }
 
@@ -327,6 +375,18 @@ impl Block<'_> {
                 None
             }
         }
+    }
+}
+
+/// The JSON of a field. Words behind a whole object belong to the chatter below it; a second object would be another call.
+fn first_object(text: &str) -> serde_json::Result<Value> {
+    let whole = serde_json::from_str(text);
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    match values.next() {
+        Some(Ok(first @ Value::Object(_))) if !text[values.byte_offset()..].contains('{') => {
+            Ok(first)
+        }
+        _ => whole,
     }
 }
 

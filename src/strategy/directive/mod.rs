@@ -29,7 +29,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 29;
+pub const VERSION: u32 = 30;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -116,9 +116,11 @@ impl Course<'_> {
             .steps
             .iter()
             .filter_map(|step| step.reading.as_ref());
-        let contract = match read.any(parser::had_several) {
-            true => Contract::FirstDirective,
-            false => Contract::Directive,
+        let newest = self.turn.tests_since_change().last();
+        let contract = match newest {
+            _ if read.any(parser::had_several) => Contract::FirstDirective,
+            Some(failed) if !failed.success => Contract::DirectiveAfterFailure,
+            _ => Contract::Directive,
         };
         self.turn
             .consult(Role::Planner, contract, prompt, format, Vec::new())

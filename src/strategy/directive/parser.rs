@@ -13,12 +13,28 @@ const SEVERAL: &str = "more than one directive in one answer";
 /// Reads the one directive in `answer` (source document 000, layer A). Of several the first one counts, as a planner that waits for each
 /// result would have given it; but an end with more behind it is none.
 pub fn read(answer: &str) -> Reading {
-    read_among(answer, false)
+    read_among(answer, Several::NoEnd)
 }
 
 /// Reads the first directive in `answer`, also where that is an end with more behind it: for planners that say so again.
 pub fn read_first(answer: &str) -> Reading {
-    read_among(answer, true)
+    read_among(answer, Several::First)
+}
+
+/// Reads the directive in `answer` after a run that failed, with nothing changed since. Who begins with a run once more and goes on with
+/// what would change something means that.
+pub fn read_change(answer: &str) -> Reading {
+    read_among(answer, Several::Change)
+}
+
+/// Which one of several directives counts.
+#[derive(Clone, Copy, PartialEq)]
+enum Several {
+    /// The first one, unless that is an end.
+    NoEnd,
+    First,
+    /// As `NoEnd`, without the runs before one that does something.
+    Change,
 }
 
 /// Whether nothing was read because there was more than one directive.
@@ -29,7 +45,7 @@ pub fn had_several(reading: &Reading) -> bool {
     }
 }
 
-fn read_among(answer: &str, first_counts: bool) -> Reading {
+fn read_among(answer: &str, counts: Several) -> Reading {
     let text = answer.replace("\r\n", "\n").replace('\r', "\n");
     let lines: Vec<&str> = block::without_thinking(&text).lines().collect();
     let Some(start) = lines.iter().position(|line| block::is_directive_line(line)) else {
@@ -46,8 +62,18 @@ fn read_among(answer: &str, first_counts: bool) -> Reading {
     };
     let said = block::fields(&lines);
     let mut blocks = split_directives(&said);
-    let first = blocks.remove(0);
     let mut notes = Vec::new();
+    if counts == Several::Change && !fields::is_end(blocks[0]) {
+        let does = |block: &&[Field]| !fields::is_run(block) && !fields::is_end(block);
+        let runs = blocks.iter().position(does).unwrap_or_default();
+        if runs > 0 {
+            blocks.drain(..runs);
+            notes.push(
+                "the run before it was left out: nothing has changed since it failed".to_owned(),
+            );
+        }
+    }
+    let first = blocks.remove(0);
     if spread.is_some() {
         notes.push(
             "the fields stood on the line of the directive; each belongs on its own".to_owned(),
@@ -56,7 +82,7 @@ fn read_among(answer: &str, first_counts: bool) -> Reading {
     for other in blocks {
         if same_directive(first, other) {
             notes.push("the same directive stood there twice".to_owned());
-        } else if first_counts || !fields::is_end(first) {
+        } else if counts == Several::First || !fields::is_end(first) {
             notes.push(
                 "all but the first directive: none of them was carried out, give the next one alone"
                     .to_owned(),

@@ -125,6 +125,79 @@ fn of_several_directives_the_first_one_counts_unless_it_is_an_end() {
 }
 
 #[test]
+fn after_a_failed_run_a_run_once_more_before_what_changes_something_is_left_out() {
+    let run = "DIRECTIVE: RUN\nPATH: /check.lua";
+    let set = "DIRECTIVE: TOOL\nNAME: redstone_set\nARGS: {\"power\":15}";
+    let done = "DIRECTIVE: DONE\nSUMMARY: x";
+    let both = format!("{run}\n\n{set}\nThen run /check.lua again.");
+    let Reading::Clear { directive, notes } = read_change(&both) else {
+        panic!("{:?}", read_change(&both))
+    };
+    assert!(matches!(directive.action, Action::Tool { .. }));
+    assert_eq!(
+        notes,
+        ["the run before it was left out: nothing has changed since it failed"]
+    );
+    let first = |answer: &str| match read_change(answer) {
+        Reading::Clear { directive, .. } => print(&directive),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(clear(&both).action, Action::Run { .. }));
+    assert_eq!(first(run), print(&clear(run)));
+    assert_eq!(first(&format!("{set}\n{run}")), print(&clear(set)));
+    for only_runs in [format!("{run}\n{run}"), format!("{run}\n{done}")] {
+        assert_eq!(first(&only_runs), print(&clear(run)), "{only_runs}");
+    }
+    let end_first = format!("{done}\n{set}");
+    assert!(had_several(&read_change(&end_first)));
+}
+
+#[test]
+fn a_tool_in_the_place_of_the_keyword_is_called_with_what_stands_below_it() {
+    let args = |answer: &str| match read(answer) {
+        Reading::Clear { directive, notes } => match directive.action {
+            Action::Tool { name, args } => {
+                assert!(notes[0].contains("call it by TOOL"), "{notes:?}");
+                let on = directive.on.map_or(String::new(), |on| format!(" on {on}"));
+                format!("{name} {args}{on}")
+            }
+            other => panic!("{other:?}"),
+        },
+        Reading::Nothing { problems } => problems.join("; "),
+        other => panic!("{answer}: {other:?}"),
+    };
+    for (answer, called) in [
+        (
+            "DIRECTIVE: REDSTONE_SET\nSIDE: back\nPOWER: 15\n\nThen we run it.",
+            r#"redstone_set {"power":15,"side":"back"}"#,
+        ),
+        (
+            "DIRECTIVE: turtle_dig\nDIRECTION: \"down\"\nON: digger",
+            r#"turtle_dig {"direction":"down"} on digger"#,
+        ),
+        (
+            "DIRECTIVE: FS_READ\nPATH: /a.lua\nMAX_BYTES: 100",
+            r#"fs_read {"max_bytes":100,"path":"/a.lua"}"#,
+        ),
+        (
+            "DIRECTIVE: REDSTONE_SET\nARGS: {\"side\": \"back\"}\nPOWER: 15",
+            r#"redstone_set {"power":15,"side":"back"}"#,
+        ),
+    ] {
+        assert_eq!(args(answer), called, "{answer}");
+    }
+    for answer in [
+        "DIRECTIVE: REDSTONE_SET",
+        "DIRECTIVE: REDSTONE_SET\nthe signal at the back: it is 0",
+        "DIRECTIVE: FLY\nSPEED: 3",
+        "DIRECTIVE: SET THE SIGNAL/BACK\nPOWER: 15",
+        "DIRECTIVE: GROUP:STORAGE/STOCK_COUNT\nITEM: x",
+    ] {
+        assert!(args(answer).contains("is no directive"), "{answer}");
+    }
+}
+
+#[test]
 fn each_missing_or_malformed_field_is_named() {
     for (answer, expected) in [
         ("DIRECTIVE: ASK_USER\nWHY: x", "QUESTION is missing"),

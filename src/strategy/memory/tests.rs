@@ -148,7 +148,7 @@ fn next_prompt(bench: &mut Bench) -> Vec<Message> {
     for _ in 0..8 {
         match bench.state.open_on(Track::MAIN).clone() {
             Open::Consult {
-                contract: Contract::Directive,
+                contract: Contract::Directive | Contract::DirectiveAfterFailure,
                 ..
             } => break,
             Open::Consult { .. } => bench.answer("- the first fact\n- the second fact"),

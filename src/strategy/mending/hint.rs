@@ -10,6 +10,7 @@ use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
 use crate::strategy::places::addressed;
 use crate::strategy::shown_tools::{self, skeleton};
+use crate::strategy::stated::content_said;
 use crate::strategy::turn::Turn;
 use crate::strategy::unchanged::changes;
 use serde::Serialize;
@@ -106,6 +107,11 @@ impl Turn<'_> {
                     }
                     None if tool.name.starts_with("fs_") => return None,
                     None => {}
+                }
+                if args.get("content").is_some()
+                    && let Some(said) = content_said(prompt, &normal(&file.path))
+                {
+                    args["content"] = json!(said);
                 }
             }
             let tool = addressed(&tool.name, faulted.as_ref().and_then(|file| file.on));
@@ -317,6 +323,17 @@ mod tests {
             shown.contains("Do that now with the tool for it") && !shown.contains(form),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn what_the_task_says_for_a_file_stands_in_the_call_that_writes_it() {
+        let task = "Write the line `open` to /n.txt. /check.lua says whether it is right: run it.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let check = "error('/check.lua:1: there is no /n.txt')";
+        drive.files.insert("/check.lua".into(), check.into());
+        drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
+        let form = r#"{"tool": "fs_write", "args": {"content":"open\n","path":"/n.txt"}}"#;
+        assert!(drive.shown().contains(form), "{}", drive.shown());
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
         }
     }
     meant_files::take(&mut plan);
+    meant_files::take_the_check(&mut plan, place);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
         leave_out::join(&mut plan, write, edit);
     }
@@ -231,7 +232,7 @@ fn action(step: &mut PlanStep, place: &Place<'_>, problems: &mut Vec<String>) {
 }
 
 /// The file of data that a step would run.
-fn data_to_run(step: &PlanStep) -> Option<&str> {
+pub(super) fn data_to_run(step: &PlanStep) -> Option<&str> {
     use PlanAction::*;
     let runs = matches!(step.action, RunProgram | RunTest | Shell);
     let target = step.target.as_deref().filter(|_| runs)?;

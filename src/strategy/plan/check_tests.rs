@@ -167,6 +167,34 @@ fn a_step_that_runs_a_file_of_data_is_told_of_once() {
 }
 
 #[test]
+fn a_last_step_that_runs_a_file_of_data_is_the_check_of_which_the_task_speaks() {
+    let edit = json!({"id": 1, "action": "edit_file", "target": "/a.json", "reason": "r"});
+    let test = json!({"id": 2, "action": "run_test", "target": "/a.json", "reason": "r"});
+    let numbered = |step: &Value, id: u32| {
+        let mut step = step.clone();
+        step["id"] = json!(id);
+        step
+    };
+    let runs = |prompt: &str, steps: Value| {
+        let mut setting = Setting::begin();
+        setting.state.created.as_mut().unwrap().prompt = prompt.to_owned();
+        let checked = check(&plan_of(steps), &PlanWork::default(), &setting.place());
+        checked.map(|plan| plan.steps.last().unwrap().target.clone().unwrap())
+    };
+    let checked =
+        "In /a.json `x` shall be 3. /check.lua says whether it is right: run it at the end.";
+    let both = json!([edit, test]);
+    assert_eq!(runs(checked, both.clone()).as_deref(), Ok("/check.lua"));
+    for (prompt, steps) in [
+        ("In /a.json `x` shall be 3.", both),
+        (checked, json!([numbered(&test, 1), numbered(&edit, 2)])),
+    ] {
+        let told = runs(prompt, steps).unwrap_err().join("; ");
+        assert!(told.contains("/a.json is a file of data"), "{told}");
+    }
+}
+
+#[test]
 fn a_file_that_is_made_and_then_filled_is_one_step() {
     let about = |id: u32, action: &str, needs: &[u32]| json!({"id": id, "action": action, "target": "/a.lua", "reason": action, "depends_on": needs});
     let setting = Setting::begin();

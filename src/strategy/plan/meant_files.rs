@@ -1,16 +1,35 @@
 //! Which file a step of a plan means that names none: models name it where they read it, or in the reason, and then not again.
 
-use super::check::missing_target;
+use super::check::{data_to_run, missing_target};
+use super::place::Place;
 use super::targets::program_of;
 use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
-use crate::strategy::paths::{is_file_like, named_in};
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::paths::{is_file_like, named_in, normal};
+use serde_json::Value;
 
 /// Gives such steps their files, where no doubt is left.
 pub(super) fn take(plan: &mut TaskPlan) {
     take_the_file_of_the_reason(plan);
     take_the_only_file(plan);
     take_the_file_that_was_read(plan);
+}
+
+/// A last step that would run a file of data is the check of which the task speaks: models test the file that they have changed.
+pub(super) fn take_the_check(plan: &mut TaskPlan, place: &Place<'_>) {
+    let created = place.state.created.as_ref();
+    let prompt = created.map_or("", |created| created.prompt.as_str());
+    let mut checks = named_in(prompt);
+    checks.retain(|path| path.ends_with(".lua") && is_check(prompt, &normal(path)));
+    let ([check], Some(last)) = (checks.as_slice(), plan.steps.last_mut()) else {
+        return;
+    };
+    let tests = matches!(last.action, PlanAction::RunTest | PlanAction::RunProgram);
+    if tests && data_to_run(last).is_some() {
+        last.target = Some(from_root(check));
+        last.params = Value::Null;
+    }
 }
 
 /// A step without a target whose reason names one file ("to write the answer to /colour.txt") is about that one.

@@ -152,7 +152,10 @@ impl Course<'_> {
         let Some(plan) = &read.plan else {
             return self.refused(read.problems.clone());
         };
-        let plan = match check(&self.filled(plan), self.work, &self.place()) {
+        let mut plan = self.filled(plan);
+        let steps = plan.steps.into_iter();
+        plan.steps = steps.map(|step| self.with_named_call(step)).collect();
+        let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
         };

@@ -2,10 +2,12 @@
 
 use super::Course;
 use super::context::compress;
+use super::named_calls::NamedCall;
 use super::planning::{Wanted, Wording};
 use super::rules::title;
 use crate::domain::chat::{Message, Role};
 use crate::domain::fold::PROMPT_TOO_LONG;
+use crate::domain::ids::ClientId;
 use crate::domain::step::Step;
 use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
@@ -126,12 +128,13 @@ impl Course<'_> {
     fn named_tools(&self) -> Result<Option<Message>, PromptError> {
         let turn = self.turn(Track::MAIN);
         turn.told_to_planner("plan/named_tools", |name| {
-            let mut step =
-                json!({"action": "call_tool", "target": name, "params": turn.args_to_give(name)});
-            if let Some(on) = turn.only_owner(name) {
-                step["on"] = json!(on);
-            }
-            step.to_string()
+            let step = NamedCall {
+                action: "call_tool",
+                target: name,
+                on: turn.only_owner(name).map(ClientId::as_str),
+                params: turn.args_to_give(name),
+            };
+            serde_json::to_string(&step).unwrap_or_default()
         })
     }
 

@@ -68,7 +68,20 @@ fn said_before(before: &str) -> Option<(&str, bool)> {
         is_line |= *word == "line";
         !AROUND.contains(word)
     })?;
+    if first == "and" {
+        return Some((text, is_line | said_as_well(before)?));
+    }
     (has_word(first, &WRITES) && !forbids(before)).then_some((text, is_line))
+}
+
+/// Whether what stands before "and `two` to /b.txt" tells to write a line ("write the line `one` to /a.txt"); none if it tells of no file.
+fn said_as_well(before: &str) -> Option<bool> {
+    let (other, _) = before.trim_end().rsplit_once("and")?;
+    let other = other.trim_end().trim_end_matches(',');
+    let (other, path) = other.rsplit_once(char::is_whitespace)?;
+    path.contains('/')
+        .then(|| said_before(other))?
+        .map(|(_, is_line)| is_line)
 }
 
 /// Whether the clause in front of a text says that it is not to be written; one that ends before it says something else.
@@ -124,6 +137,14 @@ mod tests {
                 Some("on\n"),
             ),
             ("Put the single word `red` into `/a.txt`.", Some("red")),
+            ("Write `one` to /b.txt, and `two` to /a.txt.", Some("two")),
+            (
+                "Write the line `one` to `/b.txt` and `two` to /a.txt, then run /check.lua.",
+                Some("two\n"),
+            ),
+            ("Take `one` to /b.txt and `two` to /a.txt.", None),
+            ("Write `one` and `two` to /a.txt.", None),
+            ("Copy /b.txt and `two` to /a.txt.", None),
             (
                 "If you are refused, write the one word `no` to /a.txt.",
                 None,

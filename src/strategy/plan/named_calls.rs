@@ -1,0 +1,191 @@
+//! Steps that call a tool which the task names: what such a step leaves out is what the task's words say for it.
+
+use super::Course;
+use crate::domain::track::Track;
+use crate::domain::work::plan::{PlanAction, PlanStep};
+use crate::strategy::said_values::said_values;
+use crate::strategy::shown_tools::TO_BE_FILLED;
+use crate::strategy::turn::Turn;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Params in which small models name the tool.
+const NAMES_OF_TOOL: [&str; 4] = ["tool", "tool_name", "method", "name"];
+
+/// Such a step as a planner is shown it. What it has to have stands first: a small model leaves out what stands behind the values.
+#[derive(Serialize)]
+pub(super) struct NamedCall<'a> {
+    pub action: &'static str,
+    pub target: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<&'a str>,
+    pub params: Value,
+}
+
+impl Course<'_> {
+    /// A step with the tool and the values that the task gives it, as far as it leaves them open.
+    pub(super) fn with_named_call(&self, mut step: PlanStep) -> PlanStep {
+        if step.action != PlanAction::CallTool {
+            return step;
+        }
+        let turn = self.turn(Track::MAIN);
+        let mut params = match step.params.take() {
+            Value::Object(params) => params,
+            Value::Null => Map::new(),
+            other => {
+                step.params = other;
+                return step;
+            }
+        };
+        if step.target.is_none() {
+            step.target = named_in(&mut params, &turn).or_else(|| taking(&params, &turn));
+        }
+        let named = turn.named_tools();
+        let named = named
+            .iter()
+            .find(|tool| Some(&tool.name) == step.target.as_ref());
+        if let Some(schema) = named.and_then(|tool| turn.schema_of(&tool.name)) {
+            let target = step.target.as_deref().unwrap_or_default();
+            params.retain(|_, value| *value != TO_BE_FILLED);
+            for (name, value) in said_values(turn.asked_for(), target, &schema) {
+                params.entry(name).or_insert(value);
+            }
+        }
+        if !params.is_empty() {
+            step.params = Value::Object(params);
+        }
+        step
+    }
+}
+
+/// The tool that one of the params names, which is none of its arguments.
+fn named_in(params: &mut Map<String, Value>, turn: &Turn<'_>) -> Option<String> {
+    let is_tool = |name: &&&str| {
+        let named = params.get(**name).and_then(Value::as_str);
+        named.is_some_and(|named| turn.schema_of(named).is_some())
+    };
+    let key = NAMES_OF_TOOL.iter().find(is_tool)?;
+    match params.remove(*key)? {
+        Value::String(tool) => Some(tool),
+        _ => None,
+    }
+}
+
+/// The only tool that the task names which takes all these params.
+fn taking(params: &Map<String, Value>, turn: &Turn<'_>) -> Option<String> {
+    let takes_all = |name: &str| {
+        let schema = turn.schema_of(name)?;
+        let takes = |param: &String| schema["properties"].get(param).is_some();
+        params.keys().all(takes).then(|| name.to_owned())
+    };
+    let named = turn.named_tools().into_iter();
+    let mut fitting = named.filter_map(|tool| takes_all(&tool.name));
+    let one = fitting.next().filter(|_| !params.is_empty())?;
+    fitting.next().is_none().then_some(one)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::plan::rig::{Rig, plan_profile};
+    use serde_json::{Value, json};
+
+    const TASK: &str = "Let the turtle dig the block below it (turtle_dig, direction down), and pay 25 coins to `Ada` (ledger_pay).";
+
+    fn rig() -> Rig {
+        let mut profile = plan_profile();
+        profile.plan.resolve_targets = false;
+        let mut rig = Rig::new(profile);
+        rig.state.created.as_mut().unwrap().prompt = TASK.to_owned();
+        let tool = |name: &str, args: Value| {
+            let args = json!({"type": "object", "additionalProperties": false, "required": [], "properties": args});
+            let tool = json!({"name": name, "effect": "effect", "args_schema": args});
+            crate::domain::toolbox::Tool::of(serde_json::from_value(tool).unwrap())
+        };
+        let mut tools: Vec<_> = rig.fleet.computers[0].tools.iter().cloned().collect();
+        tools.extend([
+            tool(
+                "turtle_dig",
+                json!({"direction": {"enum": ["up", "down"]}, "times": {"type": "integer"}}),
+            ),
+            tool("turtle_look", json!({"slot": {"type": "integer"}})),
+            tool(
+                "ledger_pay",
+                json!({"to": {"type": "string"}, "amount": {"type": "integer"}}),
+            ),
+        ]);
+        rig.fleet.computers[0].tools = tools.into_iter().collect();
+        rig
+    }
+
+    /// The steps of a plan as they were adopted, or what was wrong with them.
+    fn adopted(steps: Value) -> String {
+        let mut rig = rig();
+        rig.run();
+        rig.plan(steps);
+        let work = rig.work();
+        if work.plans.is_empty() {
+            return work.refused.concat().join("; ");
+        }
+        let steps = work.current().map(|work| {
+            let target = work.step.target.as_deref().unwrap_or_default();
+            format!("{target} {}", work.step.params)
+        });
+        steps.collect::<Vec<_>>().join("; ")
+    }
+
+    fn step(id: u32, target: Value, params: Value) -> Value {
+        let action = "call_tool";
+        json!({"id": id, "action": action, "target": target, "reason": "r", "depends_on": [], "params": params})
+    }
+
+    const PAY: &str = r#"{"amount":25,"to":"Ada"}"#;
+
+    #[test]
+    fn a_step_that_calls_a_named_tool_takes_from_the_task_what_it_leaves_out() {
+        let pay = || step(2, json!("ledger_pay"), json!({"to": "Ada", "amount": 25}));
+        for (first, taken) in [
+            (
+                step(1, json!("turtle_dig"), Value::Null),
+                r#"turtle_dig {"direction":"down"}"#,
+            ),
+            (
+                step(1, json!("turtle_dig"), json!({"times": 2})),
+                r#"turtle_dig {"direction":"down","times":2}"#,
+            ),
+            (
+                step(1, json!("turtle_dig"), json!({"direction": "…"})),
+                r#"turtle_dig {"direction":"down"}"#,
+            ),
+            (
+                step(1, json!("turtle_dig"), json!({"direction": "up"})),
+                r#"turtle_dig {"direction":"up"}"#,
+            ),
+            (
+                step(1, Value::Null, json!({"direction": "down"})),
+                r#"turtle_dig {"direction":"down"}"#,
+            ),
+            (
+                step(1, Value::Null, json!({"method": "turtle_dig"})),
+                r#"turtle_dig {"direction":"down"}"#,
+            ),
+        ] {
+            let plan = json!([first, pay()]);
+            assert_eq!(
+                adopted(plan.clone()),
+                format!("{taken}; ledger_pay {PAY}"),
+                "{plan}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_step_whose_tool_nothing_tells_goes_back() {
+        for params in [Value::Null, json!({"slot": 1}), json!({"method": "fly"})] {
+            let plan = json!([step(1, Value::Null, params)]);
+            assert!(
+                adopted(plan.clone()).contains("call_tool needs a target"),
+                "{plan}"
+            );
+        }
+    }
+}

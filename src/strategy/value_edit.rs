@@ -1,0 +1,184 @@
+//! Edits that would put a value in the place of the name that has it: a small model that is to set `limit` to 30 replaces the word `limit`
+//! by `30`. Where the file is known, and its words leave one meaning, the name's value is what is replaced.
+
+use super::memory::contents;
+use super::paths::normal;
+use crate::domain::call::Target;
+use crate::domain::files::from_root;
+use crate::domain::task::TaskState;
+use serde_json::{Value, json};
+use std::ops::Range;
+
+/// The arguments of such an edit as they are meant; none where they may stand as they are.
+pub(super) fn meant(state: &TaskState, target: &Target, tool: &str, args: &Value) -> Option<Value> {
+    let on = match target {
+        Target::Any => None,
+        Target::Computer(on) => Some(on),
+        Target::Group(_) => return None,
+    };
+    let path = args["path"].as_str().filter(|_| tool == "fs_patch")?;
+    let edits = args["edits"].as_array()?;
+    let content = contents::known(state, on, &from_root(&normal(path)))?;
+    let meant: Vec<Option<Value>> = edits
+        .iter()
+        .map(|edit| value_meant(edit, content))
+        .collect();
+    if meant.iter().all(Option::is_none) {
+        return None;
+    }
+    let edits = edits.iter().zip(meant);
+    let edits: Vec<Value> = edits
+        .map(|(edit, meant)| meant.unwrap_or_else(|| edit.clone()))
+        .collect();
+    let mut args = args.clone();
+    args["edits"] = json!(edits);
+    Some(args)
+}
+
+fn value_meant(edit: &Value, content: &str) -> Option<Value> {
+    let (name, new) = (
+        edit["search"].as_str()?.trim(),
+        edit["replace"].as_str()?.trim(),
+    );
+    let name = name.trim_matches('"');
+    let is_name = !name.is_empty() && name.chars().all(in_name) && kind(name).is_none();
+    if !is_name || edit["all"] == true {
+        return None;
+    }
+    let new_kind = kind(new)?;
+    let places = content.match_indices(name).map(|(at, _)| at);
+    let mut values = places.filter_map(|at| Some((at, value_of(content, at, name)?)));
+    let (at, value) = values.next().filter(|_| values.next().is_none())?;
+    let whole = &content[at..value.end];
+    let (before, value) = whole.split_at(value.start - at);
+    let is_of_it = kind(value) == Some(new_kind) && value != new;
+    is_of_it.then(|| json!({"search": whole, "replace": format!("{before}{new}")}))
+}
+
+/// Where the value stands that the name at this place has; none where the word stands for something else.
+fn value_of(content: &str, at: usize, name: &str) -> Option<Range<usize>> {
+    let behind = &content[at + name.len()..];
+    let is_whole = !content[..at].ends_with(in_name) && !behind.starts_with(in_name);
+    let rest = behind
+        .strip_prefix('"')
+        .unwrap_or(behind)
+        .trim_start_matches([' ', ']']);
+    let rest = rest.strip_prefix([':', '=']).filter(|_| is_whole)?;
+    let rest = rest.trim_start_matches(' ');
+    let end = match rest.strip_prefix('"') {
+        Some(text) => text.find(['"', '\n']).map(|end| end + 2),
+        None => rest.find(|c: char| c.is_whitespace() || ",;}".contains(c)),
+    };
+    let start = content.len() - rest.len();
+    Some(start..start + end.unwrap_or(rest.len()).min(rest.len()))
+}
+
+fn in_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// What a value is; none where it is no plain one.
+#[derive(PartialEq)]
+enum Kind {
+    Number,
+    Boolean,
+    Text,
+}
+
+fn kind(value: &str) -> Option<Kind> {
+    let is_text = value.len() > 1 && value.starts_with('"') && value.ends_with('"');
+    match value {
+        "true" | "false" => Some(Kind::Boolean),
+        _ if is_text => Some(Kind::Text),
+        _ => value.parse::<f64>().ok().map(|_| Kind::Number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use proptest::prelude::*;
+
+    fn meant_in(content: &str, search: &str, replace: &str) -> Option<String> {
+        let edit = json!({"search": search, "replace": replace});
+        let meant = value_meant(&edit, content)?;
+        let (search, replace) = (meant["search"].as_str()?, meant["replace"].as_str()?);
+        Some(content.replacen(search, replace, 1))
+    }
+
+    #[test]
+    fn a_value_in_the_place_of_its_name_is_the_names_new_value() {
+        for (content, search, replace, becomes) in [
+            (
+                "{\"name\": \"boiler\", \"limit\": 20}",
+                "limit",
+                "30",
+                Some("{\"name\": \"boiler\", \"limit\": 30}"),
+            ),
+            ("{\"limit\":20}", "\"limit\"", "30", Some("{\"limit\":30}")),
+            (
+                "return { speed = 4, wait = 1 }",
+                "speed",
+                "9",
+                Some("return { speed = 9, wait = 1 }"),
+            ),
+            (
+                "t = { [\"a b\"] = 1, [\"on\"] = true }",
+                "on",
+                "false",
+                Some("t = { [\"a b\"] = 1, [\"on\"] = false }"),
+            ),
+            (
+                "side = \"left\"\n",
+                "side",
+                "\"right\"",
+                Some("side = \"right\"\n"),
+            ),
+            ("limit=20", "limit", "30", Some("limit=30")),
+            // Another name, or a value of another kind.
+            ("limit = 20", "limit", "limits", None),
+            ("limit = \"20\"", "limit", "30", None),
+            ("limit = 20", "20", "30", None),
+            ("limit = 30", "limit", "30", None),
+            // Which one of them?
+            ("limit = 20\nlimit = 40", "limit", "30", None),
+            ("limits = 20", "limit", "30", None),
+            ("print(limit)", "limit", "30", None),
+            ("if limit == 20 then", "limit", "30", None),
+        ] {
+            assert_eq!(
+                meant_in(content, search, replace).as_deref(),
+                becomes,
+                "{content}"
+            );
+        }
+    }
+
+    #[test]
+    fn such_an_edit_of_a_file_that_was_read_changes_the_value() {
+        let mut drive = Drive::new(profile_of("direct"), "The `limit` in /a.json shall be 30.");
+        let patch = json!({"name": "fs_patch", "effect": "effect", "description": "Patches a file.", "args_schema": {
+            "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}, "edits": {"type": "array"}}}});
+        drive.add_tools(vec![serde_json::from_value(patch).unwrap()]);
+        drive
+            .files
+            .insert("/a.json".into(), "{\"limit\": 20}".into());
+        drive.say(&[&call("fs_read", json!({"path": "/a.json"}))]);
+        let edits = json!([{"search": "limit", "replace": "30"}]);
+        let patch = call("fs_patch", json!({"path": "/a.json", "edits": edits}));
+        drive.say(&[&patch]);
+        let made = drive.state().calls().last().unwrap().args.clone();
+        let whole = json!([{"search": "limit\": 20", "replace": "limit\": 30"}]);
+        assert_eq!(made["edits"], whole, "{made}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_and_any_edit_are_read_without_a_panic(
+            content in "(limit|\"|=|:| |é|20|\\]|\n|,){0,16}", search in "(limit|\"|é|20){0,3}", replace in "(\"|30|é|true){0,3}",
+        ) {
+            meant_in(&content, &search, &replace);
+        }
+    }
+}
