@@ -7,6 +7,7 @@ use super::guards::computer_as_folder;
 use super::guards::misplaced_program;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
+use super::meant_edits;
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::own_name;
@@ -16,7 +17,6 @@ use super::tool_source;
 use super::turn::Turn;
 use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
-use super::value_edit;
 use super::{calling, directive, numbered, plan};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
@@ -214,7 +214,10 @@ impl Turn<'_> {
         {
             parameters = Cow::Owned(mended);
         }
-        if let Some(mended) = value_edit::meant(self.state, &target, &tool, &parameters) {
+        if let Some(mended) = meant_edits::listed(&tool, &parameters) {
+            parameters = Cow::Owned(mended);
+        }
+        if let Some(mended) = meant_edits::of_values(self.state, &target, &tool, &parameters) {
             parameters = Cow::Owned(mended);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);

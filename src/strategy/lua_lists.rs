@@ -1,4 +1,4 @@
-//! JSON with lists in braces, as Lua writes them: `{"args": {"2", "3"}}`.
+//! JSON with lists in braces, as Lua writes them: `{"args": {"2", "3"}}`; and with Lua's names, `{search = "a", all = true}`.
 
 use super::single_quotes::double_quoted;
 
@@ -31,6 +31,35 @@ pub fn in_brackets(text: &str) -> Option<String> {
             _ => out.push_str(done),
         }
         rest = after;
+    }
+    found.then_some(out)
+}
+
+/// The text with each bare name and its equals sign as a JSON key; none if there is none. Total, as above.
+pub fn with_keys(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut found = false;
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let taken = match next {
+            '"' => double_quoted(rest),
+            _ if is_name(next) => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+            _ => next.len_utf8(),
+        };
+        let (done, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
+        let value = after.trim_start().strip_prefix('=');
+        rest = match value.filter(|value| is_name(next) && !value.starts_with('=')) {
+            Some(value) => {
+                found = true;
+                out.push_str(&format!("\"{done}\":"));
+                value
+            }
+            None => {
+                out.push_str(done);
+                after
+            }
+        };
     }
     found.then_some(out)
 }

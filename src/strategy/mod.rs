@@ -24,6 +24,7 @@ mod given_up;
 pub mod goals;
 pub mod guards;
 mod lua_lists;
+mod meant_edits;
 mod meant_words;
 pub mod memory;
 mod mending;
@@ -63,7 +64,6 @@ mod untouched;
 mod unused_tools;
 mod unvisited;
 pub mod validate;
-mod value_edit;
 pub mod warmth;
 mod wrong_computer;
 

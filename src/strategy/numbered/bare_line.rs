@@ -3,6 +3,7 @@
 
 use super::list;
 use crate::domain::work::ReactMove;
+use crate::strategy::lua_lists;
 use serde_json::{Map, Value};
 
 /// The call that the only line of a text is: a name that can only be a tool's, and behind it a path and other values in the order
@@ -25,6 +26,10 @@ pub(super) fn call(text: &str) -> Option<ReactMove> {
         let tool = tool.to_owned();
         return with_names(values).map(|args| ReactMove::Act { tool, args });
     }
+    if let Some(args) = path_and_table(values) {
+        let tool = tool.to_owned();
+        return Some(ReactMove::Act { tool, args });
+    }
     let mut values = values_of(values)?;
     let begins = values.first().is_some_and(|value| value.starts_with('/'));
     // "fs_write /a.lua /a.lua.bak" copies; the name of a file is not what a file shall hold.
@@ -38,6 +43,20 @@ pub(super) fn call(text: &str) -> Option<ReactMove> {
         tool: tool.to_owned(),
         args,
     })
+}
+
+/// The arguments of `fs_patch /a.lua {search = "1", replace = "2"}`, as JSON or as Lua writes them.
+fn path_and_table(text: &str) -> Option<Value> {
+    let (path, table) = text.trim().split_once(char::is_whitespace)?;
+    let table = table.trim();
+    if !path.starts_with('/') || !table.starts_with('{') {
+        return None;
+    }
+    let keyed = lua_lists::with_keys(table);
+    let mut args: Map<String, Value> =
+        serde_json::from_str(keyed.as_deref().unwrap_or(table)).ok()?;
+    let had_path = args.insert("path".to_owned(), path.into()).is_some();
+    (!had_path && args.len() > 1).then(|| args.into())
 }
 
 /// The values of `run_program, path=/check.lua`, each plain and with its name, one of them a path.
@@ -117,6 +136,16 @@ mod tests {
             ),
             ("fs_move /a /b", "fs_move", json!(["/a", "/b"])),
             (
+                "2. fs_patch /a.lua {search = \"x = 4\", replace = \"x = 9\", all = true}",
+                "fs_patch",
+                json!({"path": "/a.lua", "search": "x = 4", "replace": "x = 9", "all": true}),
+            ),
+            (
+                "fs_write /a.txt {\"content\": \"red\"}",
+                "fs_write",
+                json!({"path": "/a.txt", "content": "red"}),
+            ),
+            (
                 "run_program, path=/check.lua",
                 "run_program",
                 json!({"path": "/check.lua"}),
@@ -151,6 +180,9 @@ mod tests {
             "shell_exec, command=ls",
             "fs_write(\"/a.txt\", \"red\")",
             "fs_read {\"path\": \"/a.txt\"}",
+            "fs_write /a.txt {\"content\": \"red\"",
+            "fs_write /a.txt {content = red}",
+            "fs_read /a.txt {}",
         ] {
             assert_eq!(read(text), None, "{text}");
         }
@@ -158,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn noise_never_panics(text in "[a-z_/.\"'é` \n1]{0,40}") {
+        fn noise_never_panics(text in "[a-z_/.\"'é` \n1{=}]{0,40}") {
             call(&text);
         }
     }

@@ -62,7 +62,7 @@ fn object(body: &str) -> Input {
         Some(Err(error)) => error,
         None => return pairs(body),
     };
-    if let Some(input) = with_equals(body) {
+    if let Some(input) = with_equals(body).or_else(|| lua_table(body)) {
         return input;
     }
     let Some(loose) = Loose::read(body) else {
@@ -116,6 +116,17 @@ fn with_equals(body: &str) -> Option<Input> {
     (added > 0).then(|| Input {
         args: Ok(value),
         taken: end - added,
+        note: Some(MENDED),
+    })
+}
+
+/// A table as Lua writes it, `{search = "a", all = true}`, that ends with its line.
+fn lua_table(body: &str) -> Option<Input> {
+    let line = body.trim_start().lines().next()?;
+    let args = serde_json::from_str(&lua_lists::with_keys(line)?).ok()?;
+    Some(Input {
+        args: Ok(args),
+        taken: body.len() - body.trim_start().len() + line.len(),
         note: Some(MENDED),
     })
 }

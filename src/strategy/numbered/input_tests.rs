@@ -25,6 +25,9 @@ fn objects_are_read_as_models_write_them() {
         json!({"path": "/a.lua", "content": "print('a=b')"})
     );
     assert_eq!(&equals[read(equals).taken..], " and more");
+    let table = "{search = \"x = 4\", all = true}\nThen run it.";
+    assert_eq!(args(table), json!({"search": "x = 4", "all": true}));
+    assert_eq!(&table[read(table).taken..], "\nThen run it.");
     let lists = r#"{"path": "/a", "args": {"x", "y"}, "env": {}}"#;
     assert_eq!(
         args(lists),

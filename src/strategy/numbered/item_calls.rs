@@ -109,6 +109,9 @@ impl Course<'_> {
     }
 }
 
+/// Endings of a copy that is kept beside its file.
+const KEPT: [&str; 5] = [".bak", ".old", ".orig", ".backup", ".copy"];
+
 /// The call that an item is, and nothing else.
 fn call_in(item: &str) -> Option<ReactMove> {
     let item = item.trim().trim_end_matches('.');
@@ -121,13 +124,18 @@ fn call_in(item: &str) -> Option<ReactMove> {
     }
 }
 
-/// Whether every text and number of a call stands among known words; of a path it is enough if its file and its folder do.
+/// Whether every text and number of a call stands among known words; of a path it is enough if its file and its folder do, and a copy beside
+/// its file (`/a.lua.bak`) is one of it.
 fn is_known(args: &Value, words: &str) -> bool {
     match args {
         Value::String(text) => is_known_text(text.trim(), words),
         Value::Number(number) => is_known_text(&number.to_string(), words),
         Value::Array(items) => items.iter().all(|item| is_known(item, words)),
-        Value::Object(fields) => fields.values().all(|value| is_known(value, words)),
+        Value::Object(fields) => fields.iter().all(|(name, value)| {
+            let of = fields.get("from").filter(|_| name == "to");
+            let kept = of.and_then(|of| value.as_str()?.strip_prefix(of.as_str()?));
+            kept.is_some_and(|ending| KEPT.contains(&ending)) || is_known(value, words)
+        }),
         Value::Bool(_) | Value::Null => true,
     }
 }

@@ -1,16 +1,39 @@
-//! Edits that would put a value in the place of the name that has it: a small model that is to set `limit` to 30 replaces the word `limit`
-//! by `30`. Where the file is known, and its words leave one meaning, the name's value is what is replaced.
+//! Edits as small models write them: without the list around them, or with a value in the place of the name that has it.
 
 use super::memory::contents;
 use super::paths::normal;
 use crate::domain::call::Target;
 use crate::domain::files::from_root;
 use crate::domain::task::TaskState;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::ops::Range;
 
-/// The arguments of such an edit as they are meant; none where they may stand as they are.
-pub(super) fn meant(state: &TaskState, target: &Target, tool: &str, args: &Value) -> Option<Value> {
+/// An edit whose `search` and `replace` stand beside the path, as the list of one that it is; none if there is nothing to change.
+pub(super) fn listed(tool: &str, args: &Value) -> Option<Value> {
+    let mut mended = args.as_object().filter(|_| tool == "fs_patch")?.clone();
+    if mended.contains_key("edits") || mended.contains_key("diff") {
+        return None;
+    }
+    let mut edit = Map::new();
+    for name in ["search", "replace"] {
+        let text = mended.remove(name).filter(Value::is_string)?;
+        edit.insert(name.to_owned(), text);
+    }
+    if let Some(all) = mended.remove("all") {
+        edit.insert("all".to_owned(), all);
+    }
+    mended.insert("edits".to_owned(), json!([edit]));
+    Some(mended.into())
+}
+
+/// The arguments of an edit that would put a value in the place of the name that has it: a small model that is to set `limit` to 30 replaces
+/// the word `limit` by `30`. Where the file is known, and its words leave one meaning, the name's value is what is replaced.
+pub(super) fn of_values(
+    state: &TaskState,
+    target: &Target,
+    tool: &str,
+    args: &Value,
+) -> Option<Value> {
     let on = match target {
         Target::Any => None,
         Target::Computer(on) => Some(on),
@@ -156,6 +179,19 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_beside_the_path_is_a_list_of_one() {
+        let flat = json!({"path": "/a", "search": "x", "replace": "y", "all": true});
+        let whole = json!({"path": "/a", "edits": [{"search": "x", "replace": "y", "all": true}]});
+        assert_eq!(listed("fs_patch", &flat), Some(whole.clone()));
+        assert_eq!(listed("fs_patch", &whole), None);
+        assert_eq!(listed("fs_grep", &flat), None);
+        assert_eq!(
+            listed("fs_patch", &json!({"path": "/a", "search": "x"})),
+            None
+        );
+    }
+
+    #[test]
     fn such_an_edit_of_a_file_that_was_read_changes_the_value() {
         let mut drive = Drive::new(profile_of("direct"), "The `limit` in /a.json shall be 30.");
         let patch = json!({"name": "fs_patch", "effect": "effect", "description": "Patches a file.", "args_schema": {
@@ -165,9 +201,8 @@ mod tests {
             .files
             .insert("/a.json".into(), "{\"limit\": 20}".into());
         drive.say(&[&call("fs_read", json!({"path": "/a.json"}))]);
-        let edits = json!([{"search": "limit", "replace": "30"}]);
-        let patch = call("fs_patch", json!({"path": "/a.json", "edits": edits}));
-        drive.say(&[&patch]);
+        let patch = json!({"path": "/a.json", "search": "limit", "replace": "30"});
+        drive.say(&[&call("fs_patch", patch)]);
         let made = drive.state().calls().last().unwrap().args.clone();
         let whole = json!([{"search": "limit\": 20", "replace": "limit\": 30"}]);
         assert_eq!(made["edits"], whole, "{made}");
