@@ -101,6 +101,22 @@ impl<'a> Turn<'a> {
         ))
     }
 
+    /// Where the look for a file's name found it, if that is one place and the file itself is not known.
+    pub(super) fn found_instead(&self, path: &str) -> Option<String> {
+        let path = from_root(&normal(path));
+        let looks = self.state.steps.iter().filter(|step| looks_around(step));
+        let mut looks = looks.flat_map(|step| &step.calls);
+        let is_of_it = |look: &&CallRecord| {
+            pattern(look) == Some(name_of(&path)) && self.elsewhere(look).is_none()
+        };
+        let found = found_by(looks.find(is_of_it)?)?;
+        let is_known = self
+            .state
+            .files
+            .contains_key(&key(self.state.home(), None, &path));
+        (found != path && !is_known).then_some(found)
+    }
+
     /// What was found just now in another place than where it was to be read, if that is one file, and its computer unless that is the
     /// task's own.
     pub(super) fn found_elsewhere(&self) -> Option<(String, Option<&'a ClientId>)> {
@@ -337,5 +353,28 @@ mod tests {
                 "{strategy}: {newest:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_plan_reads_such_a_file_where_it_was_found() {
+        let task = "Read the word in /docs/Word.txt and write it to /word.txt.";
+        let mut profile = profile_of("plan");
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        drive.add_tools(vec![finder()]);
+        let there = "/papers/word.txt";
+        drive.files.insert(there.into(), "lantern".into());
+        let step = |id: u32, action: &str, target: &str| {
+            let needs: Vec<u32> = (1..id).collect();
+            json!({"id": id, "action": action, "target": target, "reason": "r", "depends_on": needs})
+        };
+        let mut write = step(2, "write_file", "/word.txt");
+        write["params"] = json!({"content": "lantern"});
+        let plan = json!({"goal": "g", "steps": [step(1, "read_file", "/docs/Word.txt"), write]});
+        drive.say_with(&[&plan.to_string()], computer(&[there]));
+        assert_eq!(drive.files["/word.txt"], "lantern", "{}", drive.shown());
+        let reads = drive.state().calls().filter(|call| call.tool == READ);
+        let paths: Vec<_> = reads.map(|call| call.args["path"].clone()).collect();
+        assert_eq!(paths, ["/docs/Word.txt", "/word.txt", there, there]);
     }
 }

@@ -2,6 +2,7 @@
 //! plain; everything else is told, never guessed.
 
 use super::labels::label_of;
+use super::loose_json::{self, Loose};
 use crate::strategy::lua_lists;
 use serde_json::{Map, Value};
 
@@ -62,8 +63,12 @@ fn object(body: &str) -> Input {
         Some(Err(error)) => error,
         None => return pairs(body),
     };
-    if let Some(input) = with_equals(body).or_else(|| lua_table(body)) {
-        return input;
+    if let Some((args, taken)) = loose_json::mended(body) {
+        return Input {
+            args: Ok(args),
+            taken,
+            note: Some(MENDED),
+        };
     }
     let Some(loose) = Loose::read(body) else {
         return Input {
@@ -88,47 +93,6 @@ fn object(body: &str) -> Input {
             note: None,
         },
     }
-}
-
-/// An object whose keys have an equals sign in the place of a colon and a quote, `{"path": "/a", "content="print(1)"}`.
-fn with_equals(body: &str) -> Option<Input> {
-    let (mut strict, mut rest) = (String::with_capacity(body.len() + 8), body);
-    let mut mended = Vec::new();
-    while let Some(at) = rest.find("=\"") {
-        let (before, after) = rest.split_at(at);
-        let (former, name) = before.rsplit_once('"').unwrap_or_default();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_key = !name.is_empty() && name.chars().all(is_name);
-        strict.push_str(before);
-        if is_key && former.trim_end().ends_with(['{', ',']) {
-            strict.push_str("\":\"");
-            mended.push(strict.len());
-        } else {
-            strict.push_str("=\"");
-        }
-        rest = &after[2..];
-    }
-    strict.push_str(rest);
-    let mut values = serde_json::Deserializer::from_str(&strict).into_iter::<Value>();
-    let value = values.next()?.ok()?;
-    let end = values.byte_offset();
-    let added = mended.iter().filter(|at| **at <= end).count();
-    (added > 0).then(|| Input {
-        args: Ok(value),
-        taken: end - added,
-        note: Some(MENDED),
-    })
-}
-
-/// A table as Lua writes it, `{search = "a", all = true}`, that ends with its line.
-fn lua_table(body: &str) -> Option<Input> {
-    let line = body.trim_start().lines().next()?;
-    let args = serde_json::from_str(&lua_lists::with_keys(line)?).ok()?;
-    Some(Input {
-        args: Ok(args),
-        taken: body.len() - body.trim_start().len() + line.len(),
-        note: Some(MENDED),
-    })
 }
 
 /// A JSON text that holds an object as text.
@@ -158,82 +122,6 @@ fn quoted_json(body: &str) -> Option<Input> {
         taken,
         note: None,
     })
-}
-
-/// An object that is JSON but for its quotes, its line breaks inside texts, a comma too many or Python's words.
-struct Loose {
-    strict: String,
-    taken: usize,
-}
-
-impl Loose {
-    /// Walks to the end of the object; none if it has no end.
-    fn read(text: &str) -> Option<Self> {
-        let mut strict = String::with_capacity(text.len() + 16);
-        let mut depth = 0usize;
-        let mut chars = text.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            match c {
-                '"' | '\'' => copy_text(&mut chars, c, &mut strict)?,
-                '{' | '[' => {
-                    depth += 1;
-                    strict.push(c);
-                }
-                '}' | ']' => {
-                    depth = depth.checked_sub(1)?;
-                    let kept = strict.trim_end().trim_end_matches(',').len();
-                    strict.truncate(kept);
-                    strict.push(c);
-                    if depth == 0 {
-                        return Some(Loose {
-                            strict,
-                            taken: at + c.len_utf8(),
-                        });
-                    }
-                }
-                c if c.is_alphabetic() => {
-                    let mut word = String::from(c);
-                    while let Some((_, c)) = chars.next_if(|(_, c)| c.is_alphanumeric()) {
-                        word.push(c);
-                    }
-                    strict.push_str(match word.as_str() {
-                        "True" => "true",
-                        "False" => "false",
-                        "None" => "null",
-                        other => other,
-                    });
-                }
-                c => strict.push(c),
-            }
-        }
-        None
-    }
-}
-
-/// Copies a text up to its closing quote as strict JSON.
-fn copy_text(
-    chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>,
-    quote: char,
-    strict: &mut String,
-) -> Option<()> {
-    strict.push('"');
-    loop {
-        let (_, c) = chars.next()?;
-        match c {
-            '\\' => match chars.next()?.1 {
-                '\'' => strict.push('\''),
-                next => strict.extend(['\\', next]),
-            },
-            c if c == quote => break,
-            '"' => strict.push_str("\\\""),
-            '\n' => strict.push_str("\\n"),
-            '\r' => strict.push_str("\\r"),
-            '\t' => strict.push_str("\\t"),
-            c => strict.push(c),
-        }
-    }
-    strict.push('"');
-    Some(())
 }
 
 /// `key=value` or `key: value`, one or several, up to the next label. A value may be a fenced block below its key.
@@ -349,6 +237,11 @@ fn first_value(text: &str) -> (Value, &str) {
                 return (value, rest);
             }
         }
+        if let Some((table, taken)) = loose_json::lua_table(text)
+            && text[taken..].trim().is_empty()
+        {
+            return (table, "");
+        }
     }
     if let Some(inner) = text.strip_prefix('\'')
         && let Some((inner, rest)) = inner.split_once('\'')
@@ -379,14 +272,14 @@ pub fn unquoted(text: &str) -> &str {
     text
 }
 
-struct Fenced {
-    content: String,
+pub(super) struct Fenced {
+    pub content: String,
     /// Where the text goes on behind the closing fence; none if it never closes.
-    end: Option<usize>,
+    pub end: Option<usize>,
 }
 
 /// The fenced block that opens at `at`. A longer fence may hold shorter ones.
-fn fenced(text: &str, at: usize) -> Option<Fenced> {
+pub(super) fn fenced(text: &str, at: usize) -> Option<Fenced> {
     let opening = line_at(text, at.min(text.len())).trim();
     let ticks = opening.bytes().take_while(|b| *b == b'`').count();
     if ticks < 3 || opening[ticks..].contains('`') {

@@ -28,6 +28,19 @@ fn objects_are_read_as_models_write_them() {
     let table = "{search = \"x = 4\", all = true}\nThen run it.";
     assert_eq!(args(table), json!({"search": "x = 4", "all": true}));
     assert_eq!(&table[read(table).taken..], "\nThen run it.");
+    for head in ["\"content=\"", "\"content\": \"", "\"content\":"] {
+        let foot = if head.ends_with('"') { "\"}" } else { "}" };
+        let block =
+            format!("{{\"path\":\"/a.lua\",{head}\n```lua\nprint(\"a\")\n```\n{foot} and more");
+        let whole = json!({"path": "/a.lua", "content": "print(\"a\")\n"});
+        assert_eq!(args(&block), whole, "{block}");
+        assert_eq!(&block[read(&block).taken..], " and more");
+    }
+    let edits = "path=/a.lua\nedits={search = \"x = 4\", replace = \"x = 9\"}";
+    assert_eq!(
+        args(edits),
+        json!({"path": "/a.lua", "edits": {"search": "x = 4", "replace": "x = 9"}})
+    );
     let lists = r#"{"path": "/a", "args": {"x", "y"}, "env": {}}"#;
     assert_eq!(
         args(lists),

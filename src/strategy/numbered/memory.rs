@@ -1,12 +1,13 @@
 //! What the model sees: for planning the task alone; afterwards an append-only conversation of turns and observations,
 //! and the plan with its cursor in a tail that changes each turn.
 
-use super::printer;
+use super::{bare_line, printer};
 use crate::domain::chat::{Message, StopReason};
 use crate::domain::read::Read;
 use crate::domain::task::Step;
-use crate::domain::work::{ItemState, ListWork};
+use crate::domain::work::{ItemState, ListWork, ReactMove};
 use crate::prompts::{PromptError, render, render_again};
+use crate::strategy::meant_edits;
 use crate::strategy::memory::pins::Pins;
 use crate::strategy::memory::{Frame, Next, View, told};
 use crate::strategy::paths::mentions;
@@ -133,6 +134,18 @@ fn observation(turn: &Turn<'_>, step: &Step, view: View) -> Result<String, Promp
     )
 }
 
+/// An item that is a call with its arguments by name, `fs_patch /a.lua {search = "1", replace = "2"}`.
+fn named_call(turn: &Turn<'_>, item: &str) -> Option<(String, Value)> {
+    match bare_line::call(item)? {
+        ReactMove::Act { tool, args } if args.is_object() => {
+            turn.schema_of(&tool)?;
+            let args = meant_edits::listed(&tool, &args).unwrap_or(args);
+            Some((tool, args))
+        }
+        _ => None,
+    }
+}
+
 fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
     let state = turn.state;
     let budgets = turn.budgets();
@@ -163,7 +176,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
     // What has to be mended first is not to be run again as it is, nor called again as it failed.
     let call = item
         .filter(|item| mend.is_none() && item.failed == 0)
-        .and_then(|item| call_of_line(&item.text, &tools));
+        .and_then(|item| call_of_line(&item.text, &tools).or_else(|| named_call(turn, &item.text)));
     let call = call.and_then(|(tool, args)| turn.written(&tool, &args));
     // What else came out well in an item does not stand for the tool that it names.
     let call = call.or_else(|| {

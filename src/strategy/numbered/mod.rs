@@ -7,6 +7,7 @@ pub mod input;
 mod item_calls;
 pub mod labels;
 pub mod list;
+mod loose_json;
 pub mod memory;
 pub mod printer;
 pub mod react;
@@ -31,7 +32,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 28;
+pub const VERSION: u32 = 29;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {

@@ -194,6 +194,20 @@ fn a_list_that_was_cut_off_is_asked_for_again_and_at_last_adopted_without_its_ha
 }
 
 #[test]
+fn an_item_with_its_arguments_by_name_is_shown_as_its_call() {
+    let mut drive = Drive::new(profile_of(NAME), "In /a.lua `x` shall be 9.");
+    let patch = json!({"name": "fs_patch", "effect": "effect", "description": "Patches a file.", "args_schema":
+        {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}, "edits": {"type": "array"}}}});
+    drive.add_tools(vec![serde_json::from_value(patch).unwrap()]);
+    drive.say(&["1. fs_patch /a.lua {search = \"x = 4\", replace = \"x = 9\"}\n2. run /a.lua"]);
+    let form = r#"Action Input: {"edits":[{"replace":"x = 9","search":"x = 4"}],"path":"/a.lua"}"#;
+    assert!(drive.shown().contains(form), "{}", drive.shown());
+    let mut other = Drive::new(profile_of(NAME), "In /a.lua `x` shall be 9.");
+    other.say(&["1. no_such /a.lua {x = 9}\n2. run /a.lua"]);
+    assert!(!other.shown().contains("As an action"), "{}", other.shown());
+}
+
+#[test]
 fn an_item_that_names_a_tool_of_the_task_is_shown_as_its_call_until_that_was_called() {
     let task = "Pay Turing with ledger_pay, and write /paid.txt.";
     let mut drive = Drive::new(profile_of(NAME), task);

@@ -12,7 +12,9 @@ use crate::domain::read::Read;
 use crate::domain::step::{QuestionRecord, Step};
 use crate::domain::track::Track;
 use crate::domain::work::MadeBy;
-use crate::domain::work::plan::{PlanAdvance, PlanRead, Review, ReviewRead, TaskPlan};
+use crate::domain::work::plan::{
+    PlanAction, PlanAdvance, PlanRead, PlanStep, Review, ReviewRead, TaskPlan,
+};
 use crate::strategy::templates;
 use serde_json::json;
 
@@ -154,7 +156,9 @@ impl Course<'_> {
         };
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
-        plan.steps = steps.map(|step| self.with_named_call(step)).collect();
+        plan.steps = steps
+            .map(|step| self.read_where_found(self.with_named_call(step)))
+            .collect();
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
@@ -163,6 +167,18 @@ impl Course<'_> {
             Some(told) => self.refused(vec![told]),
             None => self.sound(plan),
         }
+    }
+
+    /// A step that reads a file which is not there, and whose name was found in another place, reads it there: models plan with the task's
+    /// words, also where they were shown the file.
+    fn read_where_found(&self, mut step: PlanStep) -> PlanStep {
+        let reads = step.action == PlanAction::ReadFile && step.on.is_none();
+        let target = step.target.as_deref().filter(|_| reads);
+        let found = target.and_then(|path| self.turn(Track::MAIN).found_instead(path));
+        if found.is_some() {
+            step.target = found;
+        }
+        step
     }
 
     /// Why a plan goes back, once, that has no step for a tool which the task names.

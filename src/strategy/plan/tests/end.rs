@@ -169,3 +169,34 @@ fn a_kind_that_demands_proof_gets_it_planned_and_is_not_ended_without() {
     rig.plan(json!([step(1, "run_test", "/a.lua", &[])]));
     assert!(finished(&rig.ok("run_program", json!({"success": true}))).success);
 }
+
+#[test]
+fn a_look_that_failed_is_no_failure_once_the_task_s_own_check_has_passed() {
+    let checked = "Write red to /a.txt. /check.lua says whether it is right: run it at the end.";
+    let ends = |prompt: &str, looks_before_check: bool| {
+        let mut rig = rig();
+        rig.state.created.as_mut().unwrap().prompt = prompt.to_owned();
+        let mut write = step(1, "write_file", "/a.txt", &[]);
+        write["params"] = json!({"content": "red"});
+        let needed: &[u32] = if looks_before_check { &[1, 2] } else { &[1] };
+        rig.plan(json!([
+            write,
+            step(2, "read_file", "/old.txt", &[1]),
+            step(3, "run_test", "/check.lua", needed)
+        ]));
+        rig.ok("fs_write", json!({"path": "/a.txt", "bytes": 3}));
+        let made = rig.fails("fs_read", "/old.txt: no such file or folder");
+        if looks_before_check {
+            return made;
+        }
+        rig.ok(
+            "run_program",
+            json!({"success": true, "output": "all is right"}),
+        )
+    };
+    assert!(finished(&ends(checked, false)).success);
+    for (prompt, looks_before_check) in [("Write red to /a.txt.", false), (checked, true)] {
+        let made = ends(prompt, looks_before_check);
+        assert_eq!(asks(&made), Some(Contract::Plan), "{prompt}");
+    }
+}
