@@ -1,6 +1,7 @@
 //! Carrying out what a model wants, the same for all strategies: every guard stands here, between the request and the
 //! world.
 
+use super::copied_marks;
 use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::computer_as_folder;
@@ -203,6 +204,10 @@ impl Turn<'_> {
             // It runs nowhere itself: the computer is meant for the task.
             parameters = Cow::Owned(family::with_computer(&parameters, on));
             target = Target::Any;
+        }
+        let schema = || self.schema_of(&tool);
+        if let Some(mended) = copied_marks::left_out(&parameters, schema) {
+            parameters = Cow::Owned(mended);
         }
         if let Some(mended) = unfenced(&tool, &parameters) {
             parameters = Cow::Owned(mended);

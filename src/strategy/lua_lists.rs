@@ -44,7 +44,8 @@ pub fn with_keys(text: &str) -> Option<String> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let taken = match next {
             '"' => double_quoted(rest),
-            _ if is_name(next) => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+            // A mark behind it was copied from how tools are told.
+            _ if is_name(next) => rest.find(|c| !is_name(c) && c != '?').unwrap_or(rest.len()),
             _ => next.len_utf8(),
         };
         let (done, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
@@ -52,7 +53,7 @@ pub fn with_keys(text: &str) -> Option<String> {
         rest = match value.filter(|value| is_name(next) && !value.starts_with('=')) {
             Some(value) => {
                 found = true;
-                out.push_str(&format!("\"{done}\":"));
+                out.push_str(&format!("\"{}\":", done.trim_end_matches('?')));
                 value
             }
             None => {

@@ -13,6 +13,7 @@ mod calls_by_rule;
 mod checked_files;
 pub mod coerce;
 pub mod content_calls;
+mod copied_marks;
 pub mod direct;
 pub mod directive;
 mod end;

@@ -1,7 +1,7 @@
 //! Marks: when a model may call a subtask complete, and the look at the computer before its word is taken.
 
 use super::Course;
-use super::facts::{self, Facts, FileState, parent};
+use super::facts::{self, Facts, FileFact, FileState, parent};
 use super::mark::mark_args;
 use crate::domain::call::Target;
 use crate::domain::chat::ToolCall;
@@ -12,7 +12,7 @@ use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
 use crate::strategy::guards::signature::Signature;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{mentions, normal};
 use crate::strategy::places::addressed;
 use serde_json::{Value, json};
 
@@ -24,6 +24,10 @@ const PROGRAMS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
 const DONE_ONCE: [&str; 4] = ["fs_move", "fs_copy", "fs_delete", "fs_write"];
 /// Folders that are looked at for one claim.
 const MOST_FOLDERS: usize = 8;
+
+/// How a mark is refused whose files are not there.
+pub(super) const NOT_THERE: &str =
+    "the computer was looked at, and this was to be written and is not there";
 
 impl Course<'_> {
     /// The model says that the current subtask is over.
@@ -208,8 +212,7 @@ impl Course<'_> {
         } else {
             let missing = missing.join(", ");
             Some(format!(
-                "the computer was looked at, and this was to be written and is not there: {missing}. Write it, or mark the \
-                 subtask with success false"
+                "{NOT_THERE}: {missing}. Write it, or mark the subtask with success false"
             ))
         };
         match why {
@@ -294,9 +297,24 @@ impl Course<'_> {
                 let written = file.written_in.is_some_and(|step| step > begun_after);
                 let mut named = subtask.plan.writes.iter();
                 let named = named.any(|path| super::check::rooted(path) == file.path);
-                written || (named && file.is_on(on.as_ref()))
+                let wanted = named && file.is_on(on.as_ref());
+                written || (wanted && !self.is_in_another_folder(file, facts, begun_after))
             });
         missing.map(|file| file.shown(home)).collect()
+    }
+
+    /// Whether this subtask left a file of that name in another folder, and nobody but its model names the place where it is not.
+    fn is_in_another_folder(&self, missing: &FileFact, facts: &Facts, begun_after: u32) -> bool {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_it = |file: &&FileFact| {
+            let mine = file.written_in.is_some_and(|step| step > begun_after);
+            mine && file.state != FileState::Missing
+                && file.on == missing.on
+                && name(&file.path) == name(&missing.path)
+        };
+        let place = normal(&missing.path);
+        let mut said = mentions(self.turn.asked_for(), &place);
+        said.next().is_none() && facts.files.iter().any(|file| is_it(&file))
     }
 }
 

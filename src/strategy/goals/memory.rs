@@ -1,6 +1,7 @@
 //! What the model sees: for breaking the goal down, the goal and the tools; in a subtask a focused context — the last
 //! exchanges, then the branch of the goal that it works on, and facts that hold whatever the goal is.
 
+use super::claim::NOT_THERE;
 use super::facts::{self, FileState};
 use super::fit::{Cut, fitted};
 use super::known::FleetKnown;
@@ -20,6 +21,7 @@ use crate::strategy::render as show;
 use crate::strategy::stated::output_in_words;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::turn::Turn;
+use crate::strategy::unchanged::changes;
 use serde_json::{Value, json};
 
 /// Blocked calls that are shown.
@@ -318,6 +320,8 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
     let written: Vec<String> = written.map(|file| file.shown(home)).collect();
     let errors: Vec<String> = facts.errors.iter().map(|e| head_and_tail(e, 300)).collect();
     let complete = current.is_some_and(|(_, s)| s.lacks().is_none()) && mend.is_none();
+    let refused = current.and_then(|(_, subtask)| refused_mark(turn, work, subtask));
+    let complete = complete && refused.is_none();
     // The last mark is the end of the task, which needs its proof.
     let unproved = complete && work.is_at_the_last() && !turn.may_end();
     render(
@@ -349,6 +353,7 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "questions_left": turn.questions_left(),
             "answers": told::answers(state.steps.iter()),
             "native": calling::writes_natively(turn),
+            "refused": refused,
             "mend": mend,
             "unproved": unproved,
             "run_again": unproved.then(|| turn.proving_call()).flatten(),
@@ -356,6 +361,26 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
             "ran": (complete && !unproved && work.is_at_the_last()).then(|| last_run(state)).flatten(),
         }),
     )
+}
+
+/// Why the newest mark of a subtask was refused that wants files which are not there, while nothing has changed since: a small model that
+/// is shown the same mark once more gives it once more.
+fn refused_mark<'a>(turn: &Turn<'_>, work: &'a GoalWork, subtask: &Subtask) -> Option<&'a str> {
+    let (step, told) = work.told.last_key_value()?;
+    let (_, why) = told.split_once(NOT_THERE)?;
+    let mut since = turn.state.steps.iter().filter(|later| later.number > *step);
+    let changed = since.any(|later| {
+        later
+            .calls
+            .iter()
+            .any(|call| call.succeeded() && changes(call))
+    });
+    let is_of_it = *step > subtask.begun_after.unwrap_or_default();
+    let files = why
+        .split(". Write it")
+        .next()?
+        .trim_start_matches([':', ' ']);
+    (is_of_it && !changed).then_some(files)
 }
 
 /// The last run and what it printed: before a small model says that the goal is reached, it shall look at that once more.

@@ -45,16 +45,22 @@ pub(super) fn call(text: &str) -> Option<ReactMove> {
     })
 }
 
-/// The arguments of `fs_patch /a.lua {search = "1", replace = "2"}`, as JSON or as Lua writes them.
+/// The arguments of `fs_patch /a.lua {search = "1", replace = "2"}`, as JSON or as Lua writes them; `edits` before the table says whose
+/// value it is.
 fn path_and_table(text: &str) -> Option<Value> {
-    let (path, table) = text.trim().split_once(char::is_whitespace)?;
-    let table = table.trim();
-    if !path.starts_with('/') || !table.starts_with('{') {
+    let (path, rest) = text.trim().split_once(char::is_whitespace)?;
+    let (name, table) = rest.split_at(rest.find('{')?);
+    let name = name.trim().trim_end_matches(['=', ':', '?', ' ']);
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+    if !path.starts_with('/') || !name.chars().all(is_name) {
         return None;
     }
     let keyed = lua_lists::with_keys(table);
-    let mut args: Map<String, Value> =
-        serde_json::from_str(keyed.as_deref().unwrap_or(table)).ok()?;
+    let table: Map<String, Value> = serde_json::from_str(keyed.as_deref().unwrap_or(table)).ok()?;
+    let mut args = match name {
+        "" => table,
+        name => Map::from_iter([(name.to_owned(), table.into())]),
+    };
     let had_path = args.insert("path".to_owned(), path.into()).is_some();
     (!had_path && args.len() > 1).then(|| args.into())
 }
@@ -141,6 +147,11 @@ mod tests {
                 json!({"path": "/a.lua", "search": "x = 4", "replace": "x = 9", "all": true}),
             ),
             (
+                "fs_patch /a.lua edits? {search = \"x\", replace = \"9\", all? = true}",
+                "fs_patch",
+                json!({"path": "/a.lua", "edits": {"search": "x", "replace": "9", "all": true}}),
+            ),
+            (
                 "fs_write /a.txt {\"content\": \"red\"}",
                 "fs_write",
                 json!({"path": "/a.txt", "content": "red"}),
@@ -183,6 +194,7 @@ mod tests {
             "fs_write /a.txt {\"content\": \"red\"",
             "fs_write /a.txt {content = red}",
             "fs_read /a.txt {}",
+            "fs_write /a.txt the table {x = 1}",
         ] {
             assert_eq!(read(text), None, "{text}");
         }

@@ -210,7 +210,8 @@ fn pair_of(line: &str) -> Option<(&str, &str)> {
         .unwrap_or(bare.len());
     let (key, rest) = bare.split_at(end);
     let first = key.chars().next()?;
-    let rest = rest.trim_start();
+    // The mark of what may be left out is copied from how tools are told.
+    let rest = rest.strip_prefix('?').unwrap_or(rest).trim_start();
     let value = rest.strip_prefix(['=', ':'])?;
     // `http://…` and `C:\` are values, not names.
     let is_name =

@@ -36,7 +36,13 @@ fn objects_are_read_as_models_write_them() {
         assert_eq!(args(&block), whole, "{block}");
         assert_eq!(&block[read(&block).taken..], " and more");
     }
-    let edits = "path=/a.lua\nedits={search = \"x = 4\", replace = \"x = 9\"}";
+    let lone = "{\"edits?\":{\"search\":\"x=1\", \"all?=true\"}} and more";
+    assert_eq!(
+        args(lone),
+        json!({"edits?": {"search": "x=1", "all?": true}})
+    );
+    assert_eq!(&lone[read(lone).taken..], " and more");
+    let edits = "path=/a.lua\nedits?={search = \"x = 4\", replace = \"x = 9\"}";
     assert_eq!(
         args(edits),
         json!({"path": "/a.lua", "edits": {"search": "x = 4", "replace": "x = 9"}})

@@ -2,6 +2,7 @@
 
 use super::input::fenced;
 use crate::strategy::lua_lists;
+use crate::strategy::single_quotes::double_quoted;
 use serde_json::{Value, json};
 
 /// The object at the start of a text, mended in one way alone, and the bytes that belong to it.
@@ -9,6 +10,7 @@ pub(super) fn mended(body: &str) -> Option<(Value, usize)> {
     with_equals(body)
         .or_else(|| lua_table(body))
         .or_else(|| with_block(body))
+        .or_else(|| with_lone_pairs(body))
 }
 
 /// An object whose keys have an equals sign in the place of a colon and a quote, `{"path": "/a", "content="print(1)"}`.
@@ -61,6 +63,42 @@ fn with_block(body: &str) -> Option<(Value, usize)> {
     let rest = rest.strip_prefix('"').unwrap_or(rest).trim_start();
     let behind = rest.strip_prefix('}')?;
     Some((args, body.len() - behind.len()))
+}
+
+/// An object with a pair inside one text, `{"search": "x", "all=true"}`.
+fn with_lone_pairs(body: &str) -> Option<(Value, usize)> {
+    let mut strict = String::with_capacity(body.len() + 8);
+    let (mut rest, mut found) = (body, false);
+    while let Some(at) = rest.find('"') {
+        let (before, from) = rest.split_at(at);
+        strict.push_str(before);
+        let (text, behind) = from
+            .split_at_checked(double_quoted(from))
+            .unwrap_or((from, ""));
+        let is_key = strict.trim_end().ends_with(['{', ',']);
+        let ends = behind.trim_start().starts_with(['}', ',']);
+        let pair = text.trim_matches('"').split_once('=');
+        match pair.filter(|(name, value)| is_key && ends && is_plain(name, value)) {
+            Some((name, value)) => {
+                strict.push_str(&format!("\"{name}\":{value}"));
+                found = true;
+            }
+            None => strict.push_str(text),
+        }
+        rest = behind;
+    }
+    strict.push_str(rest);
+    let mut values = serde_json::Deserializer::from_str(&strict).into_iter::<Value>();
+    let value = values.next()?.ok().filter(|_| found)?;
+    // A pair is as long as it was: its equals sign became a colon, and its last quote moved.
+    Some((value, values.byte_offset()))
+}
+
+/// A name and a value that needs no quotes.
+fn is_plain(name: &str, value: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '?';
+    let is_value = matches!(value, "true" | "false") || value.parse::<f64>().is_ok();
+    !name.is_empty() && name.chars().all(is_name) && is_value
 }
 
 /// An object that is JSON but for its quotes, its line breaks inside texts, a comma too many or Python's words.
