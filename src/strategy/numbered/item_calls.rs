@@ -6,7 +6,7 @@ use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, Outcome};
 use crate::domain::decision::Decision;
 use crate::domain::tool::EffectClass;
-use crate::domain::work::{ListWork, ReactMove, begins_with_run};
+use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
 use crate::strategy::asked_runs;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::copied_instead;
@@ -44,6 +44,22 @@ impl Course<'_> {
         }
         self.turn
             .call_by_rule(ByRule::PlanItem, &tool, parameters, None)
+    }
+
+    /// The call that the current item is, where its model was asked for it just now and says once more that the item is done: it has written
+    /// the call into its plan, and a small model takes what it planned for done.
+    pub(super) fn claimed_call(&self, said: &ReactRead, list: &ListWork) -> Option<ReactMove> {
+        let (_, item) = list.current()?;
+        let newest = self.turn.state.newest_closed()?.blocked.as_ref()?;
+        let was_asked = newest.evidence.starts_with(&super::after_item_done(list));
+        let nothing_done = item.succeeded == 0 && item.failed == 0;
+        if said.next.is_some() || said.item_done.is_none() || !was_asked || !nothing_done {
+            return None;
+        }
+        call_in(&item.text).filter(|call| match call {
+            ReactMove::Act { tool, .. } => self.may_be_called(tool),
+            ReactMove::Answer { .. } => false,
+        })
     }
 
     /// The only run of a program of which the task speaks, where an item says in words that this program is run; none while nobody can
@@ -106,6 +122,30 @@ impl Course<'_> {
             words.push_str(&answer.answer);
         }
         words
+    }
+}
+
+/// A plan without the items that copy or move a file onto itself, which do nothing; as it is if there is nothing else in it.
+pub(super) fn without_self_copies(items: &[String]) -> Vec<String> {
+    let does_nothing = |item: &&String| match call_in(item) {
+        Some(ReactMove::Act { tool, args }) if matches!(tool.as_str(), "fs_copy" | "fs_move") => {
+            let (from, to) = match &args {
+                Value::Array(values) => (values.first(), values.get(1)),
+                args => (args.get("from"), args.get("to")),
+            };
+            from.is_some() && from == to
+        }
+        _ => false,
+    };
+    let left: Vec<String> = items
+        .iter()
+        .filter(|item| !does_nothing(item))
+        .cloned()
+        .collect();
+    if left.is_empty() {
+        items.to_vec()
+    } else {
+        left
     }
 }
 
@@ -229,6 +269,26 @@ mod tests {
             assert_eq!(made(&drive), [], "{item}");
             assert_eq!(drive.state().usage.model_calls, 1, "{item}");
         }
+    }
+
+    #[test]
+    fn an_item_that_is_said_to_be_done_again_in_the_place_of_its_call_is_called() {
+        let mut drive = planned(
+            "Write /a.lua, which prints a word, and run it.",
+            "1. fs_copy /a.lua /a.lua\n2. fs_write /a.lua \"print('made up')\"\n3. fs_delete /check.lua",
+        );
+        assert!(
+            !drive.shown().contains("fs_copy /a.lua"),
+            "{}",
+            drive.shown()
+        );
+        drive.say(&["Item done"]);
+        assert_eq!(made(&drive), []);
+        drive.say(&["Item done"]);
+        assert_eq!(drive.files["/a.lua"], "print('made up')");
+        // What cannot be undone is not.
+        drive.say(&["Item done", "Item done", "Item done"]);
+        assert_eq!(made(&drive).len(), 1, "{}", drive.shown());
     }
 
     #[test]

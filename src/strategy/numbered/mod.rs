@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 30;
+pub const VERSION: u32 = 31;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -99,7 +99,7 @@ impl<'a> Course<'a> {
                     None => {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
-                                items: list.items.clone(),
+                                items: item_calls::without_self_copies(&list.items),
                                 by: MadeBy::Model,
                             },
                         };
@@ -179,7 +179,8 @@ impl<'a> Course<'a> {
         if let Some(decision) = self.rewrite(step, said, list) {
             return decision;
         }
-        match &said.next {
+        let claimed = self.claimed_call(said, list);
+        match said.next.as_ref().or(claimed.as_ref()) {
             Some(ReactMove::Act { tool, args }) => {
                 let request = self.request(said, tool, args);
                 let tried = self.turn.try_act(step, request, TranslatedBy::Rules);
