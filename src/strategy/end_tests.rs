@@ -98,7 +98,7 @@ fn a_run_that_did_not_print_what_was_expected_is_no_proof_until_it_counts_withou
         let prompt = bench.state.prompt(Role::Planner);
         let tail = &prompt.last().unwrap().content;
         let failed = tail.contains("/sum.lua FAILED")
-            && tail.contains("mend, then run: RUN /sum.lua")
+            && tail.contains("Then run /sum.lua again")
             && tail.contains("last failure: /sum.lua: \"9\" is not in its output");
         assert_ne!(failed, ends, "{tail}");
         bench.answer("DIRECTIVE: DONE\nSUMMARY: all well\n");
