@@ -63,12 +63,14 @@ fn value_meant(edit: &Value, content: &str) -> Option<Value> {
         edit["search"].as_str()?.trim(),
         edit["replace"].as_str()?.trim(),
     );
+    let new_kind = kind(new)?;
+    // One text in quotes for another may as well be a new name.
+    let may_rename = name.starts_with('"') && new_kind == Kind::Text;
     let name = name.trim_matches('"');
     let is_name = !name.is_empty() && name.chars().all(in_name) && kind(name).is_none();
-    if !is_name || edit["all"] == true {
+    if !is_name || may_rename || edit["all"] == true {
         return None;
     }
-    let new_kind = kind(new)?;
     let places = content.match_indices(name).map(|(at, _)| at);
     let mut values = places.filter_map(|at| Some((at, value_of(content, at, name)?)));
     let (at, value) = values.next().filter(|_| values.next().is_none())?;
@@ -164,6 +166,7 @@ mod tests {
             ("limit = \"20\"", "limit", "30", None),
             ("limit = 20", "20", "30", None),
             ("limit = 30", "limit", "30", None),
+            ("{\"a\": \"x\"}", "\"a\"", "\"b\"", None),
             // Which one of them?
             ("limit = 20\nlimit = 40", "limit", "30", None),
             ("limits = 20", "limit", "30", None),

@@ -328,9 +328,10 @@ impl Block<'_> {
             return None;
         }
         let known = self.fields[1..].iter().filter(|field| field.name != "ON");
-        let known = known.map(|field| match &field.fenced {
-            Some(fenced) => Some((field.name.as_str(), fenced.content.trim())),
-            None => Some((field.name.as_str(), field.value.as_str())),
+        let known = known.map(|field| {
+            let fenced = field.fenced.as_ref();
+            let value = fenced.map_or(field.value.as_str(), |fenced| fenced.content.trim());
+            Some((field.name.as_str(), value))
         });
         let below = self.fields.iter().flat_map(|field| {
             let lines = field.lines.iter().map(|line| line.trim());
@@ -350,8 +351,9 @@ impl Block<'_> {
             }
         }
         (!args.is_empty()).then(|| {
-            self.notes
-                .push(format!("{name} is a tool: call it by TOOL, NAME and ARGS"));
+            self.notes.push(format!(
+                "taken for the tool {name}: such calls are written as TOOL, with NAME and ARGS"
+            ));
             Action::Tool {
                 name,
                 args: Value::Object(args),

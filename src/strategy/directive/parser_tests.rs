@@ -157,7 +157,7 @@ fn a_tool_in_the_place_of_the_keyword_is_called_with_what_stands_below_it() {
     let args = |answer: &str| match read(answer) {
         Reading::Clear { directive, notes } => match directive.action {
             Action::Tool { name, args } => {
-                assert!(notes[0].contains("call it by TOOL"), "{notes:?}");
+                assert!(notes[0].contains("taken for the tool"), "{notes:?}");
                 let on = directive.on.map_or(String::new(), |on| format!(" on {on}"));
                 format!("{name} {args}{on}")
             }

@@ -25,9 +25,15 @@ const DONE_ONCE: [&str; 4] = ["fs_move", "fs_copy", "fs_delete", "fs_write"];
 /// Folders that are looked at for one claim.
 const MOST_FOLDERS: usize = 8;
 
-/// How a mark is refused whose files are not there.
-pub(super) const NOT_THERE: &str =
-    "the computer was looked at, and this was to be written and is not there";
+/// How a mark is refused whose files are not there, and how those words end.
+const NOT_THERE: &str = "the computer was looked at, and this was to be written and is not there: ";
+const WRITE_IT: &str = ". Write it, or mark the subtask with success false";
+
+/// The files for want of which a mark was refused, as the model is told so; none if it was refused for something else.
+pub(super) fn files_not_there(told: &str) -> Option<&str> {
+    let (_, files) = told.split_once(NOT_THERE)?;
+    files.strip_suffix(WRITE_IT)
+}
 
 impl Course<'_> {
     /// The model says that the current subtask is over.
@@ -211,9 +217,7 @@ impl Course<'_> {
             self.undone(work, subtask, place)
         } else {
             let missing = missing.join(", ");
-            Some(format!(
-                "{NOT_THERE}: {missing}. Write it, or mark the subtask with success false"
-            ))
+            Some(format!("{NOT_THERE}{missing}{WRITE_IT}"))
         };
         match why {
             None => self.marked(true, claim.reason.clone()),

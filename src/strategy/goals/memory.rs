@@ -1,7 +1,7 @@
 //! What the model sees: for breaking the goal down, the goal and the tools; in a subtask a focused context — the last
 //! exchanges, then the branch of the goal that it works on, and facts that hold whatever the goal is.
 
-use super::claim::NOT_THERE;
+use super::claim::files_not_there;
 use super::facts::{self, FileState};
 use super::fit::{Cut, fitted};
 use super::known::FleetKnown;
@@ -363,24 +363,19 @@ fn focus_text(turn: &Turn<'_>, work: &GoalWork, rounds: u32) -> Result<String, P
     )
 }
 
-/// Why the newest mark of a subtask was refused that wants files which are not there, while nothing has changed since: a small model that
-/// is shown the same mark once more gives it once more.
+/// The files for want of which the newest mark of a subtask was refused, while nothing has changed since: a small model that is shown the
+/// same mark once more gives it once more.
 fn refused_mark<'a>(turn: &Turn<'_>, work: &'a GoalWork, subtask: &Subtask) -> Option<&'a str> {
-    let (step, told) = work.told.last_key_value()?;
-    let (_, why) = told.split_once(NOT_THERE)?;
-    let mut since = turn.state.steps.iter().filter(|later| later.number > *step);
-    let changed = since.any(|later| {
-        later
-            .calls
-            .iter()
-            .any(|call| call.succeeded() && changes(call))
-    });
-    let is_of_it = *step > subtask.begun_after.unwrap_or_default();
-    let files = why
-        .split(". Write it")
-        .next()?
-        .trim_start_matches([':', ' ']);
-    (is_of_it && !changed).then_some(files)
+    let (marked_in, told) = work.told.last_key_value()?;
+    let since = turn
+        .state
+        .steps
+        .iter()
+        .filter(|step| step.number > *marked_in);
+    let mut made = since.flat_map(|step| &step.calls);
+    let changed = made.any(|call| call.succeeded() && changes(call));
+    let is_of_it = *marked_in > subtask.begun_after.unwrap_or_default();
+    files_not_there(told).filter(|_| is_of_it && !changed)
 }
 
 /// The last run and what it printed: before a small model says that the goal is reached, it shall look at that once more.

@@ -285,6 +285,12 @@ impl<'a> Course<'a> {
             ASK_USER_TOOL => vec!["question".to_owned(), "why".to_owned()],
             _ => self.needed(tool).unwrap_or_default(),
         };
+        // A whole input that was unreadable is no path.
+        let first = values.first().and_then(Value::as_str);
+        let is_odd = first.is_some_and(|first| first.contains(['=', '"', '\n']));
+        if is_odd && needed.first().is_some_and(|name| name == "path") {
+            return args.clone();
+        }
         // What more there is for a program is its arguments.
         let more = values.get(needed.len()..).unwrap_or_default();
         let runs = tool == "run_program" && !needed.is_empty() && !more.is_empty();
