@@ -21,6 +21,8 @@ fn a_subtask_is_complete_only_after_an_action_that_could_have_done_it() {
     for told in ["is not there: /hello.lua", way_out, "\"success\": false"] {
         assert!(shown.contains(told), "{told}: {shown}");
     }
+    let prompt = drive.state().prompt(Role::Planner);
+    insta::assert_snapshot!("refused_mark", prompt.last().unwrap().content);
     assert!(!say(&mut drive, &[write("/hello.lua", "x"), mark(true)]));
     assert_eq!(drive.state().status, TaskStatus::Completed);
 }
