@@ -4,8 +4,11 @@
 //! without a token is compared with something too, so that the time tells nothing either.
 
 mod answers;
+mod mint;
 
 pub use answers::{Admitted, Refused, Secret, TokenError, revoked};
+pub use mint::mint;
+use mint::{hash, random_text};
 
 use crate::actors::failures::Failures;
 use crate::actors::journal::messages::{JournalError, KeepSystem};
@@ -399,47 +402,6 @@ fn kept(tokens: Vec<TokenChange>) -> KeepSystem {
 /// An id without what it is the id of, as it stands in the text.
 fn short(token_id: &str) -> &str {
     token_id.split_once('_').map_or(token_id, |(_, id)| id)
-}
-
-fn hash(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex().to_string()
-}
-
-/// A new token and its text, without keeping it: for a data folder that no server has open.
-///
-/// # Errors
-/// It may not be made.
-pub fn mint(new: NewToken, now_ms: i64) -> Result<(TokenRecord, Secret), TokenError> {
-    new.check(now_ms)
-        .map_err(|(field, words)| TokenError::Bad { field, words })?;
-    let (token_id, text) = random_text("tok")?;
-    let record = TokenRecord {
-        token_id,
-        owner: new.owner().to_owned(),
-        name: new.name,
-        bearer: new.bearer,
-        tools: new.tools,
-        hash: hash(&text),
-        created_at_ms: now_ms,
-        last_used_ms: None,
-        expires_at_ms: new.expires_at_ms,
-        revoked_at_ms: None,
-        session_of: None,
-    };
-    Ok((record, Secret::shown(&text)))
-}
-
-/// An id, and a text with 256 random bits.
-fn random_text(kind: &str) -> Result<(String, String), TokenError> {
-    let mut random = [0u8; 38];
-    getrandom::fill(&mut random).map_err(|error| TokenError::NoRandomness(error.to_string()))?;
-    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
-    let (id, secret) = random.split_at(6);
-    let id = hex(id);
-    Ok((
-        format!("{kind}_{id}"),
-        format!("{PREFIX}{id}_{}", hex(secret)),
-    ))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod link;
 pub mod messages;
 mod notices;
 pub mod shell;
+mod status;
 pub mod view;
 
 use crate::actors::counts::FleetCounts;

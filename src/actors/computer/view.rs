@@ -1,12 +1,12 @@
 //! What others may see of a computer without asking it. Written by its actor, read by the router.
 
 use super::lane::Lane;
+pub use super::status::{ComputerState, ComputerStatus};
 use crate::actors::registry::messages::Registration;
 use crate::domain::ids::{CallId, ClientId, TaskId};
 use crate::domain::lifecycle::{ToolRecord, state_of};
 use crate::domain::tool::ComputerView;
 use crate::domain::toolbox::Toolbox;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -17,39 +17,6 @@ const MAX_ONCE_OWNED: usize = 1024;
 
 /// The longest words of progress that are kept, in characters.
 const MAX_PROGRESS: usize = 200;
-
-/// How a computer fares (wire contract, `computer.state`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ComputerState {
-    Ready,
-    Busy,
-    Unresponsive,
-    #[default]
-    Offline,
-    Stopped,
-}
-
-impl ComputerState {
-    /// Every state.
-    pub const ALL: [ComputerState; 5] = [
-        ComputerState::Ready,
-        ComputerState::Busy,
-        ComputerState::Unresponsive,
-        ComputerState::Offline,
-        ComputerState::Stopped,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ComputerState::Ready => "ready",
-            ComputerState::Busy => "busy",
-            ComputerState::Unresponsive => "unresponsive",
-            ComputerState::Offline => "offline",
-            ComputerState::Stopped => "stopped",
-        }
-    }
-}
 
 /// What changes with every call.
 #[derive(Debug, Clone, Default)]
@@ -63,30 +30,6 @@ struct Live {
     second_copy_ms: Option<i64>,
     /// The call whose handler told last how far it is, and its words.
     progress: Option<(CallId, String)>,
-}
-
-/// A computer as lists show it (wire contract, `computer`). Times are milliseconds since the Unix epoch.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ComputerStatus {
-    pub client_id: ClientId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    pub groups: Vec<String>,
-    pub online: bool,
-    pub state: ComputerState,
-    pub since_ms: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub library_version: Option<String>,
-    pub tools: Toolbox,
-    pub queue: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub current_call: Option<String>,
-    pub owner: String,
-    /// When a second live computer of this name was refused last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub second_copy_ms: Option<i64>,
 }
 
 /// What changes when a computer registers or its tools live on.

@@ -16,6 +16,7 @@ pub mod socket;
 pub mod window;
 
 mod admit;
+mod deps;
 mod identify;
 mod inbound;
 mod pulse;
@@ -24,29 +25,24 @@ mod tag;
 mod tasks;
 
 pub use admit::{Handshake, OwnerLookup, TokenGate};
+pub use deps::{
+    CallerLookup, ConnectionDeps, ConnectionSettings, StopDesk, TaskDesk, TaskLister, TaskLookup,
+};
 
 use crate::actors::backlog::Backlog;
 use crate::actors::computer::link::{ComputerPort, ConnectionFact, FromConnection};
 use crate::actors::computer::shell::Shell;
-use crate::actors::counts::FleetCounts;
 use crate::actors::near::{Home, Near};
-use crate::actors::registry::messages::{ClientGone, RegisterComputer, ResumeCalls, StopCalls};
-use crate::actors::shards::Shards;
-use crate::actors::supervisor::messages::{AnswerQuestion, CancelTask, StartTask, WorldEvent};
+use crate::actors::registry::messages::ClientGone;
 use crate::actors::tokens::Admitted;
-use crate::domain::ids::{ClientId, TaskId};
-use crate::store::Epoch;
-use crate::wire::MAX_FRAME_BYTES;
-use crate::wire::api::TaskBody;
-use crate::wire::chunks::{Assembler, ChunkBudget};
+use crate::domain::ids::ClientId;
+use crate::wire::chunks::Assembler;
 use crate::wire::codes::{CloseWith, ErrorCode};
 use crate::wire::frames::ServerMessage;
 use crate::wire::frames::incoming::Hello;
-use crate::wire::frames::outgoing::{ErrorMessage, Library, PingNonce};
+use crate::wire::frames::outgoing::{ErrorMessage, PingNonce};
 use crate::wire::frames::tools::ToolShelf;
 use actix::prelude::*;
-use asks::TasksOf;
-use futures_util::future::BoxFuture;
 use guard::{ErrorCount, Rate};
 use messages::{
     CloseConnection, ConnectionId, ConnectionLink, LookAfter, MAX_BETWEEN_THREADS, Probe, ToClient,
@@ -54,7 +50,7 @@ use messages::{
 use outlet::Outlet;
 use pulse::Due;
 use socket::{Incoming, Socket, TakenOver};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -72,115 +68,6 @@ const TOOL_CHANGES: (u32, u32) = (4, 64);
 const FACTS_AT_ONCE: u32 = 64;
 /// A computer waits for nobody.
 const FACT_WITHIN: Duration = Duration::from_secs(5);
-
-/// Times, bounds and names that every connection shares.
-#[derive(Debug, Clone)]
-pub struct ConnectionSettings {
-    pub heartbeat: Duration,
-    pub program_ping: Duration,
-    /// How long a client may say nothing at all.
-    pub hello_deadline: Duration,
-    pub window: usize,
-    pub max_frame_bytes: usize,
-    /// Bytes of one message that goes to a computer in chunks.
-    pub max_to_computer: usize,
-    /// Bytes of one message that comes from a computer in chunks.
-    pub max_from_computer: usize,
-    /// New connections from one address in a second; 0 = no limit.
-    pub new_per_second: u32,
-    pub server_id: String,
-    pub journal_epoch: Epoch,
-    pub library: Library,
-}
-
-impl ConnectionSettings {
-    /// The values of the wire contract.
-    pub fn new(server_id: String, journal_epoch: impl Into<Epoch>, library: Library) -> Self {
-        ConnectionSettings {
-            heartbeat: Duration::from_secs(15),
-            program_ping: Duration::from_secs(30),
-            hello_deadline: Duration::from_secs(60),
-            window: 8,
-            max_frame_bytes: MAX_FRAME_BYTES,
-            max_to_computer: 512 * 1024,
-            max_from_computer: 1024 * 1024,
-            new_per_second: 50,
-            server_id,
-            journal_epoch: journal_epoch.into(),
-            library,
-        }
-    }
-}
-
-/// Where tasks are created, cancelled and answered. The supervisor starts after the first connection may come.
-#[derive(Clone)]
-pub struct TaskDesk {
-    pub start: Recipient<StartTask>,
-    pub cancel: Recipient<CancelTask>,
-    pub answer: Recipient<AnswerQuestion>,
-    pub event: Recipient<WorldEvent>,
-}
-
-/// Where calls are stopped and let go on.
-#[derive(Clone)]
-pub struct StopDesk {
-    pub stop: Recipient<StopCalls>,
-    pub resume: Recipient<ResumeCalls>,
-}
-
-/// Tells to which computer a task belongs; none if there is no such task or it belongs to none.
-pub type TaskLookup = Arc<dyn Fn(TaskId) -> BoxFuture<'static, Option<ClientId>> + Send + Sync>;
-
-/// Tells which task has a call under way on a computer; none if no call is.
-pub type CallerLookup = Arc<dyn Fn(&ClientId) -> Option<TaskId> + Send + Sync>;
-
-/// Gives a computer's tasks as its people are shown them, newest first; the error is for people.
-pub type TaskLister =
-    Arc<dyn Fn(TasksOf) -> BoxFuture<'static, Result<Vec<TaskBody>, String>> + Send + Sync>;
-
-/// Whom a connection talks to, and what it shares with the others.
-#[derive(Clone)]
-pub struct ConnectionDeps {
-    pub settings: Arc<ConnectionSettings>,
-    pub register: Recipient<RegisterComputer>,
-    pub gone: Recipient<ClientGone>,
-    pub tasks: Arc<OnceLock<TaskDesk>>,
-    pub find_task: Option<TaskLookup>,
-    pub list_tasks: Option<TaskLister>,
-    pub caller: Option<CallerLookup>,
-    /// None where nobody can stop calls.
-    pub stops: Option<StopDesk>,
-    /// What all connections together may keep of messages that are not complete.
-    pub chunk_budget: Arc<ChunkBudget>,
-    pub counts: Arc<FleetCounts>,
-    /// Where computers are at home.
-    pub shards: Shards,
-    pub tokens: TokenGate,
-}
-
-impl ConnectionDeps {
-    /// A server without tasks, whose computers can register and be called.
-    pub fn new(
-        settings: ConnectionSettings,
-        register: Recipient<RegisterComputer>,
-        gone: Recipient<ClientGone>,
-    ) -> Self {
-        ConnectionDeps {
-            settings: Arc::new(settings),
-            register,
-            gone,
-            tasks: Arc::default(),
-            find_task: None,
-            list_tasks: None,
-            caller: None,
-            stops: None,
-            chunk_budget: Arc::default(),
-            counts: Arc::default(),
-            shards: Shards::default(),
-            tokens: TokenGate::default(),
-        }
-    }
-}
 
 /// Who speaks on this connection.
 enum Phase {
