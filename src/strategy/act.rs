@@ -31,6 +31,9 @@ use std::borrow::Cow;
 /// What is told of an argument that is still as forms show it.
 pub(super) const STANDS_FOR: &str = "\"…\" only stands for what you have to put there";
 
+/// Gives arguments as they are meant, if they are written in another way.
+type Mend<'a> = &'a dyn Fn(&Value) -> Option<Value>;
+
 impl Turn<'_> {
     /// Carries a request out, or sends it back.
     pub fn act(&self, step: &Step, request: StrictRequest, by: TranslatedBy) -> Decision {
@@ -205,26 +208,7 @@ impl Turn<'_> {
             parameters = Cow::Owned(family::with_computer(&parameters, on));
             target = Target::Any;
         }
-        let schema = || self.schema_of(&tool);
-        if let Some(mended) = copied_marks::left_out(&parameters, schema) {
-            parameters = Cow::Owned(mended);
-        }
-        if let Some(mended) = unfenced(&tool, &parameters) {
-            parameters = Cow::Owned(mended);
-        }
-        if let Some(mended) = own_name::left_out(&tool, &parameters) {
-            parameters = Cow::Owned(mended);
-        }
-        if let Some(mended) = computer_as_folder::left_out(self.state, &target, &tool, &parameters)
-        {
-            parameters = Cow::Owned(mended);
-        }
-        if let Some(mended) = meant_edits::listed(&tool, &parameters) {
-            parameters = Cow::Owned(mended);
-        }
-        if let Some(mended) = meant_edits::of_values(self.state, &target, &tool, &parameters) {
-            parameters = Cow::Owned(mended);
-        }
+        let mut parameters = self.meant_args(&target, &tool, parameters);
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         let meant = shell_words::meant(&tool, &parameters, &tools);
         let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
@@ -276,6 +260,22 @@ impl Turn<'_> {
             timeout_ms: None,
             request: None,
         }))
+    }
+
+    /// What a model must mean by its arguments, where it writes them in a way of its own.
+    fn meant_args<'b>(&self, target: &Target, tool: &str, args: Cow<'b, Value>) -> Cow<'b, Value> {
+        let mends: [Mend<'_>; 6] = [
+            &|args| copied_marks::left_out(args, || self.schema_of(tool)),
+            &|args| unfenced(tool, args),
+            &|args| own_name::left_out(tool, args),
+            &|args| computer_as_folder::left_out(self.state, target, tool, args),
+            &|args| meant_edits::listed(tool, args),
+            &|args| meant_edits::of_values(self.state, target, tool, args),
+        ];
+        mends.iter().fold(args, |args, mend| match mend(&args) {
+            Some(mended) => Cow::Owned(mended),
+            None => args,
+        })
     }
 
     fn with_known_content(

@@ -6,7 +6,7 @@ use super::guards::times_told;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::mending::{MENDS, RUN};
-use super::paths::{behind, mentions, named_in, normal};
+use super::paths::{behind, file_name, mentions, named_in, normal};
 use super::places::addressed;
 use super::stated;
 use super::text::has_word;
@@ -221,7 +221,7 @@ pub(super) fn program_of(run: &str) -> String {
 
 /// Whether a command line, which nobody takes apart, may have run a program.
 fn is_typed(call: &CallRecord, program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or_default();
+    let name = file_name(program);
     let name = name.strip_suffix(".lua").unwrap_or(name);
     let command = call.args.get("command").and_then(Value::as_str);
     call.tool == "shell_exec" && command.is_some_and(|command| command.contains(name))

@@ -4,7 +4,7 @@
 use super::guards::failure_text;
 use super::memory::pins::runs;
 use super::named_files::READ;
-use super::paths::{is_file_like, mentions, named_in, normal};
+use super::paths::{file_name, is_file_like, mentions, named_in, normal};
 use super::places::addressed;
 use super::text::{has_word, sentence_before};
 use super::turn::Turn;
@@ -66,9 +66,9 @@ impl<'a> Turn<'a> {
             |missing: &Missing<'_>| !last.looks_first() || self.is_to_be_read(&missing.path);
         let mut missing = last.calls.iter().filter_map(|call| self.missing_in(call));
         let missing = missing
-            .find(|missing| is_wanted(missing) && !self.was_looked_for(name_of(&missing.path)))?;
+            .find(|missing| is_wanted(missing) && !self.was_looked_for(file_name(&missing.path)))?;
         let finder = self.tool_of(&addressed(FIND, missing.on))?;
-        let mut parameters = json!({"pattern": name_of(&missing.path), "limit": MOST_FOUND});
+        let mut parameters = json!({"pattern": file_name(&missing.path), "limit": MOST_FOUND});
         // Older libraries tell upper from lower case.
         let takes = finder
             .args_schema
@@ -89,7 +89,7 @@ impl<'a> Turn<'a> {
         let mut looks = steps
             .filter(|step| looks_around(step))
             .flat_map(|step| &step.calls);
-        let look = looks.find(|call| pattern(call) == Some(name_of(&missing.path)))?;
+        let look = looks.find(|call| pattern(call) == Some(file_name(&missing.path)))?;
         let path = from_root(&missing.path);
         let found = found_by(look).filter(|found| *found != path)?;
         let copier = addressed("fs_copy", missing.on);
@@ -107,7 +107,7 @@ impl<'a> Turn<'a> {
         let looks = self.state.steps.iter().filter(|step| looks_around(step));
         let mut looks = looks.flat_map(|step| &step.calls);
         let is_of_it = |look: &&CallRecord| {
-            pattern(look) == Some(name_of(&path)) && self.elsewhere(look).is_none()
+            pattern(look) == Some(file_name(&path)) && self.elsewhere(look).is_none()
         };
         let found = found_by(looks.find(is_of_it)?)?;
         let is_known = self
@@ -127,7 +127,7 @@ impl<'a> Turn<'a> {
         let mut wanted = wanted.filter(|call| call.tool == READ && !call.succeeded());
         let is_it = |call: &CallRecord| {
             let missing = self.missing_in(call);
-            missing.is_some_and(|missing| pattern(look) == Some(name_of(&missing.path)))
+            missing.is_some_and(|missing| pattern(look) == Some(file_name(&missing.path)))
         };
         if !wanted.any(is_it) {
             return None;
@@ -181,10 +181,6 @@ pub(super) fn is_about_missing(text: &str) -> bool {
 
 fn looks_around(step: &Step) -> bool {
     step.by_rule() == Some(ByRule::LookAround)
-}
-
-fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn pattern(call: &CallRecord) -> Option<&str> {

@@ -65,9 +65,14 @@ pub fn behind<'a>(text: &'a str, at: usize, path: &str) -> &'a str {
     behind.trim_start_matches(QUOTES)
 }
 
+/// What a path ends with: the name of its file.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 /// Whether a path's name looks like that of a file: it has an extension.
 pub fn is_file_like(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = file_name(path);
     let parts = name.rsplit_once('.');
     parts.is_some_and(|(stem, extension)| !stem.is_empty() && !extension.is_empty())
 }

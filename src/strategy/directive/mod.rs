@@ -9,6 +9,7 @@ pub mod inline;
 pub mod memory;
 pub mod parser;
 pub mod printer;
+mod tool_fields;
 pub mod translate;
 
 use super::memory::Next;

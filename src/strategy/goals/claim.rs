@@ -11,8 +11,9 @@ use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
+use crate::strategy::asked_runs::program_of;
 use crate::strategy::guards::signature::Signature;
-use crate::strategy::paths::{mentions, normal};
+use crate::strategy::paths::{file_name, mentions, normal};
 use crate::strategy::places::addressed;
 use serde_json::{Value, json};
 
@@ -150,13 +151,12 @@ impl Course<'_> {
     fn ran_well(&self, path: &str, on: Option<&ClientId>) -> bool {
         let ran = self.turn.tests_since_change().iter().rev();
         let mut ran = ran.filter(|test| {
-            let program = test.what.split(' ').next().unwrap_or_default();
             let there = test.what.rsplit_once(" on ");
             let is_there = match on {
                 Some(on) => there.is_some_and(|(_, there)| there == on.as_str()),
                 None => true,
             };
-            normal(program) == path && is_there
+            program_of(&test.what) == path && is_there
         });
         ran.next().is_some_and(|test| test.success)
     }
@@ -309,12 +309,11 @@ impl Course<'_> {
 
     /// Whether this subtask left a file of that name in another folder, and nobody but its model names the place where it is not.
     fn is_in_another_folder(&self, missing: &FileFact, facts: &Facts, begun_after: u32) -> bool {
-        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let is_it = |file: &&FileFact| {
             let mine = file.written_in.is_some_and(|step| step > begun_after);
             mine && file.state != FileState::Missing
                 && file.on == missing.on
-                && name(&file.path) == name(&missing.path)
+                && file_name(&file.path) == file_name(&missing.path)
         };
         let place = normal(&missing.path);
         let mut said = mentions(self.turn.asked_for(), &place);

@@ -8,6 +8,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
 use crate::strategy::guards::failure_text;
 use crate::strategy::memory::contents;
+use crate::strategy::paths::file_name;
 use crate::strategy::stated;
 use serde::Serialize;
 use serde_json::Value;
@@ -173,7 +174,7 @@ impl Facts {
             "fs_list" if done => {
                 let names = entries(report);
                 for path in known.iter().filter(|path| parent(path) == place) {
-                    let name = path.rsplit('/').next().unwrap_or_default();
+                    let name = file_name(path);
                     if names.contains(name) {
                         self.note(on, path, FileState::Exists, None);
                     } else if !report.truncated {

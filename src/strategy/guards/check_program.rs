@@ -4,7 +4,7 @@ use super::times_told;
 use crate::domain::call::Target;
 use crate::domain::files;
 use crate::domain::task::TaskState;
-use crate::strategy::paths::{mentions, normal};
+use crate::strategy::paths::{file_name, mentions, normal};
 use serde_json::Value;
 
 /// What writes a file whole, or changes a part of it.
@@ -55,7 +55,7 @@ pub fn is_check(prompt: &str, path: &str) -> bool {
 
 /// Whether a program's own name says that it checks.
 pub fn is_called_check(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = file_name(path);
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     words.any(|word| CHECKS.contains(&word))
 }

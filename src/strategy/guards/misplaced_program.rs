@@ -6,7 +6,7 @@ use super::times_told;
 use crate::domain::files;
 use crate::domain::task::TaskState;
 use crate::strategy::fleet::ToolLookup;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{file_name, normal};
 use serde_json::{Value, json};
 
 /// Endings of files that hold data and are never run. Whatever else a program may lie in: ComputerCraft runs files of any name.
@@ -178,7 +178,7 @@ fn holds_a_path<'a>(state: &TaskState, tool: &str, args: &'a Value) -> Option<(&
 /// The path of a file from the root, with an ending.
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);
-    let name = text.rsplit('/').next().unwrap_or_default();
+    let name = file_name(text);
     text.starts_with('/') && name.trim_matches('.').contains('.') && text.chars().all(plain)
 }
 

@@ -3,7 +3,7 @@
 
 use super::times_told;
 use crate::domain::task::TaskState;
-use crate::strategy::paths::{named_in, normal};
+use crate::strategy::paths::{file_name, named_in, normal};
 use serde_json::Value;
 
 /// Arguments that name a file which the task works with; where something is copied or moved to is a new place.
@@ -33,17 +33,16 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<(String,
 
 /// Whether a call is about another file that is called like this one, a path without its first slash.
 pub fn is_namesake(args: &Value, path: &str) -> bool {
-    let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
     let given = FILES.iter().filter_map(|key| args.get(key)?.as_str());
     let mut given = given.map(normal);
-    given.any(|given| given != path && name(&given) == name(path))
+    given.any(|given| given != path && file_name(&given) == file_name(path))
 }
 
 /// The only path from the root in these words that ends with the same name, if it is not the same path.
 fn named_like(words: &str, path: &str) -> Option<String> {
-    let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
+    let name = Some(file_name(path)).filter(|name| !name.is_empty())?;
     let mut alike = named_in(words);
-    alike.retain(|named| named.rsplit('/').next() == Some(name));
+    alike.retain(|named| file_name(named) == name);
     match alike.len() {
         1 => alike.pop().filter(|named| named != path),
         _ => None,

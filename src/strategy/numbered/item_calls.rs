@@ -153,7 +153,7 @@ pub(super) fn without_self_copies(items: &[String]) -> Vec<String> {
 const KEPT: [&str; 5] = [".bak", ".old", ".orig", ".backup", ".copy"];
 
 /// The call that an item is, and nothing else.
-fn call_in(item: &str) -> Option<ReactMove> {
+pub(super) fn call_in(item: &str) -> Option<ReactMove> {
     let item = item.trim().trim_end_matches('.');
     if item.contains('\n') {
         return None;

@@ -1,7 +1,7 @@
 //! What the model sees: for planning the task alone; afterwards an append-only conversation of turns and observations,
 //! and the plan with its cursor in a tail that changes each turn.
 
-use super::{bare_line, printer};
+use super::{item_calls, printer};
 use crate::domain::chat::{Message, StopReason};
 use crate::domain::read::Read;
 use crate::domain::task::Step;
@@ -136,7 +136,7 @@ fn observation(turn: &Turn<'_>, step: &Step, view: View) -> Result<String, Promp
 
 /// An item that is a call with its arguments by name, `fs_patch /a.lua {search = "1", replace = "2"}`.
 fn named_call(turn: &Turn<'_>, item: &str) -> Option<(String, Value)> {
-    match bare_line::call(item)? {
+    match item_calls::call_in(item)? {
         ReactMove::Act { tool, args } if args.is_object() => {
             turn.schema_of(&tool)?;
             let args = meant_edits::listed(&tool, &args).unwrap_or(args);

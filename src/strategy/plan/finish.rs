@@ -11,8 +11,8 @@ use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep, StepWork};
 
 use crate::domain::work::plan_rules::Compression;
+use crate::strategy::asked_runs::program_of;
 use crate::strategy::guards::check_program::is_called_check;
-use crate::strategy::paths::normal;
 use serde_json::{Value, json};
 
 /// Tokens of the results that are given along with the end of a task.
@@ -91,8 +91,8 @@ impl<'a> Course<'a> {
         let turn = self.turn(Track::MAIN);
         let newest = turn.tests_since_change().last();
         let checked = newest.is_some_and(|run| {
-            let program = run.what.split(' ').next().unwrap_or_default();
-            run.success && is_called_check(program) && turn.is_given_check(&normal(program), None)
+            let program = program_of(&run.what);
+            run.success && is_called_check(&program) && turn.is_given_check(&program, None)
         });
         let mut steps = self.work.current();
         checked

@@ -8,6 +8,7 @@ use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallEnd, CallRecord};
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use crate::strategy::paths::file_name;
 use serde_json::{Value, json};
 
 /// The most computers and names that one plan has looked up.
@@ -291,7 +292,7 @@ fn look(path: &str, call: &CallRecord) -> Found {
         )
     };
     if let Some(names) = list("entries", "name") {
-        let name = whole.rsplit('/').next().unwrap_or_default();
+        let name = file_name(&whole);
         return if names.iter().any(|known| known == name) {
             Found::At(whole)
         } else {
