@@ -5,8 +5,8 @@ use serde_json::Value;
 /// Bytes of choices that are told; of more the kind is enough.
 const MOST_CHOICES: usize = 80;
 
-/// A schema in a few words, for people and planners, what is required first, in its order: `path (string), args? (array)`,
-/// `side (left|right), power (integer or boolean)`.
+/// A schema in a few words, for people and planners, what is required first, in its order: `path (string), args (array,
+/// optional)`, `side (left|right), power (integer or boolean)`. "optional" is a word: small models copy a mark at the name.
 pub fn brief_schema(schema: &Value) -> String {
     let required: Vec<&str> = schema
         .get("required")
@@ -20,14 +20,17 @@ pub fn brief_schema(schema: &Value) -> String {
     };
     let place = |name: &str| required.iter().position(|required| *required == name);
     let field = |(name, schema): (&String, &Value)| {
-        let optional = if place(name).is_none() { "?" } else { "" };
+        let optional = match place(name) {
+            None => ", optional",
+            Some(_) => "",
+        };
         let kind = choices(schema).unwrap_or_else(|| kinds(schema));
         match schema
             .get("items")
             .filter(|items| items.get("properties").is_some())
         {
-            Some(items) => format!("{name}{optional} (array of {{{}}})", brief_schema(items)),
-            None => format!("{name}{optional} ({kind})"),
+            Some(items) => format!("{name} (array of {{{}}}{optional})", brief_schema(items)),
+            None => format!("{name} ({kind}{optional})"),
         }
     };
     let mut properties: Vec<(&String, &Value)> = properties.iter().collect();
@@ -73,7 +76,7 @@ mod tests {
             "name": {"enum": long, "type": "string"}, "what": {}}});
         assert_eq!(
             brief_schema(&schema),
-            "side (left|right), power (integer or boolean), level? (integer), name? (string), what? (any)"
+            "side (left|right), power (integer or boolean), level (integer, optional), name (string, optional), what (any, optional)"
         );
     }
 }

@@ -1,7 +1,6 @@
 //! Carrying out what a model wants, the same for all strategies: every guard stands here, between the request and the
 //! world.
 
-use super::copied_marks;
 use super::family::{self, Batch};
 use super::fleet::ToolLookup;
 use super::guards::computer_as_folder;
@@ -9,14 +8,15 @@ use super::guards::misplaced_program;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
 use super::meant_edits;
+use super::meant_programs::meant_programs;
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
 use super::own_name;
 use super::shell_words;
 use super::shown_tools::unfilled;
+use super::tool_names;
 use super::tool_source;
 use super::turn::Turn;
-use super::unfenced::unfenced;
 use super::validate::{Refusal, check_call, meant_for, takes};
 use super::{calling, directive, numbered, plan};
 use crate::domain::call::{Address, NoRoute, Target};
@@ -208,8 +208,11 @@ impl Turn<'_> {
             parameters = Cow::Owned(family::with_computer(&parameters, on));
             target = Target::Any;
         }
-        let mut parameters = self.meant_args(&target, &tool, parameters);
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
+        if let Some(meant) = tool_names::meant(&tool, &tools) {
+            tool = meant.to_owned();
+        }
+        let mut parameters = self.meant_args(&target, &tool, parameters);
         let meant = shell_words::meant(&tool, &parameters, &tools);
         let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
         let meant = meant.or_else(|| misplaced_program::meant_write(&tool, &parameters, &tools));
@@ -264,9 +267,8 @@ impl Turn<'_> {
 
     /// What a model must mean by its arguments, where it writes them in a way of its own.
     fn meant_args<'b>(&self, target: &Target, tool: &str, args: Cow<'b, Value>) -> Cow<'b, Value> {
-        let mends: [Mend<'_>; 6] = [
-            &|args| copied_marks::left_out(args, || self.schema_of(tool)),
-            &|args| unfenced(tool, args),
+        let mends: [Mend<'_>; 5] = [
+            &|args| meant_programs(tool, args),
             &|args| own_name::left_out(tool, args),
             &|args| computer_as_folder::left_out(self.state, target, tool, args),
             &|args| meant_edits::listed(tool, args),

@@ -1,7 +1,8 @@
-//! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, or the file of a tool. Programs
-//! that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a thing at once.
+//! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, or a new
+//! program. Programs that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a thing at once.
 
 use super::mending::WRITE;
+use super::new_programs::NewProgram;
 use super::places::addressed;
 use super::tool_source::Unwritten;
 use super::turn::Turn;
@@ -14,6 +15,7 @@ enum Lacking<'a> {
     Content(Unfilled<'a>),
     Input(Waiting<'a>),
     Tool(Unwritten<'a>),
+    Program(NewProgram),
 }
 
 impl<'a> Turn<'a> {
@@ -29,13 +31,14 @@ impl<'a> Turn<'a> {
             (Some(Lacking::Content(file)), Some(read)) => self.write_filled(step, &file, read),
             (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
             (Some(Lacking::Tool(tool)), Some(read)) => self.write_tool(step, &tool, read),
+            (Some(Lacking::Program(new)), Some(read)) => self.write_program(step, &new, read),
             (Some(lacking), None) => self.consult_for(&lacking),
             (None, _) => self.refused_fill("there is nothing to write any more"),
         })
     }
 
     /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a
-    /// program, with which a check is not content, or that is the result; as often as a program may be mended. A content that the task
+    /// program, with which a check is not content, or that is the result, or for a program that a run did not find; as often as a program may be mended. A content that the task
     /// says word for word nobody is asked for.
     pub(super) fn ask_alone(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
@@ -62,6 +65,7 @@ impl<'a> Turn<'a> {
         let tool = || self.unwritten(newest).map(Lacking::Tool);
         tool()
             .or(file)
+            .or_else(|| self.new_program(newest).map(Lacking::Program))
             .or_else(|| self.untyped(newest).map(Lacking::Input))
     }
 
@@ -70,6 +74,7 @@ impl<'a> Turn<'a> {
             Lacking::Content(file) => self.ask_aside(Contract::Content, self.content_prompt(file)),
             Lacking::Input(waiting) => self.consult_for_input(waiting),
             Lacking::Tool(tool) => self.consult_for_tool(tool),
+            Lacking::Program(program) => self.consult_for_program(program),
         }
     }
 }

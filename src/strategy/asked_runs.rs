@@ -154,7 +154,8 @@ impl Turn<'_> {
         let program = program_of(&run);
         let home = self.state.home();
         let is_it = |call: &&CallRecord| {
-            (runs(call) && names(&run, &run_on(home, call))) || is_typed(call, &program)
+            let is_run = runs(call) && !call.found_no_program();
+            (is_run && names(&run, &run_on(home, call))) || is_typed(call, &program)
         };
         let made = self.state.calls().filter(is_it).count();
         let most = match is_called_check(&program) {

@@ -125,6 +125,23 @@ fn half_a_command_is_never_given_to_a_computer() {
 }
 
 #[test]
+fn half_a_summary_still_says_that_all_is_done() {
+    for said in [
+        "DIRECTIVE: DONE\nSUMMARY",
+        "DIRECTIVE: DONE\nSUMMARY: all th",
+    ] {
+        let mut bench = Bench::new(profile(ExecutorMode::Auto)).asked_for("Run /a.lua");
+        bench.advance();
+        bench.answer("DIRECTIVE: RUN\nPATH: /a.lua");
+        bench.advance();
+        bench.succeed();
+        bench.advance();
+        cut_off(&mut bench, said);
+        assert!(matches!(bench.advance(), Decision::Finish { .. }), "{said}");
+    }
+}
+
+#[test]
 fn an_answer_ends_where_it_goes_on_with_what_only_the_server_writes() {
     let library = PromptLibrary::embedded().unwrap();
     let body = |id: &str| {

@@ -44,7 +44,8 @@ impl Turn<'_> {
         let mut written = newest.calls.iter();
         let written = written.find(|call| call.tool == WRITE && call.succeeded())?;
         let path = from_root(&normal(written.args.get("path")?.as_str()?));
-        self.is_all_known(&path)
+        let is_program = path.ends_with(".lua");
+        (is_program || self.is_all_known(&path))
             .then(|| self.closing_run())
             .flatten()
     }
@@ -159,7 +160,8 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
         let words = line.trim_start_matches(|c: char| !c.is_alphanumeric());
         words.to_lowercase().starts_with(MISSING)
     };
-    if said.lines().any(says_missing) {
+    let mut before_fence = said.lines().take_while(|line| !line.starts_with("```"));
+    if before_fence.any(says_missing) {
         return None;
     }
     let fenced = super::mending::read(answer);

@@ -2,8 +2,8 @@
 //! order, behind the one that never yields.
 
 use super::guards::{
-    check_program, computer_as_folder, copied_instead, misplaced_program, repeated_effect,
-    same_again, strayed_path,
+    check_program, computer_as_folder, copied_instead, hand_written, misplaced_program,
+    repeated_effect, same_again, strayed_path,
 };
 use super::mending::RUN;
 use super::places::addressed;
@@ -44,7 +44,11 @@ impl Turn<'_> {
         let made = || Some((self.made_though_elsewhere(target, tool, args)?, None));
         let copied = || Some((self.copied_instead(tool, args)?, None));
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
-        let told = at_home().or_else(misplaced).or_else(elsewhere);
+        let by_hand = || Some((hand_written::objection(state, tool, args)?, None));
+        let told = at_home()
+            .or_else(by_hand)
+            .or_else(misplaced)
+            .or_else(elsewhere);
         let told = told.or_else(made).or_else(strayed).or_else(copied);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());

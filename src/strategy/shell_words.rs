@@ -2,6 +2,7 @@
 //! CraftOS does not have, and write it again when they are told so.
 
 use super::fleet::{Found, ToolLookup};
+use super::tool_names;
 use serde_json::{Map, Value, json};
 
 /// What reads a file in other systems. A computer that has such a program shows the same.
@@ -73,6 +74,9 @@ pub fn call_of_line(line: &str, tools: &ToolLookup<'_>) -> Option<(String, Value
     }
     let mut words = line.split_whitespace().map(|word| word.trim_matches('`'));
     let name = words.next()?;
+    // `run /a.lua` may be words for who reads the plan.
+    let known = name.contains('_').then(|| tool_names::meant(name, tools));
+    let name = known.flatten().unwrap_or(name);
     let words: Vec<&str> = words.collect();
     let args = in_order(name, &words, tools)?;
     // What else stands in a plan may be words for its reader.

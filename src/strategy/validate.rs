@@ -190,6 +190,8 @@ const SAME_NAMES: [&[&str]; 4] = [
         "file",
         "filename",
         "file_path",
+        "program",
+        "script",
     ],
     &["path", "to", "target", "dest", "destination", "new_path"],
     &["content", "contents", "text", "data"],

@@ -6,6 +6,9 @@ use crate::domain::directive::{Action, Directive, Reading, ThenItem};
 use crate::domain::ids::ClientId;
 use serde_json::Value;
 
+/// What is said for a planner that says nothing beyond being done.
+const DONE_WITHOUT_WORDS: &str = "Everything is done.";
+
 /// Reads the directive of these fields; `text` is its own text, for the executor.
 pub(super) fn read(fields: &[Field], notes: Vec<String>, text: impl Fn() -> String) -> Reading {
     let mut block = Block {
@@ -287,8 +290,13 @@ impl Block<'_> {
     }
 
     fn done(&mut self) -> Option<Action> {
+        // Who says that all is done has said so, also without a word of what holds now; what ends a task well is checked.
+        let summary = match self.text("SUMMARY") {
+            Some(_) => self.needed("SUMMARY")?,
+            None => DONE_WITHOUT_WORDS.to_owned(),
+        };
         Some(Action::Done {
-            summary: self.needed("SUMMARY")?,
+            summary,
             notes: self.text("NOTES"),
         })
     }

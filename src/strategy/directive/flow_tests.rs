@@ -292,26 +292,26 @@ fn over_budget_ends_with_the_last_directive_and_the_last_error() {
 fn an_executor_that_cannot_tell_leaves_in_the_evidence_what_the_rules_found() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
     bench.advance();
-    bench.answer("DIRECTIVE: DONE");
+    bench.answer("DIRECTIVE: SHELL");
     bench.advance();
     bench.answer(r#"{"kind": "unclear", "missing": ["what you would have to guess"]}"#);
     bench.advance();
     let blocked = bench.state.steps[0].blocked.as_ref().unwrap();
-    assert!(blocked.evidence.contains("SUMMARY"), "{}", blocked.evidence);
+    assert!(blocked.evidence.contains("COMMAND"), "{}", blocked.evidence);
 }
 
 #[test]
 fn a_directive_that_is_only_a_keyword_goes_back_without_a_model_call() {
     let mut bench = Bench::new(profile(ExecutorMode::Auto));
     bench.advance();
-    bench.answer("DIRECTIVE: DONE");
+    bench.answer("DIRECTIVE: SHELL");
     bench.advance();
     assert_eq!(bench.state.usage.executor_model_calls, 0);
     let prompt = bench.state.prompt(Role::Planner);
     let told: String = prompt.iter().map(|m| m.content.as_str()).collect();
     assert!(
         told.contains(
-            "below the line \"DIRECTIVE: DONE\" add a line that begins with \"SUMMARY:\""
+            "below the line \"DIRECTIVE: SHELL\" add a line that begins with \"COMMAND:\""
         ),
         "{told}"
     );

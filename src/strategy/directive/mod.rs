@@ -30,7 +30,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "directive";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 31;
+pub const VERSION: u32 = 32;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -61,6 +61,11 @@ fn cut_in_a_field(step: &Step) -> bool {
         let cut = said.answer.stop == StopReason::Length;
         cut && block::ends_in_a_field(&said.answer.content)
     })
+}
+
+fn says_done(reading: &Reading) -> bool {
+    let directive = reading.directive();
+    directive.is_some_and(|directive| matches!(directive.action, Action::Done { .. }))
 }
 
 /// The computer that a directive names in its `ON` line, also where the rest of it is unclear.
@@ -135,8 +140,8 @@ impl Course<'_> {
                 .turn
                 .block(Guard::Unreadable, "the answer could not be read".to_owned()),
             Some(Reading::Nothing { problems }) => self.unreadable(step, problems),
-            // Half a command is another command.
-            Some(_) if cut_in_a_field(step) => {
+            // Half a command is another command; half a summary still says that all is done.
+            Some(reading) if cut_in_a_field(step) && !says_done(reading) => {
                 self.unreadable(step, &["the directive is not whole".to_owned()])
             }
             Some(Reading::Clear { directive, .. }) if mode != ExecutorMode::Always => {

@@ -224,13 +224,27 @@ fn each_missing_or_malformed_field_is_named() {
         ("DIRECTIVE: TOOL\nNAME: dig\nARGS: [1]", "no JSON object"),
         ("DIRECTIVE: TOOL\nNAME: a b", "no tool name"),
         ("DIRECTIVE: TOOL\nNAME: group:/dig", "names a group as"),
-        ("DIRECTIVE: DONE", "SUMMARY is missing"),
+        ("DIRECTIVE: DONE\nSUMMARY: <what holds now>", "placeholder"),
         ("DIRECTIVE: FLY", "is no directive"),
         ("I think we are done.", "no line begins with"),
         ("RUN\nPATH: /a", "is missing"),
     ] {
         let found = problems(answer);
         assert!(found.contains(expected), "{answer:?}: {found}");
+    }
+}
+
+#[test]
+fn who_says_that_all_is_done_needs_no_summary() {
+    for said in [
+        "DIRECTIVE: DONE",
+        "DIRECTIVE: DONE\nSUMMARY",
+        "DIRECTIVE: DONE\nSUMMARY:\n",
+    ] {
+        let Action::Done { summary, .. } = clear(said).action else {
+            panic!("{said:?} is no end");
+        };
+        assert_eq!(summary, "Everything is done.", "{said:?}");
     }
 }
 

@@ -5,11 +5,14 @@ use super::known::FleetKnown;
 use super::{Course, check, memory};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::files::from_root;
 use crate::domain::read::Read;
 use crate::domain::task::Step;
-use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan};
+use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
 use crate::strategy::guards::copied_instead;
+use crate::strategy::mending::WRITE;
 use crate::strategy::paths::{is_file_like, named_in, normal};
+use crate::strategy::stated::program_that_writes;
 
 impl<'a> Course<'a> {
     /// The goal is not broken down yet.
@@ -58,6 +61,10 @@ impl<'a> Course<'a> {
         let problems = match checked {
             Ok(mut objectives) => {
                 self.settle_computers(&mut objectives);
+                // Later decompositions may write by hand what a program failed to write.
+                if work.is_none() {
+                    write_programs(self.prompt(), &mut objectives);
+                }
                 let told = self.copies_for_moves(&objectives);
                 let told = told.or_else(|| self.left_out(&objectives));
                 match told.filter(|_| !is_last) {
@@ -147,6 +154,36 @@ impl<'a> Course<'a> {
         let created = self.turn.state.created.as_ref();
         created.map(|c| c.prompt.as_str()).unwrap_or_default()
     }
+}
+
+/// A subtask that writes the file which a program of the task writes writes this program, unless another one does.
+fn write_programs(prompt: &str, objectives: &mut Vec<ObjectivePlan>) {
+    let written_by = |subtask: &SubtaskPlan| {
+        let mut files = subtask.targets.iter().filter(|_| subtask.tool == WRITE);
+        files.find_map(|file| program_that_writes(prompt, &normal(file)))
+    };
+    let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
+    let mut written: Vec<String> = subtasks
+        .filter(|subtask| !subtask.writes.is_empty() && written_by(subtask).is_none())
+        .flat_map(|subtask| subtask.writes.iter().map(|file| normal(file)))
+        .collect();
+    for objective in objectives.iter_mut() {
+        objective.subtasks.retain_mut(|subtask| {
+            let Some(program) = written_by(subtask) else {
+                return true;
+            };
+            if written.contains(&program) {
+                return false;
+            }
+            let path = from_root(&program);
+            subtask.description = format!("write {path}, as the task says");
+            subtask.targets = vec![path.clone()];
+            subtask.writes = vec![path];
+            written.push(program);
+            true
+        });
+    }
+    objectives.retain(|objective| !objective.subtasks.is_empty());
 }
 
 /// What is added to the evidence if an answer ended at its length limit.

@@ -2,6 +2,7 @@
 
 mod marks;
 mod places;
+mod programs;
 
 use super::*;
 use crate::domain::call::{CallReport, Outcome};

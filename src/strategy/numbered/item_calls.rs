@@ -29,6 +29,7 @@ impl Course<'_> {
         }
         let (tool, parameters) = match call_in(&item.text) {
             Some(ReactMove::Act { tool, args }) => {
+                let tool = self.turn.meant_tool(&tool).unwrap_or(tool);
                 let parameters = self.whole_args(&tool, &args);
                 (tool, parameters)
             }
@@ -95,10 +96,11 @@ impl Course<'_> {
     }
 
     fn may_be_called(&self, tool: &str) -> bool {
-        let Ok(address) = Address::parse(tool) else {
+        let turn = &self.turn;
+        let meant = turn.meant_tool(tool);
+        let Ok(address) = Address::parse(meant.as_deref().unwrap_or(tool)) else {
             return false;
         };
-        let turn = &self.turn;
         if address.tool == "run_program" && stated::forbids_runs(turn.asked_for()) {
             return false;
         }

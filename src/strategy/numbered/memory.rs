@@ -138,6 +138,7 @@ fn observation(turn: &Turn<'_>, step: &Step, view: View) -> Result<String, Promp
 fn named_call(turn: &Turn<'_>, item: &str) -> Option<(String, Value)> {
     match item_calls::call_in(item)? {
         ReactMove::Act { tool, args } if args.is_object() => {
+            let tool = turn.meant_tool(&tool).unwrap_or(tool);
             turn.schema_of(&tool)?;
             let args = meant_edits::listed(&tool, &args).unwrap_or(args);
             Some((tool, args))

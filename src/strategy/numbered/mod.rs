@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 31;
+pub const VERSION: u32 = 32;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -261,6 +261,8 @@ impl<'a> Course<'a> {
     }
 
     fn request(&self, said: &ReactRead, tool: &str, args: &Value) -> StrictRequest {
+        let meant = self.turn.meant_tool(tool);
+        let tool = meant.as_deref().unwrap_or(tool);
         let thought = said.thought.lines().next().unwrap_or_default();
         let explanation: String = match thought {
             "" => tool.to_owned(),

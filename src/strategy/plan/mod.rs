@@ -21,6 +21,7 @@ pub mod rules;
 mod shapes;
 pub mod summary;
 pub mod targets;
+mod written_files;
 
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
@@ -39,7 +40,7 @@ use std::sync::LazyLock;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "plan";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 29;
+pub const VERSION: u32 = 30;
 
 /// The next move of a task that runs this strategy: on the track of a step that is under way, a step that can begin, or,
 /// if there is none of these, on the main track.

@@ -5,6 +5,7 @@ use super::Course;
 use super::check::check;
 use super::finish::{Ended, NotGood};
 use super::targets::{lookups, resolve};
+use super::written_files;
 use crate::domain::chat::Role;
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
@@ -162,6 +163,12 @@ impl Course<'_> {
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
+        };
+        // Later plans may write by hand what a program failed to write.
+        let is_first = self.work.plans.is_empty();
+        let plan = match is_first {
+            true => written_files::as_told(&plan, self.turn(Track::MAIN).asked_for()),
+            false => plan,
         };
         match self.left_out(&plan) {
             Some(told) => self.refused(vec![told]),

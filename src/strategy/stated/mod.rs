@@ -9,6 +9,7 @@ mod given;
 mod reading;
 mod relative;
 mod silent;
+mod written;
 
 use super::guards::times_told;
 use super::memory::contents;
@@ -28,8 +29,9 @@ pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(super) use content::{content_said, content_told};
 pub(super) use given::runs_given;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted, sentence};
-pub(super) use relative::MAKES;
+pub(super) use relative::{MAKES, is_to_be_made};
 use serde_json::Value;
+pub(super) use written::program_that_writes;
 
 /// A run and what it prints.
 #[derive(Debug, Clone, Copy, PartialEq)]

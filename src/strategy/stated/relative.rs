@@ -4,7 +4,7 @@
 use super::bare::forbids_runs;
 use super::reading::{announced, ends_a_sentence, is_of_today, is_run, sentence};
 use super::{CONDITIONS, Stated, TURNS};
-use crate::strategy::paths::QUOTES;
+use crate::strategy::paths::{QUOTES, mentions};
 use crate::strategy::text::{has_word, sentence_before};
 
 /// How such a clause begins.
@@ -18,6 +18,11 @@ const TAKES: [&str; 4] = ["takes", "argument", "arguments", "given"];
 
 /// Words that tell where in its output a program prints it: that does not make it another output.
 const WHERE: [&str; 2] = [" at its end", " at the end"];
+
+/// Whether a sentence of the task tells to make this file, whose path has no first slash.
+pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
+    mentions(prompt, path).any(|at| has_word(sentence_before(&prompt[..at]), &MAKES))
+}
 
 /// All such statements about runs without arguments.
 pub(super) fn said_in_clauses(prompt: &str) -> Vec<Stated<'_>> {

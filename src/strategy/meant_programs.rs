@@ -1,26 +1,28 @@
-//! Programs that a model puts into a fence inside a call, as it does in conversations: no Lua program begins with one.
+//! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, or with texts that a
+//! line break cuts. No Lua program begins with a fence.
 
+use super::lua_texts;
 use serde_json::Value;
 
-/// The arguments of a write with its program out of the fence around it; none if there is nothing to take away.
-pub fn unfenced(tool: &str, args: &Value) -> Option<Value> {
+/// The arguments of a write with its programs as they are meant; none if they are as they stand.
+pub fn meant_programs(tool: &str, args: &Value) -> Option<Value> {
     if !matches!(tool, "fs_write" | "write_and_run" | "fs_write_many") {
         return None;
     }
     let mut mended = args.clone();
-    let mut changed = take_out(&mut mended);
+    let mut changed = mend(&mut mended);
     for file in mended
         .get_mut("files")
         .and_then(Value::as_array_mut)
         .into_iter()
         .flatten()
     {
-        changed |= take_out(file);
+        changed |= mend(file);
     }
     changed.then_some(mended)
 }
 
-fn take_out(file: &mut Value) -> bool {
+fn mend(file: &mut Value) -> bool {
     let is_program = |path: &str| path.trim_end().ends_with(".lua");
     if !file
         .get("path")
@@ -32,7 +34,9 @@ fn take_out(file: &mut Value) -> bool {
     let Some(Value::String(content)) = file.get_mut("content") else {
         return false;
     };
-    match inside(content).map(str::to_owned) {
+    let unfenced = inside(content).map(str::to_owned);
+    let whole = lua_texts::whole(unfenced.as_deref().unwrap_or(content));
+    match whole.or(unfenced) {
         Some(program) => {
             *content = program;
             true
@@ -57,16 +61,19 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_lua_program_comes_out_of_its_fence_and_nothing_else_does() {
+    fn a_lua_program_comes_out_of_its_fence_with_whole_texts_and_nothing_else_does() {
         let file = |path: &str, content: &str| json!({"path": path, "content": content});
         let fenced = "```lua\nprint(1)\n```";
         for tool in ["fs_write", "write_and_run"] {
-            let mended = unfenced(tool, &file("/a.lua", fenced));
+            let mended = meant_programs(tool, &file("/a.lua", fenced));
             assert_eq!(mended, Some(file("/a.lua", "print(1)\n")));
         }
+        let broken = file("/a.lua", "```lua\nprint('\n')\n```");
+        let mended = meant_programs("fs_write", &broken);
+        assert_eq!(mended, Some(file("/a.lua", "print('\\n')\n")));
         let many = json!({"files": [file("/a.md", fenced), file("/b.lua", fenced)]});
         let mended = json!({"files": [file("/a.md", fenced), file("/b.lua", "print(1)\n")]});
-        assert_eq!(unfenced("fs_write_many", &many), Some(mended));
+        assert_eq!(meant_programs("fs_write_many", &many), Some(mended));
         for (path, content) in [
             ("/a.md", fenced),
             ("/a.lua", "print(1)"),
@@ -77,11 +84,11 @@ mod tests {
             ("/a.lua", "```"),
         ] {
             assert_eq!(
-                unfenced("fs_write", &file(path, content)),
+                meant_programs("fs_write", &file(path, content)),
                 None,
                 "{content}"
             );
         }
-        assert_eq!(unfenced("note", &file("/a.lua", fenced)), None);
+        assert_eq!(meant_programs("note", &file("/a.lua", fenced)), None);
     }
 }
