@@ -11,6 +11,7 @@ use super::places::addressed;
 use super::stated;
 use super::text::has_word;
 use super::turn::Turn;
+use super::typed_input::is_typed_run;
 use super::unchanged::changes;
 use crate::domain::by_rule::ByRule;
 use crate::domain::call::Outcome;
@@ -144,7 +145,10 @@ impl Turn<'_> {
         let fails = last.is_some_and(|test| !test.success);
         let is_unknown = |call: &CallRecord| call.outcome() == Some(Outcome::Unknown);
         if fails
-            || !self.state.calls().any(changes)
+            || !self
+                .state
+                .calls()
+                .any(|call| changes(call) || is_typed_run(call))
             || self.state.calls().any(is_unknown)
             || stated::forbids_runs(self.asked_for())
         {

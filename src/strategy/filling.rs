@@ -9,6 +9,7 @@ use super::mending::WRITE;
 use super::named_files;
 use super::stated;
 use super::turn::Turn;
+use super::typed_input::is_typed_run;
 use super::unfilled::Unfilled;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
@@ -41,6 +42,9 @@ impl Turn<'_> {
     pub(super) fn run_filled(&self) -> Option<Decision> {
         let newest = self.state.newest_closed();
         let newest = newest.filter(|step| step.fills() || writes_said(step))?;
+        if newest.calls.iter().any(is_typed_run) {
+            return self.closing_run();
+        }
         let mut written = newest.calls.iter();
         let written = written.find(|call| call.tool == WRITE && call.succeeded())?;
         let path = from_root(&normal(written.args.get("path")?.as_str()?));

@@ -3,7 +3,7 @@
 
 use super::asked_questions::sentences;
 use super::mending::WRITE;
-use super::paths::{mentions, named_in};
+use super::paths::{mentions, named_in, normal};
 use super::places::addressed;
 use super::stated::content_told;
 use super::text::has_word;
@@ -40,6 +40,8 @@ pub(super) struct Otherwise<'a> {
     pub sentence: &'a str,
     /// The call that does it, as the model writes calls, where the sentence says it whole.
     pub call: Option<String>,
+    /// What is to be written then, from the root, and what it has to hold, where the sentence says so word for word.
+    pub write: Option<(String, String)>,
 }
 
 impl<'a> Turn<'a> {
@@ -48,9 +50,20 @@ impl<'a> Turn<'a> {
         let is_due = |before: &str| self.failed_last_of(before) == Some(Since::Nothing);
         let mut ways = ways_out(self.asked_for()).into_iter();
         let (_, sentence) = ways.find(|(before, _)| is_due(before))?;
+        let write = write_told(sentence);
         Some(Otherwise {
-            call: self.call_told(sentence),
+            call: write.as_ref().and_then(|write| self.call_told(write)),
+            write,
             sentence,
+        })
+    }
+
+    /// Whether a tool was refused or failed, nothing was changed since, and the task says what is to be done then.
+    pub(super) fn is_to_be_done_otherwise(&self, tool: &str) -> bool {
+        let names_it = |before: &str| mentions(before, tool).next().is_some();
+        let mut ways = ways_out(self.asked_for()).into_iter();
+        ways.any(|(before, _)| {
+            names_it(before) && self.failed_last_of(before) == Some(Since::Nothing)
         })
     }
 
@@ -86,16 +99,19 @@ impl<'a> Turn<'a> {
         None
     }
 
-    fn call_told(&self, sentence: &str) -> Option<String> {
-        let mut named = named_in(sentence).into_iter();
-        let (path, content) = named.find_map(|path| {
-            let content = content_told(sentence, &path)?;
-            Some((path, content))
-        })?;
-        let on = self.unless_own(self.place_of(&path)?);
-        let args = json!({"path": from_root(&path), "content": content});
+    fn call_told(&self, (path, content): &(String, String)) -> Option<String> {
+        let on = self.unless_own(self.place_of(&normal(path))?);
+        let args = json!({"path": path, "content": content});
         self.written(&addressed(WRITE, on.as_ref()), &args)
     }
+}
+
+fn write_told(sentence: &str) -> Option<(String, String)> {
+    let mut named = named_in(sentence).into_iter();
+    named.find_map(|path| {
+        let content = content_told(sentence, &path)?;
+        Some((from_root(&path), content))
+    })
 }
 
 /// The sentences of a task that tell what to do after a failure, each behind the one before it.
@@ -195,6 +211,32 @@ mod tests {
         );
         drive.say_with(&[end], refuses);
         assert!(drive.state().result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
+    fn another_plan_does_what_the_task_says_and_does_not_call_the_tool_again() {
+        let mut drive = drive("plan", TASK);
+        drive.bench.profile.demand_proof = false;
+        let step = |id: u32, action: &str, target: &str, needs: &[u32]| json!({"id": id, "action": action, "target": target, "reason": "r", "depends_on": needs});
+        let plan = |first: u32| {
+            let mut get = step(first, "call_tool", "http_get", &[]);
+            get["params"] = json!({"url": "http://example.com/v"});
+            let write = step(first + 1, "write_file", "/v.txt", &[first]);
+            json!({"goal": "g", "steps": [get, write]}).to_string()
+        };
+        drive.say_with(&[&plan(1)], refuses);
+        let told = "The task says what is to be done then: If this computer may not reach it, write the one word `offline` to /v.txt instead";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        drive.say_with(&[&plan(3)], refuses);
+        let calls = drive.state().calls();
+        let made: Vec<&str> = calls.map(|call| call.tool.as_str()).collect();
+        assert_eq!(
+            made,
+            ["http_get", "fs_write"],
+            "{:?}",
+            drive.decisions.last()
+        );
+        assert_eq!(drive.files["/v.txt"].trim(), "offline");
     }
 
     #[test]

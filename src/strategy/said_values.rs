@@ -77,6 +77,8 @@ fn by_kind(sentence: &str, tool: &str, schema: &Value) -> Option<Map<String, Val
         let value = if let Some(choices) = of.get("enum").and_then(Value::as_array) {
             let is_said = |choice: &&Value| words(sentence).any(|word| *choice == word);
             only(choices.iter().filter(is_said).cloned().collect())?
+        } else if is("string") && name == "url" {
+            Value::from(only(addresses_in(sentence))?)
         } else if is("string") {
             Value::from(only(std::mem::take(&mut texts))?)
         } else if is("integer") || is("number") {
@@ -105,6 +107,17 @@ fn numbers_in(sentence: &str) -> Vec<Number> {
     numbers.filter_map(number).collect()
 }
 
+fn addresses_in(sentence: &str) -> Vec<&str> {
+    let words = sentence.split_whitespace();
+    let words = words.map(|word| word.trim_matches(|c| MARKS.contains(&c) || c == '.'));
+    let is_address = |word: &&str| {
+        ["http://", "https://", "ws://", "wss://"]
+            .iter()
+            .any(|begin| word.starts_with(begin))
+    };
+    words.filter(is_address).collect()
+}
+
 /// What stands in quotes, but for a computer's name ("of the computer `depot`").
 fn quoted_in(sentence: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -129,6 +142,26 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn an_address_in_the_sentence_is_the_one_that_is_meant() {
+        let schema = json!({"type": "object", "required": ["url"], "properties": {"url": {"type": "string"}}});
+        for (prompt, values) in [
+            (
+                "Fetch http://a.com/v with http_request.",
+                json!({"url": "http://a.com/v"}),
+            ),
+            (
+                "Fetch (`https://a.com/v`) with http_request. Look at http://b.com.",
+                json!({"url": "https://a.com/v"}),
+            ),
+            ("Use http_request for http://a or http://b.", json!({})),
+            ("Fetch `it` with http_request.", json!({})),
+        ] {
+            let said = said_values(prompt, "http_request", &schema);
+            assert_eq!(Value::Object(said), values, "{prompt}");
+        }
+    }
 
     #[test]
     fn values_that_stand_behind_the_names_of_arguments_are_found() {

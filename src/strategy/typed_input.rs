@@ -4,7 +4,10 @@
 
 use super::filling::FILLER;
 use super::guards::check_program::is_check;
+use super::guards::failure_text;
+use super::guards::same_again::HOLDS_ALREADY;
 use super::memory::contents;
+use super::memory::pins::runs;
 use super::mending::{RUN, program_of};
 use super::paths::{named_in, normal};
 use super::places::addressed;
@@ -19,13 +22,19 @@ use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::text::{fenced, one_line};
-use serde_json::json;
+use serde_json::{Value, json};
+
+/// How the failure of a run says that its program got no more input.
+const NO_INPUT: &str = "it was waiting for input";
 
 /// What such a program calls.
 const READ: &str = "read(";
 
 /// Lines of input at most, in a form and in a run.
 const MOST_LINES: usize = 6;
+
+/// How often it is asked for in a task.
+const MOST_ASKED: usize = 2;
 
 /// Answers that are nobody's words.
 const YES_OR_NO: [&str; 4] = ["y", "n", "yes", "no"];
@@ -43,33 +52,73 @@ pub(super) struct Waiting<'a> {
     lines: usize,
 }
 
+impl Waiting<'_> {
+    /// Whether it is this program of this computer.
+    pub(super) fn is(&self, path: &str, on: Option<&ClientId>) -> bool {
+        from_root(&normal(path)) == self.path && self.on.as_ref() == on
+    }
+
+    /// What it asks, if it says something every time.
+    pub(super) fn questions(&self) -> Vec<String> {
+        questions(self.text)
+    }
+
+    /// The arguments of its run, with a place for each line that is typed.
+    pub(super) fn args(&self) -> Value {
+        json!({"path": self.path, "input": vec!["…"; self.lines]})
+    }
+}
+
 impl<'a> Turn<'a> {
     /// The run of such a program, as the model writes calls, with a place for each line that is typed.
     pub(super) fn run_with_input(&self) -> Option<String> {
         let waiting = self.waiting_program()?;
-        let args = json!({"path": waiting.path, "input": vec!["…"; waiting.lines]});
-        self.written(&addressed(RUN, waiting.on.as_ref()), &args)
+        self.written(&addressed(RUN, waiting.on.as_ref()), &waiting.args())
     }
 
     /// Such a program of which is to be said what is typed into it: a check failed just now, or the program itself for want of input, or
-    /// the form of its run came back as it was shown. Once in a task.
+    /// the form of its run came back as it was shown, or the program was to be written once more as it is, or there is nothing else to do. Twice in a task.
     pub(super) fn untyped(&self, newest: &Step) -> Option<Waiting<'a>> {
         let prompt = self.asked_for();
         let failed = newest
             .calls
             .iter()
-            .filter(|call| call.tool == RUN && !call.succeeded());
+            .filter(|call| runs(call) && !call.succeeded());
         let mut programs = failed.filter_map(program_of).map(normal);
         let waiting = self.waiting_program()?;
         let is_meant =
             |program: String| is_check(prompt, &program) || from_root(&program) == waiting.path;
-        let mut asked = self.state.steps.iter();
-        let was_asked = asked.any(|step| step.closed && step.fills());
-        (!was_asked && (programs.any(is_meant) || self.form_came_back())).then_some(waiting)
+        let asked = self.state.steps.iter();
+        let asked = asked.filter(|step| step.closed && step.fills()).count();
+        let same = format!("{}{HOLDS_ALREADY}", waiting.path);
+        let refused = newest.blocked.as_ref();
+        let rewrites_it = refused.is_some_and(|blocked| blocked.evidence.contains(&same));
+        let is_time = programs.any(is_meant)
+            || self.form_came_back()
+            || rewrites_it
+            || self.is_all_there_is_to_do(&waiting);
+        (asked < MOST_ASKED && is_time).then_some(waiting)
+    }
+
+    /// Whether nothing was done yet but to look, and the task names no other file beside its checks, and no tool.
+    fn is_all_there_is_to_do(&self, waiting: &Waiting<'_>) -> bool {
+        let prompt = self.asked_for();
+        let mut steps = self.state.steps.iter();
+        let mut named = named_in(prompt).into_iter();
+        let is_it = |path: &String| from_root(path) == waiting.path || is_check(prompt, path);
+        steps.all(|step| step.looks_first() || !step.closed)
+            && named.all(|path| is_it(&path))
+            && self.tools_to_call().is_empty()
+            && self.state.wakes().is_none()
+    }
+
+    /// Whether the task has typed something into a program already, which came out well.
+    pub(super) fn has_typed(&self) -> bool {
+        self.state.calls().any(is_typed_run)
     }
 
     /// The program of the task that waits for input and was not run well yet. None where the task says that something is not to be run.
-    fn waiting_program(&self) -> Option<Waiting<'a>> {
+    pub(super) fn waiting_program(&self) -> Option<Waiting<'a>> {
         let prompt = self.asked_for();
         if stated::forbids_runs(prompt) {
             return None;
@@ -114,12 +163,21 @@ impl<'a> Turn<'a> {
             "prompt": self.asked_for(),
             "path": waiting.path,
             "content": fenced(waiting.text, "lua"),
-            "questions": questions(waiting.text),
+            "questions": waiting.questions(),
+            "refused": self.refused_typing(waiting),
         });
         Ok(vec![
             Message::system(render_prompt(prompts, FILLER, json!({}))?),
             Message::user(render_prompt(prompts, "shared/input_to_type", told)?),
         ])
+    }
+
+    /// Why what was typed last was refused.
+    fn refused_typing(&self, waiting: &Waiting<'_>) -> Option<&'a str> {
+        let mut asked = self.state.steps.iter().rev().filter(|step| step.fills());
+        let refused = asked.find_map(|step| step.blocked.as_ref())?;
+        let told = refused.evidence.split_once(&told_of(waiting))?.1;
+        Some(told)
     }
 
     /// Whether the task or a person has said a line, or it only answers yes or no: what is typed may do something, and is not made up.
@@ -140,16 +198,17 @@ impl<'a> Turn<'a> {
         read: Option<&Read>,
     ) -> Decision {
         let content = match read {
-            Some(Read::Content { content }) => content.as_deref().unwrap_or_default(),
-            _ => "",
+            Some(Read::Content { content }) => content.as_deref(),
+            _ => None,
         };
-        let asked = questions(waiting.text);
+        let asked = waiting.questions();
+        let content = content.unwrap_or_else(|| filled_in(step, &asked).unwrap_or_default());
         let mut asked = asked.iter();
         let answer = |line| answer_in(line, asked.next().map_or("", String::as_str));
         let lines = content.lines().filter(|line| !line.trim().is_empty());
         let lines: Vec<&str> = lines.take(waiting.lines + 1).map(answer).collect();
         let refused = |why: &str| {
-            let told = format!("what is typed into {}: {why}", waiting.path);
+            let told = format!("{}{why}", told_of(waiting));
             self.block(Guard::Invalid, told)
         };
         if lines.is_empty() {
@@ -160,6 +219,9 @@ impl<'a> Turn<'a> {
                 "a line for each of its {} questions",
                 waiting.lines
             ));
+        }
+        if lines.iter().any(|line| line.contains('…')) {
+            return refused("\"…\" only stands for the answer");
         }
         if let Some(line) = lines.iter().find(|line| !self.is_said(line)) {
             return refused(&format!(
@@ -174,6 +236,34 @@ impl<'a> Turn<'a> {
             Err(problems) => refused(&problems.join("; ")),
         }
     }
+}
+
+/// Whether a call ran a program well into which something was typed.
+pub(super) fn is_typed_run(call: &CallRecord) -> bool {
+    let input = call.args.get("input").and_then(Value::as_array);
+    runs(call) && call.succeeded() && input.is_some_and(|lines| !lines.is_empty())
+}
+
+/// How refusals begin.
+fn told_of(waiting: &Waiting<'_>) -> String {
+    format!("what is typed into {}: ", waiting.path)
+}
+
+/// An answer without its block in which every line begins with its question.
+fn filled_in<'s>(step: &'s Step, questions: &[String]) -> Option<&'s str> {
+    let answer = step.executor.last()?.answer.as_ref()?;
+    let said = answer.content.trim();
+    let lines = said.lines().filter(|line| !line.trim().is_empty());
+    let is_it = lines.clone().count() == questions.len()
+        && lines
+            .zip(questions)
+            .all(|(line, question)| line.trim().starts_with(question.as_str()));
+    (is_it && !questions.is_empty()).then_some(said)
+}
+
+/// Whether a run failed because nobody typed: its program is right.
+pub(super) fn lacked_input(run: &CallRecord) -> bool {
+    runs(run) && !run.succeeded() && failure_text(run).contains(NO_INPUT)
 }
 
 /// Whether what a text names is nothing but words of another one, in their order.
@@ -233,7 +323,8 @@ fn answer_in<'l>(line: &'l str, question: &str) -> &'l str {
     {
         rest = behind.trim();
     }
-    rest.trim_end_matches(',').trim_matches(['"', '\'', '`'])
+    rest.trim_end_matches([',', '.'])
+        .trim_matches(['"', '\'', '`'])
 }
 
 #[cfg(test)]
@@ -260,6 +351,13 @@ mod tests {
     }
 
     fn drive_of(task: &str, mends: u32) -> Drive {
+        let mut drive = drive_before_check(task, mends);
+        let check = call(RUN, json!({"path": "/check.lua"}));
+        drive.say_with(&[&check], computer);
+        drive
+    }
+
+    fn drive_before_check(task: &str, mends: u32) -> Drive {
         let mut profile = profile_of("direct");
         profile.executor_mends = mends;
         let mut drive = Drive::new(profile, task);
@@ -270,8 +368,6 @@ mod tests {
         drive.files.insert("/order.lua".into(), ORDER.into());
         let read = call("fs_read", json!({"path": "/order.lua"}));
         drive.say_with(&[&read], carry_out);
-        let check = call(RUN, json!({"path": "/check.lua"}));
-        drive.say_with(&[&check], computer);
         drive
     }
 
@@ -299,7 +395,57 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_asked_for_alone_once_and_the_program_runs_with_it() {
+    fn who_writes_such_a_program_once_more_as_it_is_is_asked_for_what_is_typed() {
+        let mut drive = drive_before_check(TASK, 6);
+        let same = call("fs_write", json!({"path": "/order.lua", "content": ORDER}));
+        drive.say_with(&[&same, "```\nladders\n12\n```"], computer);
+        let mut runs = drive.state().calls().filter(|call| call.tool == RUN);
+        let first = runs.next().map(|run| run.args["input"].clone());
+        assert_eq!(first, Some(json!(["ladders", "12"])), "{}", drive.shown());
+    }
+
+    /// What ran before any planner was asked, where a model was asked at once what is typed.
+    fn ran_first(task: &str, strategy: &str) -> Vec<Value> {
+        let mut profile = profile_of(strategy);
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
+        let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
+            "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
+        drive.add_tools(vec![serde_json::from_value(run).unwrap()]);
+        drive.files.insert("/order.lua".into(), ORDER.into());
+        let computer =
+            |files: &mut BTreeMap<String, String>, call: &CallRecord| match call.tool.as_str() {
+                RUN => done(json!({"success": true, "output": "ordered"})),
+                _ => carry_out(files, call),
+            };
+        drive.say_with(&["```\nladders\n12\n```"], computer);
+        let runs = drive.state().calls().filter(|call| call.tool == RUN);
+        runs.map(|run| run.args.clone()).collect()
+    }
+
+    #[test]
+    fn where_nothing_else_is_to_be_done_what_is_typed_is_asked_for_first() {
+        let typed = json!({"path": "/order.lua", "input": ["ladders", "12"]});
+        for strategy in ["direct", "directive", "numbered", "goals"] {
+            let ran = ran_first(TASK, strategy);
+            assert_eq!(
+                ran,
+                [typed.clone(), json!({"path": "/check.lua"})],
+                "{strategy}"
+            );
+        }
+        for task in [
+            "Order 12 ladders with /order.lua and write /done.txt.",
+            "Mend /order.lua.",
+        ] {
+            assert_eq!(ran_first(task, "direct"), [Value::Null; 0], "{task}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_asked_for_alone_and_the_program_runs_with_it() {
         let mut drive = drive(6);
         let messages = drive.state().prompt(Role::Executor).iter();
         let texts: Vec<&str> = messages.map(|message| message.content.trim_end()).collect();
@@ -321,12 +467,34 @@ mod tests {
         let told = "what is typed into /order.lua: nothing says \"64\": find it out first";
         assert!(made_up.shown().contains(told), "{}", made_up.shown());
         let check = call(RUN, json!({"path": "/check.lua"}));
-        unknown.say_with(&[&check], computer);
+        // Once more, and then no more.
+        unknown.say_with(&[&check, "MISSING: how many", &check], computer);
         let asked = unknown.decisions.last();
         assert!(
             matches!(asked, Some(Decision::Consult(consult)) if consult.role == Role::Planner),
             "{asked:?}"
         );
+    }
+
+    #[test]
+    fn questions_are_filled_in_and_a_place_that_was_left_is_no_answer() {
+        let mut drive = drive_before_check(TASK, 6);
+        let order = "write(\"What? \")\nlocal what = read()\nwrite(\"How many? \")\nread()\n";
+        drive.files.insert("/order.lua".into(), order.into());
+        let read = call("fs_read", json!({"path": "/order.lua"}));
+        let check = call(RUN, json!({"path": "/check.lua"}));
+        drive.say_with(&[&read], carry_out);
+        drive.say_with(&[&check], computer);
+        let asked = |drive: &Drive| drive.state().prompt(Role::Executor).last().cloned();
+        insta::assert_snapshot!("filling_in", asked(&drive).unwrap().content);
+        let left = "```\nWhat? ladders\nHow many? …\n```";
+        let filled = "What? ladders\nHow many? 12.";
+        drive.say_with(&[left, &check, filled], computer);
+        let told = "\"…\" only stands for the answer";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+        let mut runs = drive.state().calls().filter(|call| call.tool == RUN);
+        let typed = runs.find_map(|run| run.args.get("input").cloned());
+        assert_eq!(typed, Some(json!(["ladders", "12"])), "{}", drive.shown());
     }
 
     #[test]

@@ -199,7 +199,10 @@ fn is_program(content: &str) -> bool {
         let mut beginnings = BEGINNINGS.iter();
         beginnings.any(|(word, more)| line.starts_with(word) && line.contains(more))
     };
-    let calls = |line: &str| line.contains('(') && CALLS.iter().any(|call| line.contains(call));
+    let calls = |line: &str| {
+        let known = line.contains('(') && CALLS.iter().any(|call| line.contains(call));
+        known || is_tool_call(line)
+    };
     let is_code = |line: &str| {
         let ends = ["end", "end)", "else", "})", "}", ")"].contains(&line);
         let computes = begins(line) || calls(line) || is_call(line);
@@ -213,6 +216,12 @@ fn is_call(line: &str) -> bool {
     let name = line.split_once('(').map_or("", |(name, _)| name);
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':');
     !name.is_empty() && name.chars().all(is_name) && line.ends_with(')')
+}
+
+/// The same of a tool, as models write one: `http_request("http://a")`.
+fn is_tool_call(line: &str) -> bool {
+    let name = line.split_once('(').map_or("", |(name, _)| name);
+    is_call(line) && name.contains('_') && !name.contains('.')
 }
 
 #[cfg(test)]
@@ -321,6 +330,7 @@ mod tests {
             "local f = fs.open(\"/a.txt\", \"r\")\nif f then\n    local all = f.readAll()\n    f.close()\nend",
             "for _, name in ipairs(fs.list(\"/\")) do\n  print(name)\nend",
             "print(2 + 3)",
+            "http_request(\"http://a.com\", nil, 5000)\n",
         ];
         for content in programs {
             assert!(is_program(content), "{content}");

@@ -18,6 +18,9 @@ use serde_json::Value;
 /// How often it is told of one file: a program may have taken the file away since, which nobody has seen.
 const MOST_OBJECTIONS: usize = 2;
 
+/// What stands behind the file of such an objection.
+pub const HOLDS_ALREADY: &str = " holds exactly this already";
+
 /// Bytes of a failure that are shown.
 const SHOWN: usize = 300;
 
@@ -30,7 +33,7 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     };
     let content = content_of(tool, args)?;
     let key = key(state, on, args)?;
-    let words = format!("{key} holds exactly this already");
+    let words = format!("{key}{HOLDS_ALREADY}");
     let may_be_told = times_told(state, &words) < MOST_OBJECTIONS;
     let is_of_it = |call: &CallRecord| {
         let on = call.intended.as_ref().map(|intended| &intended.client_id);

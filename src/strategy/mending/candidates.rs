@@ -14,6 +14,7 @@ use crate::strategy::paths::{mentions, normal};
 use crate::strategy::stated;
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
+use crate::strategy::typed_input::lacked_input;
 use serde_json::Value;
 
 /// Bytes of a program that may be mended so: a longer one is patched, and by who knows the task.
@@ -57,6 +58,9 @@ impl<'a> Turn<'a> {
     /// known as it is now, and the task's own or one that its words want mended. Of several, each in turn.
     pub(super) fn ailing(&self) -> Option<Ailing<'a>> {
         let FailedRun { run, failure } = self.failed_run()?;
+        if lacked_input(run) && !has_word(self.asked_for(), &MENDS) {
+            return None;
+        }
         let on = self.elsewhere(run);
         let line = failure.as_ref().and_then(|failure| failure.line.as_deref());
         let candidates = self.candidates(run, on, line);
@@ -198,11 +202,18 @@ impl<'a> Turn<'a> {
         is_check(self.asked_for(), path) && self.written_in(&files::from_root(path), on).is_none()
     }
 
-    /// The step in which this task last saw a program of its own; none if it is somebody else's.
+    /// The step in which this task last saw a program of its own; none if it is somebody else's, also if it was only written as it was.
     fn written_in(&self, path: &str, on: Option<&ClientId>) -> Option<u32> {
         let key = files::key(self.state.home(), on, path);
         let record = self.state.files.get(&key).filter(|file| file.written)?;
-        Some(record.step)
+        let is_of_it = |call: &CallRecord| {
+            let mut written = contents::written_by(call).into_iter();
+            self.elsewhere(call) == on
+                && written.any(|to| files::from_root(&normal(to)) == path)
+                && !call.rewrote_the_same()
+        };
+        let mut calls = self.state.calls();
+        calls.any(is_of_it).then_some(record.step)
     }
 
     /// The known programs whose names stand in quotes in the text of another one.

@@ -26,7 +26,8 @@ pub fn read(text: &str) -> Input {
     let input = match body.trim_start().chars().next() {
         Some('{') => Some(object(body)),
         Some('"') => quoted_json(body),
-        Some('\'' | '[') => Some(pairs(body)),
+        Some('[') => Some(array(body).unwrap_or_else(|| pairs(body))),
+        Some('\'') => Some(pairs(body)),
         // A fence may hold pairs, too.
         _ => None,
     };
@@ -92,6 +93,29 @@ fn object(body: &str) -> Input {
             taken: loose.taken,
             note: None,
         },
+    }
+}
+
+/// Values without names: they stand for the arguments that the tool needs, in their order.
+fn array(body: &str) -> Option<Input> {
+    let mut values = serde_json::Deserializer::from_str(body).into_iter::<Value>();
+    let read = values.next().and_then(Result::ok);
+    let is_plain = |value: &Value| value.is_string() || value.is_number();
+    let read = read.filter(|read| {
+        let values = read.as_array();
+        values.is_some_and(|values| !values.is_empty() && values.iter().all(is_plain))
+    });
+    match read {
+        Some(args) => Some(Input {
+            args: Ok(args),
+            taken: values.byte_offset(),
+            note: None,
+        }),
+        None => loose_json::path_and_text(body).map(|(args, taken)| Input {
+            args: Ok(args),
+            taken,
+            note: Some(MENDED),
+        }),
     }
 }
 

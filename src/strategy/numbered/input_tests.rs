@@ -83,7 +83,7 @@ fn pairs_are_read_with_quotes_commas_and_blocks() {
 fn what_is_taken_counts_from_the_start_of_the_text_also_behind_a_fence() {
     for text in [
         "```\n'é'",
-        "```lua\n[1]\n",
+        "```lua\n[1]",
         "```json\n{\"path\": \"é\"}",
         "'é'",
     ] {
@@ -139,5 +139,21 @@ proptest! {
             let input = read(&text);
             prop_assert!(text.is_char_boundary(input.taken));
         }
+    }
+}
+
+#[test]
+fn values_in_brackets_stand_in_their_order_also_with_quotes_inside_a_program() {
+    assert_eq!(
+        args("[\"/primes.lua\", \"30\", 4]\nObservation: x"),
+        json!(["/primes.lua", "30", 4])
+    );
+    assert_eq!(
+        args(r#"["/a.lua","print("a\\n")\nprint(#t)"]"#),
+        json!(["/a.lua", "print(\"a\\n\")\nprint(#t)"])
+    );
+    // What may be meant otherwise is a text.
+    for text in ["[]", "[{\"a\": 1}]", "[\"a\", \"b\"c\"]"] {
+        assert_eq!(args(text), json!(text));
     }
 }

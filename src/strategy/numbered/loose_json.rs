@@ -101,6 +101,37 @@ fn is_plain(name: &str, value: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name) && is_value
 }
 
+/// A path and a text whose own quotes are not escaped, `["/a.lua", "print("a\n")"]`, in one line.
+pub(super) fn path_and_text(body: &str) -> Option<(Value, usize)> {
+    let text = body.trim_start();
+    let line = text.lines().next()?.trim_end();
+    let (path, rest) = line.strip_prefix("[\"")?.split_once('"')?;
+    let rest = rest.trim_start().strip_prefix(',')?.trim_start();
+    let content = rest.strip_prefix('"')?.strip_suffix("\"]")?;
+    let is_path = path.starts_with('/') && !path.contains(char::is_whitespace);
+    let taken = body.len() - text.len() + line.len();
+    is_path.then(|| (json!([path, unescaped(content)]), taken))
+}
+
+/// A text with what stands for a line break, a tab, a quote or a backslash as that.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, chars.as_str().chars().next()) {
+            ('\\', Some('n')) => out.push('\n'),
+            ('\\', Some('t')) => out.push('\t'),
+            ('\\', Some(quoted @ ('"' | '\\'))) => out.push(quoted),
+            _ => {
+                out.push(c);
+                continue;
+            }
+        }
+        chars.next();
+    }
+    out
+}
+
 /// An object that is JSON but for its quotes, its line breaks inside texts, a comma too many or Python's words.
 pub(super) struct Loose {
     pub strict: String,

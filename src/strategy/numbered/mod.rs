@@ -8,6 +8,7 @@ mod item_calls;
 pub mod labels;
 pub mod list;
 mod loose_json;
+mod meant_items;
 pub mod memory;
 pub mod printer;
 pub mod react;
@@ -61,7 +62,8 @@ impl<'a> Course<'a> {
         match self.turn.state.current_step() {
             None => {
                 let before = self.turn.before_step().or_else(|| self.ready());
-                before.unwrap_or_else(|| match !self.turn.mended().is_empty() {
+                let is_done = !self.turn.mended().is_empty() || self.turn.has_typed();
+                before.unwrap_or_else(|| match is_done {
                     // A small model plans once more what was done: what is left needs no list.
                     true => self.adopt_by_rule(),
                     false => self.consult_for_plan(),
@@ -85,13 +87,14 @@ impl<'a> Course<'a> {
         let is_last = tries >= self.turn.profile.numbered.plan_tries as usize;
         let problem = match &step.read {
             Some(Read::List(list)) if list.problems.is_empty() => {
-                let problem = self.too_long(list.items.len());
+                let items = meant_items::as_meant(&list.items, self.turn.asked_for());
+                let problem = self.too_long(items.len());
                 // Half a plan looks done too early; where no other comes it is better than none.
                 let cut_off = list.cut_off && !is_last;
                 let cut_off = cut_off.then(|| "the end of the list is missing.".to_owned());
-                let copies = || self.copies_for_moves(&list.items).filter(|_| !is_last);
+                let copies = || self.copies_for_moves(&items).filter(|_| !is_last);
                 let left_out = || {
-                    let left_out = self.turn.left_out_of_plan(&list.items.join("\n"));
+                    let left_out = self.turn.left_out_of_plan(&items.join("\n"));
                     let told = left_out.filter(|_| !is_last)?;
                     Some(format!("{told}: add the item that does"))
                 };
@@ -99,7 +102,7 @@ impl<'a> Course<'a> {
                     None => {
                         return Decision::Advance {
                             advance: Advance::ListAdopted {
-                                items: item_calls::without_self_copies(&list.items),
+                                items,
                                 by: MadeBy::Model,
                             },
                         };
@@ -236,8 +239,9 @@ impl<'a> Course<'a> {
 
     /// Takes a `Plan:` block into the books, once, before the turn's move; a block that changes nothing is overlooked.
     fn rewrite(&self, step: &Step, said: &ReactRead, list: &ListWork) -> Option<Decision> {
-        let known = list.rewritten_in == step.number || list.says_already(&said.plan);
-        if said.plan.is_empty() || known {
+        let plan = meant_items::without_marks(&said.plan);
+        let known = list.rewritten_in == step.number || list.says_already(&plan);
+        if plan.is_empty() || known {
             return None;
         }
         let most = self.turn.profile.numbered.rewrites;
@@ -246,14 +250,14 @@ impl<'a> Course<'a> {
                 "the plan was written anew {most} times already: carry it out as it stands"
             ))
         } else {
-            self.too_long(said.plan.len())
+            self.too_long(plan.len())
         };
         if let Some(evidence) = refused {
             return Some(self.turn.block(Guard::Unclear, evidence));
         }
         Some(Decision::Advance {
             advance: Advance::ListRewritten {
-                items: said.plan.clone(),
+                items: plan,
                 step: step.number,
                 closes: said.next.is_none(),
             },

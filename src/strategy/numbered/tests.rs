@@ -475,3 +475,19 @@ proptest! {
         prop_assert!(drive.state().usage.calls <= 60);
     }
 }
+
+#[test]
+fn a_program_in_thirty_pieces_is_one_item() {
+    let mut drive = drive();
+    let pieces = (1..=30).map(|n| format!("{n}. fs_write(\"/a.lua\", \"print({n})\")"));
+    let pieces = pieces.collect::<Vec<_>>().join("\n");
+    drive.say(&[&format!("{pieces}\n31. run_program /a.lua")]);
+    let texts: Vec<&str> = list(&drive).items.iter().map(|i| i.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "write /a.lua, the whole program, with fs_write",
+            "run_program /a.lua"
+        ]
+    );
+}

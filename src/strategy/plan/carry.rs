@@ -125,7 +125,10 @@ impl Course<'_> {
         let is_thought = work.step.action.is_thought();
         let asked = past.steps.iter().any(|step| !step.executor.is_empty());
         if !is_thought && !asked && mode != ExecutorMode::Always {
-            let request = request_of(&work.step, &self.place());
+            // What is typed into a program no rule knows.
+            let is_typed = mode != ExecutorMode::Never && self.typed(&work.step).is_some();
+            let request = (!is_typed).then(|| request_of(&work.step, &self.place()));
+            let request = request.flatten();
             let decision = request.map(|request| self.try_act(work, request, TranslatedBy::Rules));
             match decision {
                 Some(Ok(decision)) => return decision,

@@ -4,7 +4,8 @@
 use super::Course;
 use super::check::check;
 use super::finish::{Ended, NotGood};
-use super::targets::{lookups, resolve};
+use super::leave_out::leave_out;
+use super::targets::{absolute, lookups, resolve};
 use super::written_files;
 use crate::domain::chat::Role;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -164,16 +165,43 @@ impl Course<'_> {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
         };
+        if let Some(told) = self.left_out(&plan) {
+            return self.refused(vec![told]);
+        }
         // Later plans may write by hand what a program failed to write.
         let is_first = self.work.plans.is_empty();
-        let plan = match is_first {
+        self.sound(match is_first {
             true => written_files::as_told(&plan, self.turn(Track::MAIN).asked_for()),
-            false => plan,
+            false => self.with_way_out(plan),
+        })
+    }
+
+    /// A later plan without the call that failed, where the task says what is to be done then, and with what it says is to be written.
+    fn with_way_out(&self, mut plan: TaskPlan) -> TaskPlan {
+        let turn = self.turn(Track::MAIN);
+        let Some(otherwise) = turn.otherwise() else {
+            return plan;
         };
-        match self.left_out(&plan) {
-            Some(told) => self.refused(vec![told]),
-            None => self.sound(plan),
+        let calls_again = |step: &PlanStep| {
+            let tool = step.target.as_deref();
+            let tool = tool.filter(|_| step.action == PlanAction::CallTool);
+            tool.is_some_and(|tool| turn.is_to_be_done_otherwise(tool))
+        };
+        while plan.steps.len() > 1
+            && let Some(at) = plan.steps.iter().position(calls_again)
+        {
+            leave_out(&mut plan, at, None);
         }
+        if let Some((path, content)) = otherwise.write {
+            let writes = |step: &&mut PlanStep| {
+                let target = step.target.as_deref().map(absolute);
+                step.action == PlanAction::WriteFile && target.as_ref() == Some(&path)
+            };
+            if let Some(step) = plan.steps.iter_mut().find(writes) {
+                step.params = json!({"content": content});
+            }
+        }
+        plan
     }
 
     /// A step that reads a file which is not there, and whose name was found in another place, reads it there: models plan with the task's

@@ -5,19 +5,22 @@ use super::context::compress;
 use super::named_calls::NamedCall;
 use super::planning::{Wanted, Wording};
 use super::rules::title;
+use super::targets::program_of;
 use crate::domain::chat::{Message, Role};
 use crate::domain::fold::PROMPT_TOO_LONG;
 use crate::domain::ids::ClientId;
 use crate::domain::step::Step;
 use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
-use crate::domain::work::plan::{StepWork, TaskPlan};
+use crate::domain::work::plan::{PlanAction, PlanStep, StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
 use crate::strategy::directive::block::without_thinking;
 use crate::strategy::directive::executor::NO_WORDS;
 use crate::strategy::memory::told;
+use crate::strategy::mending::RUN;
 use crate::strategy::shown_tools;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
+use crate::strategy::typed_input::Waiting;
 use serde_json::{Value, json};
 
 type Prompt = Result<Vec<Message>, PromptError>;
@@ -114,10 +117,12 @@ impl Course<'_> {
                 .filter(|w| w.is_done())
                 .map(|w| w.step.id)
                 .collect();
+            let turn = self.turn(Track::MAIN);
+            let otherwise = turn.otherwise().map(|otherwise| otherwise.sentence);
             messages.push(Message::user(self.render(
                 "plan/replan",
                 json!({"results": results, "problem": bad.words, "done": done, "first": self.work.next_number(),
-                    "notes": self.notes()}),
+                    "notes": self.notes(), "otherwise": otherwise}),
             )?));
         }
         messages.extend(correction);
@@ -342,6 +347,7 @@ impl Course<'_> {
             "answers": told::answers(self.state.steps.iter()),
             "tools": tools,
             "results": "",
+            "typed": self.typed(step),
         });
         // What the window leaves beside everything else is for the results.
         let bare = Message::user(self.render(id, about.clone())?);
@@ -355,6 +361,15 @@ impl Course<'_> {
             .into_iter()
             .chain(repair)
             .collect())
+    }
+
+    /// The call of a step that runs a program which waits for what is typed, with a place for each line; none where the step says it.
+    pub(super) fn typed(&self, step: &PlanStep) -> Option<Value> {
+        let runs = matches!(step.action, PlanAction::RunProgram | PlanAction::RunTest);
+        let program = program_of(step.target.as_deref().filter(|_| runs)?)?;
+        let waiting = self.turn(Track::MAIN).waiting_program()?;
+        let is_it = waiting.is(program, step.on.as_ref()) && step.params.get("input").is_none();
+        is_it.then(|| json!({"questions": waiting.questions(), "call": call_with_input(&waiting)}))
     }
 
     /// The task in the words that it was given in: a weak planner's steps leave out what is to be written.
@@ -380,6 +395,10 @@ impl Course<'_> {
         let words = self.render(id, json!({"problems": problems}))?;
         Ok(vec![said(content, 4000), Message::user(words)])
     }
+}
+
+fn call_with_input(waiting: &Waiting<'_>) -> String {
+    json!({"calls": [{"tool": RUN, "args": waiting.args()}]}).to_string()
 }
 
 /// An answer as its model is shown it again, in at most so many bytes.

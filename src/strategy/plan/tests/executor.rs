@@ -287,3 +287,36 @@ fn what_rules_would_have_written_over_a_file_fails_its_step_and_the_planner_is_s
     let prompt = rig.prompt(Role::Planner);
     assert!(prompt.contains("return 'old'"), "{prompt}");
 }
+
+#[test]
+fn a_run_of_a_program_that_waits_for_input_is_the_executors_with_a_place_for_each_line() {
+    let mut rig = rig_with(|profile| profile.plan.resolve_targets = false);
+    rig.state.created.as_mut().unwrap().prompt = "Order 12 ladders with /order.lua.".to_owned();
+    let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
+    let run = json!({"name": "run_program", "effect": "effect",
+        "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
+    let base = &mut rig.fleet.computers[0];
+    let others = base.tools.iter().filter(|tool| tool.name != "run_program");
+    let mut tools: Vec<Tool> = others.cloned().collect();
+    tools.push(Tool::of(serde_json::from_value(run).unwrap()));
+    base.tools = tools.into_iter().collect();
+    rig.run();
+    let steps = json!([
+        step(1, "read_file", "/order.lua", &[]),
+        step(2, "run_program", "/order.lua", &[1])
+    ]);
+    rig.plan(steps);
+    let order = "write(\"What? \")\nlocal what = read()\nwrite(\"How many? \")\nread()\n";
+    rig.ok(
+        "fs_read",
+        json!({"path": "/order.lua", "content": order, "truncated": false, "hash": "sha256:1"}),
+    );
+    let prompt = rig.prompt(Role::Executor);
+    let form = "/order.lua waits for what is typed (What? How many?). Its call, with what the task says in the place of each \"…\":\n\
+        {\"calls\":[{\"args\":{\"input\":[\"…\",\"…\"],\"path\":\"/order.lua\"},\"tool\":\"run_program\"}]}";
+    assert!(prompt.contains(form), "{prompt}");
+    let typed =
+        json!({"tool": "run_program", "args": {"path": "/order.lua", "input": ["ladders", "12"]}});
+    rig.say(&typed.to_string());
+    assert_eq!(rig.open_calls(), ["run_program on base"]);
+}

@@ -1,0 +1,136 @@
+//! The items of a list as they are meant. Small models plan a program as several items that each write its file whole, with a piece of code in
+//! each; they plan to write the check that the task only wants run; and they copy the marks of the plan as it is shown into a new one.
+
+use super::item_calls::without_self_copies;
+use crate::domain::files::from_root;
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::paths::named_in;
+use crate::strategy::stated::is_to_be_made;
+
+/// How an item begins that writes a file.
+const WRITES: [&str; 4] = ["fs_write", "write_and_run", "write", "create"];
+
+/// A first list as it is meant; as it is if nothing else is in it.
+pub(super) fn as_meant(items: &[String], prompt: &str) -> Vec<String> {
+    let items = without_self_copies(items);
+    let is_told_check = |item: &String| {
+        let check = written(item);
+        check.is_some_and(|path| is_check(prompt, &path) && !is_to_be_made(prompt, &path))
+    };
+    let left: Vec<String> = items
+        .iter()
+        .filter(|item| !is_told_check(item))
+        .cloned()
+        .collect();
+    let left = if left.is_empty() { items } else { left };
+    in_one_piece(left)
+}
+
+/// Items that write one program one after the other as one that says to write it whole.
+fn in_one_piece(items: Vec<String>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::with_capacity(items.len());
+    for item in items {
+        let path = written(&item).filter(|path| path.ends_with(".lua"));
+        let before = whole.last().and_then(|last| written(last));
+        match (path, before, whole.last_mut()) {
+            (Some(path), Some(before), Some(last)) if path == before => {
+                *last = format!(
+                    "write {}, the whole program, with fs_write",
+                    from_root(&path)
+                );
+            }
+            _ => whole.push(item),
+        }
+    }
+    whole
+}
+
+/// The file that an item writes, without its first slash.
+fn written(item: &str) -> Option<String> {
+    let end = item.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
+    let (begin, rest) = item.split_at(end);
+    if !WRITES.iter().any(|word| begin.eq_ignore_ascii_case(word)) {
+        return None;
+    }
+    // What its content names stands behind it.
+    named_in(rest).into_iter().next()
+}
+
+/// What the prompt's example of a rewritten list says.
+const EXAMPLE: [&str; 2] = ["the next thing to do", "what comes after it"];
+
+/// A rewritten list without the marks with which the plan is shown, without what they say is over, and without the words of its example.
+pub(super) fn without_marks(items: &[String]) -> Vec<String> {
+    let unmarked = items.iter().filter_map(|item| {
+        let over = ["[done]", "[skipped]"];
+        if over.iter().any(|mark| item.starts_with(mark)) {
+            return None;
+        }
+        let mut open = ["[now]", "[open]"].iter();
+        let item = open
+            .find_map(|mark| item.strip_prefix(mark))
+            .unwrap_or(item);
+        Some(item.trim().to_owned())
+    });
+    let is_own = |item: &String| !item.is_empty() && !EXAMPLE.contains(&item.as_str());
+    unmarked.filter(is_own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: &str = "Write /primes.lua, which writes all prime numbers up to its argument to /primes.txt. Run it with 30. Then run /check.lua.";
+
+    fn meant(items: &[&str]) -> Vec<String> {
+        let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
+        as_meant(&items, TASK)
+    }
+
+    #[test]
+    fn a_program_is_written_in_one_piece_and_the_check_of_the_task_not_at_all() {
+        assert_eq!(
+            meant(&[
+                "fs_write /primes.lua \"for i = 1, 2 do\"",
+                "fs_write(\"/primes.lua\", \"print('/check.lua')\")",
+                "Write /primes.lua",
+                "fs_write /check.lua \"print(\"Correct!\")\"",
+                "run_program /primes.lua 30",
+                "fs_write /primes.lua \"end\"",
+                "run_program /check.lua",
+            ]),
+            [
+                "write /primes.lua, the whole program, with fs_write",
+                "run_program /primes.lua 30",
+                "fs_write /primes.lua \"end\"",
+                "run_program /check.lua",
+            ]
+        );
+    }
+
+    #[test]
+    fn other_lists_stay_as_they_are() {
+        for items in [
+            &["fs_write /a.txt \"1\"", "fs_write /a.txt \"2\""][..],
+            &["fs_write /a.lua \"1\"", "fs_write /b.lua \"2\""],
+            &["Write down what /primes.lua prints", "Read /check.lua"],
+            &["fs_write /check.lua \"1\""],
+        ] {
+            assert_eq!(meant(items), items);
+        }
+    }
+
+    #[test]
+    fn the_marks_of_the_shown_plan_are_no_words_of_a_new_one() {
+        let items = [
+            "[done] read",
+            "[now] fix /a.lua",
+            "[open] run",
+            "[open]",
+            "what comes after it",
+            "x",
+        ];
+        let items: Vec<String> = items.map(str::to_owned).to_vec();
+        assert_eq!(without_marks(&items), ["fix /a.lua", "run", "x"]);
+    }
+}
