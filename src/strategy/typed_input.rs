@@ -9,7 +9,7 @@ use super::guards::same_again::HOLDS_ALREADY;
 use super::memory::contents;
 use super::memory::pins::runs;
 use super::mending::{RUN, program_of};
-use super::paths::{named_in, normal};
+use super::paths::{file_name, named_in, normal};
 use super::places::addressed;
 use super::stated;
 use super::turn::Turn;
@@ -56,6 +56,13 @@ impl Waiting<'_> {
     /// Whether it is this program of this computer.
     pub(super) fn is(&self, path: &str, on: Option<&ClientId>) -> bool {
         from_root(&normal(path)) == self.path && self.on.as_ref() == on
+    }
+
+    /// Whether a line is its name, with or without the ending.
+    fn is_named_by(&self, line: &str) -> bool {
+        let (line, own) = (normal(line), normal(&self.path));
+        let is_it = |name: &str| line == name || Some(line.as_str()) == name.strip_suffix(".lua");
+        is_it(&own) || is_it(file_name(&own))
     }
 
     /// What it asks, if it says something every time.
@@ -106,7 +113,9 @@ impl<'a> Turn<'a> {
         let mut steps = self.state.steps.iter();
         let mut named = named_in(prompt).into_iter();
         let is_it = |path: &String| from_root(path) == waiting.path || is_check(prompt, path);
-        steps.all(|step| step.looks_first() || !step.closed)
+        // An answer that was refused is asked for once more at once.
+        let is_before = |step: &Step| step.fills() && step.calls.is_empty();
+        steps.all(|step| step.looks_first() || !step.closed || is_before(step))
             && named.all(|path| is_it(&path))
             && self.tools_to_call().is_empty()
             && self.state.wakes().is_none()
@@ -222,6 +231,9 @@ impl<'a> Turn<'a> {
         }
         if lines.iter().any(|line| line.contains('…')) {
             return refused("\"…\" only stands for the answer");
+        }
+        if let Some(line) = lines.iter().find(|line| waiting.is_named_by(line)) {
+            return refused(&format!("{line} is the program itself, and no answer"));
         }
         if let Some(line) = lines.iter().find(|line| !self.is_said(line)) {
             return refused(&format!(
@@ -477,24 +489,35 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_filled_in_and_a_place_that_was_left_is_no_answer() {
-        let mut drive = drive_before_check(TASK, 6);
+    fn questions_are_filled_in_and_what_is_no_answer_is_asked_for_once_more() {
         let order = "write(\"What? \")\nlocal what = read()\nwrite(\"How many? \")\nread()\n";
-        drive.files.insert("/order.lua".into(), order.into());
-        let read = call("fs_read", json!({"path": "/order.lua"}));
         let check = call(RUN, json!({"path": "/check.lua"}));
-        drive.say_with(&[&read], carry_out);
-        drive.say_with(&[&check], computer);
-        let asked = |drive: &Drive| drive.state().prompt(Role::Executor).last().cloned();
-        insta::assert_snapshot!("filling_in", asked(&drive).unwrap().content);
-        let left = "```\nWhat? ladders\nHow many? …\n```";
-        let filled = "What? ladders\nHow many? 12.";
-        drive.say_with(&[left, &check, filled], computer);
-        let told = "\"…\" only stands for the answer";
-        assert!(drive.shown().contains(told), "{}", drive.shown());
-        let mut runs = drive.state().calls().filter(|call| call.tool == RUN);
-        let typed = runs.find_map(|run| run.args.get("input").cloned());
-        assert_eq!(typed, Some(json!(["ladders", "12"])), "{}", drive.shown());
+        for (no_answer, told) in [
+            (
+                "```\nWhat? ladders\nHow many? …\n```",
+                "\"…\" only stands for the answer",
+            ),
+            (
+                "What? order.lua\nHow many? 12",
+                "order.lua is the program itself, and no answer",
+            ),
+        ] {
+            let mut drive = drive_before_check(TASK, 6);
+            drive.files.insert("/order.lua".into(), order.into());
+            let read = call("fs_read", json!({"path": "/order.lua"}));
+            drive.say_with(&[&read], carry_out);
+            drive.say_with(&[&check], computer);
+            let asked = |drive: &Drive| drive.state().prompt(Role::Executor).last().cloned();
+            insta::assert_snapshot!("filling_in", asked(&drive).unwrap().content);
+            drive.say_with(&[no_answer, &check], computer);
+            let again = asked(&drive).unwrap().content;
+            let refused = format!("Your last answer was refused: {told}");
+            assert!(again.contains(&refused), "{again}");
+            drive.say_with(&["What? ladders\nHow many? 12."], computer);
+            let mut runs = drive.state().calls().filter(|call| call.tool == RUN);
+            let typed = runs.find_map(|run| run.args.get("input").cloned());
+            assert_eq!(typed, Some(json!(["ladders", "12"])), "{}", drive.shown());
+        }
     }
 
     #[test]

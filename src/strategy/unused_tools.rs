@@ -38,10 +38,15 @@ impl Turn<'_> {
         self.tools_to_call().into_iter().filter(is_certain)
     }
 
-    /// Why a plan goes back, once, that has no part for one of them. `parts`: the plan's words, or the names of the tools that it calls.
-    pub(super) fn left_out_of_plan(&self, parts: &str) -> Option<String> {
+    /// The first of them for which a plan has no part. `parts`: the plan's words, or the names of the tools that it calls.
+    pub(super) fn tool_left_out(&self, parts: &str) -> Option<&str> {
         let mut left = self.tools_left();
-        let name = left.find(|name| mentions(parts, name).next().is_none())?;
+        left.find(|name| mentions(parts, name).next().is_none())
+    }
+
+    /// Why a plan goes back, once, that leaves such a tool out.
+    pub(super) fn left_out_of_plan(&self, parts: &str) -> Option<String> {
+        let name = self.tool_left_out(parts)?;
         let words = format!("the task names the tool {name}, and nothing here calls it");
         (times_told(self.state, &words) == 0).then_some(words)
     }
@@ -180,13 +185,6 @@ mod tests {
     #[test]
     fn a_plan_that_leaves_out_a_tool_that_the_task_names_goes_back_once() {
         let list = "1. Write /paid.txt\n2. Run /check.lua";
-        let subtask = |tool: &str, target: &str| json!({"description": "it is done", "tool": tool, "targets": [target]});
-        let subtasks = [
-            subtask("fs_write", "/paid.txt"),
-            subtask("run_program", "/check.lua"),
-        ];
-        let goals =
-            json!({"objectives": [{"description": "paid", "subtasks": subtasks}]}).to_string();
         let step = |id: u32, action: &str, target: &str| {
             json!({"id": id, "action": action, "target": target, "reason": "as asked",
             "depends_on": [], "params": {}})
@@ -194,7 +192,6 @@ mod tests {
         let steps = json!({"goal": "paid", "steps": [step(1, "write_file", "/paid.txt"), step(2, "run_test", "/check.lua")]}).to_string();
         for (strategy, said, how) in [
             ("numbered", list, "add the item that does"),
-            ("goals", &goals, "it is the tool of a subtask of its own"),
             ("plan", &steps, "add the step that does"),
         ] {
             let told = "the task names the tool ledger_pay, and nothing here calls it: ";
@@ -215,6 +212,41 @@ mod tests {
                 Work::List(_) | Work::Goals(_) => true,
             };
             assert!(is_adopted, "{strategy}: {}", other.shown());
+        }
+    }
+
+    #[test]
+    fn a_decomposition_gets_a_subtask_for_such_a_tool_in_the_place_of_its_sentence() {
+        let subtask = |tool: &str, target: &str| json!({"description": "it is done", "tool": tool, "targets": [target]});
+        let subtasks = [
+            subtask("fs_write", "/paid.txt"),
+            subtask("run_program", "/check.lua"),
+        ];
+        let goals = json!({"objectives": [{"description": "paid", "subtasks": subtasks}]});
+        for (task, place) in [
+            (
+                "Pay Turing with ledger_pay. Write /paid.txt and run /check.lua.",
+                0,
+            ),
+            (
+                "Write /paid.txt, pay Turing with ledger_pay and run /check.lua.",
+                1,
+            ),
+            (
+                "Write /paid.txt and run /check.lua. Pay Turing with ledger_pay.",
+                2,
+            ),
+        ] {
+            let mut other = drive(task, "effect");
+            other.bench.profile = profile_of("goals");
+            other.say(&[&goals.to_string()]);
+            let Work::Goals(work) = &other.state().work else {
+                panic!("{}", other.shown());
+            };
+            let plans: Vec<_> = work.subtasks().map(|(_, subtask)| &subtask.plan).collect();
+            assert_eq!(plans[place].tool, "ledger_pay", "{task}");
+            assert!(plans[place].description.contains("Turing") && plans[place].needs_change);
+            assert_eq!(plans.len(), 3);
         }
     }
 }

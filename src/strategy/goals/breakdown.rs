@@ -1,6 +1,7 @@
 //! Breaking a goal down, and planning again what remains of it: the model's JSON is checked, sent back with reasons, and
 //! after the tries a rule takes its place.
 
+use super::check::Known;
 use super::known::FleetKnown;
 use super::{Course, check, memory};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
@@ -11,7 +12,8 @@ use crate::domain::task::Step;
 use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
 use crate::strategy::guards::copied_instead;
 use crate::strategy::mending::WRITE;
-use crate::strategy::paths::{is_file_like, named_in, normal};
+use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
+use crate::strategy::places::sentence_of;
 use crate::strategy::stated::program_that_writes;
 
 impl<'a> Course<'a> {
@@ -64,6 +66,7 @@ impl<'a> Course<'a> {
                 // Later decompositions may write by hand what a program failed to write.
                 if work.is_none() {
                     write_programs(self.prompt(), &mut objectives);
+                    self.use_named_tools(&mut objectives, &known);
                 }
                 let told = self.copies_for_moves(&objectives);
                 let told = told.or_else(|| self.left_out(&objectives));
@@ -120,7 +123,44 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Why a decomposition goes back, once, that has no subtask for a tool which the task names.
+    /// A first decomposition without a subtask for a tool which the task names gets one, before what its words name behind it: a small model
+    /// that is told so breaks the goal down as before.
+    fn use_named_tools(&self, objectives: &mut [ObjectivePlan], known: &FleetKnown<'_>) {
+        let (turn, prompt) = (&self.turn, self.prompt());
+        loop {
+            let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
+            let tools: Vec<&str> = subtasks.map(|subtask| subtask.tool.as_str()).collect();
+            let Some(tool) = turn.tool_left_out(&tools.join(" ")) else {
+                return;
+            };
+            let on = turn.only_owner(tool);
+            let subtask = SubtaskPlan {
+                description: sentence_of(prompt, tool)
+                    .map_or_else(|| tool.to_owned(), |sentence| sentence.trim().to_owned()),
+                tool: tool.to_owned(),
+                targets: Vec::new(),
+                on: on.cloned(),
+                needs_change: known.tool(tool, on).is_some_and(|facts| facts.changes),
+                writes: Vec::new(),
+            };
+            let named_at = mentions(prompt, tool).next();
+            let is_behind = |subtask: &SubtaskPlan| {
+                let targets = subtask.targets.iter().map(|target| normal(target));
+                let at = targets.filter_map(|target| mentions(prompt, &target).next());
+                at.min() > named_at
+            };
+            let place = objectives.iter().enumerate().find_map(|(nth, objective)| {
+                Some((nth, objective.subtasks.iter().position(is_behind)?))
+            });
+            match (place, objectives.last_mut()) {
+                (Some((nth, at)), _) => objectives[nth].subtasks.insert(at, subtask),
+                (None, Some(last)) => last.subtasks.push(subtask),
+                (None, None) => return,
+            }
+        }
+    }
+
+    /// Why a later decomposition goes back, once, that has no subtask for a tool which the task names.
     fn left_out(&self, objectives: &[ObjectivePlan]) -> Option<String> {
         let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
         let tools: Vec<&str> = subtasks.map(|subtask| subtask.tool.as_str()).collect();
