@@ -42,6 +42,7 @@ pub mod paths;
 mod places;
 pub mod plan;
 pub mod policy;
+mod program_questions;
 pub mod render;
 pub mod replay;
 mod said_otherwise;

@@ -66,7 +66,9 @@ impl Known {
 
 /// The tool that a name means which no computer has; none if it may mean anything else, or that tool is not there.
 pub(super) fn meant(called: &str, tools: &ToolLookup<'_>) -> Option<&'static str> {
-    let is_unknown = matches!(tools.find(called), Found::Unknown { elsewhere: None });
+    if !matches!(tools.find(called), Found::Unknown { elsewhere: None }) {
+        return None;
+    }
     let lower = called.to_lowercase();
     let words: Vec<&str> = lower
         .split(['_', '-', '.'])
@@ -74,7 +76,7 @@ pub(super) fn meant(called: &str, tools: &ToolLookup<'_>) -> Option<&'static str
         .collect();
     let known = KNOWN
         .iter()
-        .find(|known| is_unknown && known.is(&words) && tools.has(known.tool))?;
+        .find(|known| known.is(&words) && tools.has(known.tool))?;
     Some(known.tool)
 }
 

@@ -11,6 +11,7 @@ use super::memory::pins::runs;
 use super::mending::{RUN, program_of};
 use super::paths::{file_name, named_in, normal};
 use super::places::addressed;
+use super::program_questions::{answer_in, before_reads, labels, questions};
 use super::stated;
 use super::turn::Turn;
 use crate::domain::chat::Message;
@@ -26,9 +27,6 @@ use serde_json::{Value, json};
 
 /// How the failure of a run says that its program got no more input.
 const NO_INPUT: &str = "it was waiting for input";
-
-/// What such a program calls.
-const READ: &str = "read(";
 
 /// Lines of input at most, in a form and in a run.
 const MOST_LINES: usize = 6;
@@ -68,6 +66,10 @@ impl Waiting<'_> {
     /// What it asks, if it says something every time.
     pub(super) fn questions(&self) -> Vec<String> {
         questions(self.text)
+    }
+
+    fn labels(&self) -> Vec<String> {
+        labels(self.text)
     }
 
     /// The arguments of its run, with a place for each line that is typed.
@@ -172,7 +174,7 @@ impl<'a> Turn<'a> {
             "prompt": self.asked_for(),
             "path": waiting.path,
             "content": fenced(waiting.text, "lua"),
-            "questions": waiting.questions(),
+            "labels": waiting.labels(),
             "refused": self.refused_typing(waiting),
         });
         Ok(vec![
@@ -210,7 +212,7 @@ impl<'a> Turn<'a> {
             Some(Read::Content { content }) => content.as_deref(),
             _ => None,
         };
-        let asked = waiting.questions();
+        let asked = waiting.labels();
         let content = content.unwrap_or_else(|| filled_in(step, &asked).unwrap_or_default());
         let mut asked = asked.iter();
         let answer = |line| answer_in(line, asked.next().map_or("", String::as_str));
@@ -261,16 +263,16 @@ fn told_of(waiting: &Waiting<'_>) -> String {
     format!("what is typed into {}: ", waiting.path)
 }
 
-/// An answer without its block in which every line begins with its question.
-fn filled_in<'s>(step: &'s Step, questions: &[String]) -> Option<&'s str> {
+/// An answer without its block in which every line begins with its label.
+fn filled_in<'s>(step: &'s Step, labels: &[String]) -> Option<&'s str> {
     let answer = step.executor.last()?.answer.as_ref()?;
     let said = answer.content.trim();
     let lines = said.lines().filter(|line| !line.trim().is_empty());
-    let is_it = lines.clone().count() == questions.len()
+    let is_it = lines.clone().count() == labels.len()
         && lines
-            .zip(questions)
-            .all(|(line, question)| line.trim().starts_with(question.as_str()));
-    (is_it && !questions.is_empty()).then_some(said)
+            .zip(labels)
+            .all(|(line, label)| line.trim().starts_with(label.as_str()));
+    (is_it && !labels.is_empty()).then_some(said)
 }
 
 /// Whether a run failed because nobody typed: its program is right.
@@ -289,63 +291,12 @@ fn stands_in(text: &str, line: &str) -> bool {
     line.is_empty() || text.windows(line.len()).any(|part| part == line)
 }
 
-/// Where a program's text asks for a line: what stands before each such place, from the one before it on.
-fn before_reads(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    for (at, _) in text.match_indices(READ) {
-        let before = &text[..at];
-        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
-        let is_part = before.ends_with(|c: char| c.is_alphanumeric() || "_:.".contains(c));
-        let is_call = (!is_part || before.ends_with("io.")) && !before.ends_with("function ");
-        if is_call && !line.contains("--") {
-            found.push(&text[from..at]);
-            from = at;
-        }
-    }
-    found
-}
-
-/// What a program asks before each of them, if it says something every time: the last text in double quotes.
-fn questions(text: &str) -> Vec<String> {
-    let question = |before: &str| {
-        let (rest, _) = before.rsplit_once('"')?;
-        let (_, question) = rest.rsplit_once('"')?;
-        let question = question.trim();
-        (!question.is_empty() && !question.contains('\n')).then(|| one_line(question, SHOWN))
-    };
-    let asked = before_reads(text).into_iter().map(question);
-    asked.collect::<Option<Vec<_>>>().unwrap_or_default()
-}
-
-/// The answer in a line, which may repeat its number and what was asked: `what = "ladders"`, `2. How many? 12`.
-fn answer_in<'l>(line: &'l str, question: &str) -> &'l str {
-    let letters = |text: &str| {
-        let letters = text.chars().filter(|c| c.is_alphabetic());
-        letters.flat_map(char::to_lowercase).collect::<String>()
-    };
-    let repeats = |part: &str| {
-        let part = letters(part);
-        part.is_empty() || letters(question).starts_with(&part)
-    };
-    let marks = [". ", ") ", "? ", ": ", "="];
-    let mut rest = line.trim();
-    while let Some((part, behind)) = marks.iter().find_map(|mark| rest.split_once(mark))
-        && repeats(part)
-    {
-        rest = behind.trim();
-    }
-    rest.trim_end_matches([',', '.'])
-        .trim_matches(['"', '\'', '`'])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::chat::Role;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
-    use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     const TASK: &str = "/order.lua asks two questions. Order 12 ladders. Then run /check.lua, which says whether it is right.";
@@ -498,7 +449,7 @@ mod tests {
                 "\"…\" only stands for the answer",
             ),
             (
-                "What? order.lua\nHow many? 12",
+                "what = order.lua\nHow many? 12",
                 "order.lua is the program itself, and no answer",
             ),
         ] {
@@ -513,7 +464,7 @@ mod tests {
             let again = asked(&drive).unwrap().content;
             let refused = format!("Your last answer was refused: {told}");
             assert!(again.contains(&refused), "{again}");
-            drive.say_with(&["What? ladders\nHow many? 12."], computer);
+            drive.say_with(&["what = \"ladders\"\nHow many? 12."], computer);
             let mut runs = drive.state().calls().filter(|call| call.tool == RUN);
             let typed = runs.find_map(|run| run.args.get("input").cloned());
             assert_eq!(typed, Some(json!(["ladders", "12"])), "{}", drive.shown());
@@ -535,52 +486,6 @@ mod tests {
                 said,
                 "{line}"
             );
-        }
-    }
-
-    #[test]
-    fn a_program_reads_where_it_calls_the_function_of_that_name() {
-        for (text, count) in [
-            ("local name = read()", 1),
-            ("io.read()", 1),
-            ("file.read() handle:read() thread(1)", 0),
-            ("-- read()", 0),
-            ("local function read()", 0),
-            (ORDER, 2),
-        ] {
-            assert_eq!(before_reads(text).len(), count, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_a_program_asks_stands_in_quotes_before_it_reads() {
-        let two = "write(\"What? \")\nlocal what = read()\nwrite(\"Sure (y/n)?\") if read() == \"y\" then end";
-        assert_eq!(questions(two), ["What?", "Sure (y/n)?"]);
-        assert_eq!(questions("write(\"What? \") read() read()"), [""; 0]);
-        assert_eq!(questions(ORDER), [""; 0]);
-    }
-
-    #[test]
-    fn an_answer_may_repeat_its_number_and_its_question() {
-        for (line, question, answer) in [
-            ("Grace", "Name?", "Grace"),
-            ("1. Grace", "Name?", "Grace"),
-            ("Name: Grace", "Name?", "Grace"),
-            ("what = \"ladders\"", "What?", "ladders"),
-            ("2. How many? 12", "How many?", "12"),
-            ("sure = 'y',", "Sure (y/n)?", "y"),
-            ("it is 3: go", "Name?", "it is 3: go"),
-            ("v1. two", "", "v1. two"),
-        ] {
-            assert_eq!(answer_in(line, question), answer, "{line}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_without_a_panic(text in "(read[(]|\"|what|[.:=?]|\n| |\\PC){0,30}") {
-            let _ = questions(&text);
-            let _ = answer_in(&text, "what?");
         }
     }
 }
