@@ -296,6 +296,7 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::chat::Role;
+    use crate::domain::tool::ToolSpec;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
     use std::collections::BTreeMap;
 
@@ -307,6 +308,13 @@ mod tests {
     fn computer(_: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
         let is_well = call.args["path"] == "/order.lua";
         done(json!({"success": is_well, "output": "", "error": "/check.lua:1: there is no order"}))
+    }
+
+    fn run_tool() -> ToolSpec {
+        let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
+        let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
+            "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
+        serde_json::from_value(run).unwrap()
     }
 
     fn drive(mends: u32) -> Drive {
@@ -324,10 +332,7 @@ mod tests {
         let mut profile = profile_of("direct");
         profile.executor_mends = mends;
         let mut drive = Drive::new(profile, task);
-        let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
-        let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
-            "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
-        drive.add_tools(vec![serde_json::from_value(run).unwrap()]);
+        drive.add_tools(vec![run_tool()]);
         drive.files.insert("/order.lua".into(), ORDER.into());
         let read = call("fs_read", json!({"path": "/order.lua"}));
         drive.say_with(&[&read], carry_out);
@@ -373,10 +378,7 @@ mod tests {
         profile.executor_mends = 6;
         profile.memory.named_files = 3;
         let mut drive = Drive::new(profile, task);
-        let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
-        let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
-            "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
-        drive.add_tools(vec![serde_json::from_value(run).unwrap()]);
+        drive.add_tools(vec![run_tool()]);
         drive.files.insert("/order.lua".into(), ORDER.into());
         let computer =
             |files: &mut BTreeMap<String, String>, call: &CallRecord| match call.tool.as_str() {
