@@ -1,5 +1,6 @@
 //! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, or a new
-//! program. Programs that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a thing at once.
+//! program. Programs that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a
+//! thing at once.
 
 use super::mending::WRITE;
 use super::new_programs::NewProgram;
@@ -38,8 +39,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Asks for the file of a tool, for what is typed into a program, or for the content of a file into which the last step was to write a
-    /// program, with which a check is not content, or that is the result, or for a program that a run did not find; as often as a program may be mended. A content that the task
-    /// says word for word nobody is asked for.
+    /// program, with which a check is not content, or that is the result, or for a new program; as often as a program may be mended. A content
+    /// that the task says word for word nobody is asked for.
     pub(super) fn ask_alone(&self) -> Option<Decision> {
         let most = self.profile.executor_mends as usize;
         if !self.may_step_aside() || self.asides_so_far() >= most {

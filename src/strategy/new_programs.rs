@@ -1,5 +1,6 @@
 //! A program that the task tells to write, in a prompt of its own, once a run did not find it or its file was to be written by hand: a small
-//! model that has forgotten to write it runs it again, and writes by hand what the program should have written. Shown what was asked for and nothing else, it writes the program.
+//! model that has forgotten to write it runs it again, and writes by hand what the program should have written. Shown what was asked for and
+//! nothing else, it writes the program.
 
 use super::guards::hand_written;
 use super::mending::{WRITE, program_of};
@@ -84,7 +85,7 @@ impl Turn<'_> {
         else {
             return refused("the answer holds none");
         };
-        let why = format!("Writing {}, which a run did not find", program.path);
+        let why = format!("Writing {}, as the task says", program.path);
         match self.write_aside(step, why, &program.path, program.on.as_ref(), content) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),

@@ -8,7 +8,7 @@ use super::memory::pins::runs;
 use super::mending::WRITE;
 use super::named_files;
 use super::shown_tools;
-use super::stated::content_said;
+use super::stated::{content_said, program_that_writes};
 use super::turn::Turn;
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
@@ -47,7 +47,10 @@ impl<'a> Turn<'a> {
     pub(super) fn unfilled(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let unfilled = self.refused_file(newest);
         let unfilled = unfilled.or_else(|| self.wrong_file(newest));
-        unfilled.or_else(|| self.file_of_result(newest))
+        let unfilled = unfilled.or_else(|| self.file_of_result(newest));
+        // What a program of the task is to write is no work for the hand.
+        let is_programs = |path: &str| program_that_writes(self.asked_for(), &normal(path));
+        unfilled.filter(|unfilled| is_programs(&unfilled.path).is_none())
     }
 
     /// The file of the newest refusal, if nothing was done since, the task names it, and it is certain on which computer it lies.

@@ -52,8 +52,10 @@ fn written(item: &str) -> Option<String> {
     if !WRITES.iter().any(|word| begin.eq_ignore_ascii_case(word)) {
         return None;
     }
-    // What its content names stands behind it.
-    named_in(rest).into_iter().next()
+    // The file stands right behind: "write down what /a.lua prints" writes another one.
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || "(\"'`".contains(c));
+    let named = rest.starts_with('/').then(|| named_in(rest))?;
+    named.into_iter().next()
 }
 
 /// What the prompt's example of a rewritten list says.
@@ -113,11 +115,23 @@ mod tests {
         for items in [
             &["fs_write /a.txt \"1\"", "fs_write /a.txt \"2\""][..],
             &["fs_write /a.lua \"1\"", "fs_write /b.lua \"2\""],
-            &["Write down what /primes.lua prints", "Read /check.lua"],
+            &["Write /primes.lua", "Write down what /primes.lua prints"],
             &["fs_write /check.lua \"1\""],
         ] {
             assert_eq!(meant(items), items);
         }
+    }
+
+    #[test]
+    fn the_words_of_the_example_are_those_of_the_prompt() {
+        let library = crate::prompts::PromptLibrary::embedded().unwrap();
+        let act = library.iter().find(|prompt| prompt.id == "numbered/act");
+        let body = &act.unwrap().body;
+        let numbered = EXAMPLE
+            .iter()
+            .zip(1..)
+            .map(|(words, n)| format!("{n}. {words}\n"));
+        assert!(body.contains(&numbered.collect::<String>()), "{body}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::relative::{MAKES, is_to_be_made};
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::paths::{mentions, named_in};
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
+use crate::strategy::unfilled::WRITES as PUTS;
 
 /// Words of a program that puts a file where there was none.
 const WRITES: [&str; 5] = ["writes", "saves", "stores", "puts", "creates"];
@@ -25,7 +26,8 @@ pub fn program_that_writes(prompt: &str, file: &str) -> Option<String> {
 fn is_written_beside(prompt: &str, program: &str, file: &str) -> bool {
     mentions(prompt, file).any(|at| {
         let before = sentence_before(&prompt[..at]);
-        has_word(before, &MAKES) && mentions(before, program).next().is_none()
+        let is_made = has_word(before, &MAKES) || has_word(before, &PUTS);
+        is_made && mentions(before, program).next().is_none()
     })
 }
 
@@ -51,6 +53,11 @@ mod tests {
             ),
             ("Write /a.lua, which reads /a.txt.", "a.txt", None),
             ("Run /a.lua, which writes /a.txt.", "a.txt", None),
+            (
+                "Put 0 into /a.txt. Write /a.lua, which saves its argument to /a.txt.",
+                "a.txt",
+                None,
+            ),
             ("Write /a.lua. It says hello. Write /a.txt.", "a.txt", None),
             ("Write /a.lua, which writes /b.lua.", "b.lua", None),
             (
