@@ -211,7 +211,7 @@ impl Turn<'_> {
     }
 
     /// Such a run as a call; none where nobody can tell on which computer it is meant.
-    fn written_run(&self, run: &str) -> Option<String> {
+    pub(super) fn written_run(&self, run: &str) -> Option<String> {
         let program = program_of(run);
         let place = self.place_of(&program)?;
         let tool = addressed(RUN, self.unless_own(place).as_ref());

@@ -72,6 +72,14 @@ fn tools() -> Vec<ToolSpec> {
     ]
 }
 
+/// `run_program` with a place for what is typed.
+pub(crate) fn run_tool() -> ToolSpec {
+    let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
+    let run = json!({"name": "run_program", "effect": "effect", "description": "Runs a program.",
+        "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
+    serde_json::from_value(run).unwrap()
+}
+
 /// One computer, `base`, with files and programs.
 pub(crate) fn fleet() -> FleetView {
     FleetView {

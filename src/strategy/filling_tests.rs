@@ -209,6 +209,57 @@ fn a_file_that_was_renamed_and_is_missed_is_written_anew_with_what_the_task_says
     assert_eq!(drive.files["/notes.old"], "old");
 }
 
+/// A task that its own model is not asked about yet.
+fn begun(strategy: &str, task: &str) -> Drive {
+    let mut profile = profile_of(strategy);
+    profile.executor_mends = 6;
+    profile.memory.named_files = 3;
+    let mut drive = Drive::new(profile, task);
+    for (path, text) in [
+        ("/a.txt", "2\n3\n"),
+        ("/b.txt", "1"),
+        ("/check.lua", "right"),
+    ] {
+        drive.files.insert(path.into(), text.into());
+    }
+    assert!(drive.run_to_consult());
+    drive
+}
+
+#[test]
+fn where_nothing_else_is_to_be_done_the_content_is_asked_for_before_any_planner() {
+    let task = format!("{TASK} Then run /check.lua, which says whether it is right.");
+    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+        let mut drive = begun(strategy, &task);
+        assert_eq!(drive.state().usage.model_calls, 0);
+        let on_main = matches!(drive.decisions.last(), Some(Decision::Consult(c)) if c.role == Role::Executor);
+        assert!(on_main, "{strategy}: {:?}", drive.decisions.last());
+        let goes_on = drive.say(&["```\n5\n```"]);
+        assert_eq!(drive.files["/sum.txt"], "5\n", "{strategy}");
+        let runs = drive
+            .state()
+            .calls()
+            .filter(|call| call.tool == "run_program");
+        assert_eq!(runs.count(), 1, "{strategy}");
+        // What is proved is not planned any more.
+        assert_eq!(
+            goes_on,
+            !["plan", "goals"].contains(&strategy),
+            "{strategy}"
+        );
+    }
+    for other in [
+        TASK.to_owned(),
+        format!("{task} What does it print?"),
+        task.replace("Then run", "If that is right, run"),
+        task.replace("/a.txt to", "/a.txt and what /b.lua prints to"),
+        task.replace("/sum.txt", "/b.txt"),
+        task.replace("Write", "Delete /b.txt with fs_delete and write"),
+    ] {
+        assert_eq!(asked(&begun("direct", &other)), Role::Planner, "{other}");
+    }
+}
+
 #[test]
 fn what_is_not_known_yet_is_told_and_each_file_is_asked_for_once() {
     let mut drive = drive();

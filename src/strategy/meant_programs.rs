@@ -1,7 +1,7 @@
-//! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, or with texts that a
-//! line break cuts. No Lua program begins with a fence.
+//! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a
+//! line break cuts, or with handles that are called as Lua's own files are. No Lua program begins with a fence.
 
-use super::lua_texts;
+use super::{lua_handles, lua_texts};
 use serde_json::Value;
 
 /// The arguments of a write with its programs as they are meant; none if they are as they stand.
@@ -34,15 +34,18 @@ fn mend(file: &mut Value) -> bool {
     let Some(Value::String(content)) = file.get_mut("content") else {
         return false;
     };
-    let unfenced = inside(content).map(str::to_owned);
-    let whole = lua_texts::whole(unfenced.as_deref().unwrap_or(content));
-    match whole.or(unfenced) {
-        Some(program) => {
+    let mut mended = false;
+    for reading in [unfenced, lua_texts::whole, lua_handles::with_dots] {
+        if let Some(program) = reading(content) {
             *content = program;
-            true
+            mended = true;
         }
-        None => false,
     }
+    mended
+}
+
+fn unfenced(text: &str) -> Option<String> {
+    inside(text).map(str::to_owned)
 }
 
 /// What is in the one fence that is the whole text.
@@ -71,6 +74,9 @@ mod tests {
         let broken = file("/a.lua", "```lua\nprint('\n')\n```");
         let mended = meant_programs("fs_write", &broken);
         assert_eq!(mended, Some(file("/a.lua", "print('\\n')\n")));
+        let colon = "f = fs.open('/b', 'w')\nf:close()";
+        let mended = meant_programs("fs_write", &file("/a.lua", colon));
+        assert_eq!(mended, Some(file("/a.lua", &colon.replace("f:c", "f.c"))));
         let many = json!({"files": [file("/a.md", fenced), file("/b.lua", fenced)]});
         let mended = json!({"files": [file("/a.md", fenced), file("/b.lua", "print(1)\n")]});
         assert_eq!(meant_programs("fs_write_many", &many), Some(mended));

@@ -2,6 +2,7 @@
 //! writes it anew without having looked at it, and one that plans cannot say what to change in what it has not seen.
 
 use super::calls_by_rule::request_by_rule;
+use super::file_ends::begins_at;
 use super::guards::check_program::is_check;
 use super::paths::{is_file_like, named_in, normal};
 use super::text::fenced;
@@ -11,6 +12,7 @@ use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
 use crate::domain::files::from_root;
 use crate::domain::fold::on_computer;
+use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::prompts::{PromptError, render};
@@ -55,11 +57,8 @@ impl Turn<'_> {
 /// # Errors
 /// The template `shared/named_files` is broken.
 pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, PromptError> {
-    let Some(look) = state.steps.first().filter(|step| step.looks_first()) else {
-        return Ok(None);
-    };
     let shown = |call: &CallRecord| shown(state, call);
-    let files: Vec<Value> = look.calls.iter().filter_map(shown).collect();
+    let files: Vec<Value> = looks(state).filter_map(shown).collect();
     if files.is_empty() {
         return Ok(None);
     }
@@ -71,9 +70,22 @@ pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, Prom
     Ok(Some(told))
 }
 
+/// The calls of the first look: of a file whose end was read it is that one.
+fn looks(state: &TaskState) -> impl Iterator<Item = &CallRecord> {
+    let steps = state.steps.iter().take_while(|step| step.looks_first());
+    let calls: Vec<&CallRecord> = steps.flat_map(|step| &step.calls).collect();
+    let ends = calls.clone();
+    calls.into_iter().filter(move |call| {
+        let is_its_end = |end: &&CallRecord| {
+            let is_of_it = end.args["path"] == call.args["path"] && end.target == call.target;
+            begins_at(end).is_some() && end.succeeded() && is_of_it
+        };
+        begins_at(call).is_some() || !ends.iter().any(is_its_end)
+    })
+}
+
 /// Whether a call has read a file that the first look has shown, and found it as it was.
 pub(super) fn was_shown(state: &TaskState, call: &CallRecord) -> bool {
-    let look = state.steps.first().filter(|step| step.looks_first());
     let read = |call: &CallRecord| {
         let path = normal(call.args.get("path")?.as_str()?);
         let result = call.report()?.result.as_ref();
@@ -82,8 +94,25 @@ pub(super) fn was_shown(state: &TaskState, call: &CallRecord) -> bool {
         Some((path, on, hash.get("hash")?.as_str()?.to_owned()))
     };
     let of_call = read(call);
-    let mut shown = look.into_iter().flat_map(|step| &step.calls);
-    of_call.is_some() && shown.any(|shown| read(shown) == of_call)
+    // Of a long file only a piece was shown.
+    let is_same_piece = |shown: &CallRecord| is_whole(shown) || begins_at(shown) == begins_at(call);
+    of_call.is_some() && looks(state).any(|shown| read(shown) == of_call && is_same_piece(shown))
+}
+
+/// Whether the first look has read the end of a file, of which the task speaks. The path has no first slash, and a computer stands only for
+/// another one than the task's own.
+pub(super) fn shows_end(state: &TaskState, on: Option<&ClientId>, path: &str) -> bool {
+    let on = on.or(state.home());
+    looks(state).any(|call| {
+        let of = call.args.get("path").and_then(Value::as_str).map(normal);
+        let place = call.intended.as_ref().map(|intended| &intended.client_id);
+        begins_at(call).is_some() && call.succeeded() && of.as_deref() == Some(path) && place == on
+    })
+}
+
+fn is_whole(read: &CallRecord) -> bool {
+    let result = read.report().and_then(|report| report.result.as_ref());
+    result.is_some_and(|result| result["truncated"] != true) && begins_at(read).is_none()
 }
 
 /// A file that is there. Of one that is not nothing is said: a small model that is told so looks for it, or copies it, before it makes it.
@@ -100,11 +129,18 @@ fn shown(state: &TaskState, call: &CallRecord) -> Option<Value> {
     let bytes = result.get("bytes").and_then(Value::as_u64);
     let bytes = bytes.map_or(content.len(), |bytes| bytes as usize);
     let on = call.intended.as_ref().map(|intended| &intended.client_id);
+    let begins_at = begins_at(call);
+    // The first line of an end is half a line.
+    let content = match content.split_once('\n').filter(|_| begins_at.is_some()) {
+        Some((_, lines)) => lines,
+        None => &content[..end],
+    };
     Some(json!({
         "path": on_computer(path.to_owned(), state.home(), on),
         "bytes": bytes,
-        "content": fenced(content[..end].trim_end(), ""),
-        "rest_at": (bytes > end).then_some(end),
+        "content": fenced(content.trim_end(), ""),
+        "begins_at": begins_at,
+        "rest_at": (bytes > end && begins_at.is_none()).then_some(end),
     }))
 }
 
@@ -112,7 +148,6 @@ fn shown(state: &TaskState, call: &CallRecord) -> Option<Value> {
 mod tests {
     use super::*;
     use crate::domain::decision::Inputs;
-    use crate::domain::ids::ClientId;
     use crate::domain::tool::FleetView;
     use crate::strategy::drive::{Drive, fleet, profile_of};
 

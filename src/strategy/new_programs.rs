@@ -1,12 +1,14 @@
-//! A program that the task tells to write, in a prompt of its own, once a run did not find it or its file was to be written by hand: a small
-//! model that has forgotten to write it runs it again, and writes by hand what the program should have written. Shown what was asked for and
-//! nothing else, it writes the program.
+//! A program that the task tells to write, in a prompt of its own, once a run did not find it, its file was missed by a check or was to be
+//! written by hand, or once the item of a list is due that says to write it: a small model that has forgotten to write it runs it again, and
+//! writes by hand what the program should have written. Shown what was asked for and nothing else, it writes the program.
 
+use super::checked_files::Fault;
 use super::guards::hand_written;
 use super::mending::{WRITE, program_of};
+use super::numbered;
 use super::paths::normal;
 use super::places::addressed;
-use super::stated;
+use super::stated::{self, program_that_writes};
 use super::turn::Turn;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -14,6 +16,7 @@ use crate::domain::files::{from_root, key};
 use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
+use crate::domain::work::Work;
 use crate::prompts::{PromptError, render};
 use serde_json::json;
 
@@ -26,15 +29,21 @@ pub(super) struct NewProgram {
 }
 
 impl Turn<'_> {
-    /// The program that the newest step's run did not find, or whose file it was to write by hand; once each.
+    /// The program that the newest step's run did not find, whose file its check missed or it was to write by hand, or that the current item
+    /// of a list writes; once each.
     pub(super) fn new_program(&self, newest: &Step) -> Option<NewProgram> {
         let mut runs = newest.calls.iter();
         let run = runs.find(|call| call.found_no_program());
-        let path = match run {
-            Some(run) => program_of(run)?,
-            None => hand_written::program_told(&newest.blocked.as_ref()?.evidence)?,
+        let name = match run {
+            Some(run) => normal(program_of(run)?),
+            None => {
+                let refused = newest.blocked.as_ref();
+                let told = refused.and_then(|told| hand_written::program_told(&told.evidence));
+                let missed = || self.writer_of_missed(newest);
+                let told = told.map(normal).or_else(missed);
+                told.or_else(|| self.program_of_item())?
+            }
         };
-        let name = normal(path);
         let path = from_root(&name);
         let on = run.and_then(|run| self.elsewhere(run));
         let is_of_it =
@@ -53,6 +62,25 @@ impl Turn<'_> {
         self.schema_of(&addressed(WRITE, on))?;
         let on = on.cloned();
         Some(NewProgram { path, on })
+    }
+
+    /// The program that writes a file, as the task says, which a check missed just now.
+    fn writer_of_missed(&self, newest: &Step) -> Option<String> {
+        let faulted = self.faulted()?;
+        let mut calls = newest.calls.iter();
+        let is_new = calls.any(|call| call.call_id == faulted.check.call_id);
+        let is_missed = is_new && faulted.on.is_none() && faulted.fault == Fault::Missing;
+        program_that_writes(self.asked_for(), &normal(&faulted.path)).filter(|_| is_missed)
+    }
+
+    /// The program that the current item of a list writes, while nothing was done in it.
+    fn program_of_item(&self) -> Option<String> {
+        let Work::List(list) = &self.state.work else {
+            return None;
+        };
+        let (_, item) = list.current()?;
+        let is_new = item.succeeded == 0 && item.failed == 0;
+        numbered::program_of_item(&item.text).filter(|_| is_new)
     }
 
     pub(super) fn consult_for_program(&self, program: &NewProgram) -> Decision {
@@ -132,6 +160,40 @@ mod tests {
         drive.say(&[&call("fs_write", by_hand), "```lua\nprint(2)\n```"]);
         assert_eq!(drive.files["/primes.lua"], "print(2)\n");
         assert!(!drive.files.contains_key("/primes.txt"));
+    }
+
+    /// The program of which the executor was asked last.
+    fn asked_alone(drive: &Drive) -> bool {
+        let prompt = drive.state().prompt(Role::Executor).last();
+        prompt.is_some_and(|asked| asked.content.contains("There is no /primes.lua yet."))
+    }
+
+    #[test]
+    fn a_check_that_misses_its_file_is_told_by_the_program() {
+        let mut drive = drive(&format!("{TASK} Then run /check.lua."));
+        let check = "error('/check.lua:1: there is no /primes.txt')";
+        drive.files.insert("/check.lua".into(), check.into());
+        drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
+        assert!(asked_alone(&drive), "{}", drive.shown());
+    }
+
+    #[test]
+    fn an_item_that_writes_it_needs_no_turn_and_is_left_once_it_is_written() {
+        let list = "1. fs_write /primes.lua\n2. run_program /primes.lua 30\n3. look at the result";
+        let mut numbered = drive(TASK);
+        numbered.bench.profile.strategy = "numbered".into();
+        numbered.bench.profile.strategy_version = super::numbered::VERSION;
+        let prompts = crate::prompts::PromptLibrary::embedded().unwrap();
+        numbered.bench.profile.prompts = prompts.texts("numbered");
+        numbered.say(&[list]);
+        assert!(asked_alone(&numbered), "{}", numbered.shown());
+        numbered.say(&["```lua\nprint(2)\n```"]);
+        let shown = numbered.shown();
+        assert!(
+            shown.contains("1. [done]") && shown.contains("3. [now]"),
+            "{shown}"
+        );
+        assert_eq!(numbered.state().usage.model_calls, 2);
     }
 
     #[test]

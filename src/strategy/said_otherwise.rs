@@ -12,6 +12,8 @@ use super::unchanged::changes;
 use crate::domain::decision::Guard;
 use crate::domain::files::from_root;
 use crate::domain::step::Step;
+use crate::domain::work::Work;
+use crate::domain::work::plan::StepWork;
 use serde_json::json;
 
 /// Words of a condition that holds after a failure.
@@ -96,7 +98,20 @@ impl<'a> Turn<'a> {
                 since = Since::Change;
             }
         }
-        None
+        self.refused_in_plan(is_named).then_some(since)
+    }
+
+    /// Whether a step of the current plan failed because its tool was refused: no call was made.
+    fn refused_in_plan(&self, is_named: impl Fn(&str) -> bool) -> bool {
+        let Work::Plan(work) = &self.state.work else {
+            return false;
+        };
+        let mut errors = work.current().filter_map(StepWork::error);
+        errors.any(|error| {
+            error
+                .split_once(": ")
+                .is_some_and(|(tool, _)| is_named(tool))
+        })
     }
 
     fn call_told(&self, (path, content): &(String, String)) -> Option<String> {
@@ -237,6 +252,32 @@ mod tests {
             drive.decisions.last()
         );
         assert_eq!(drive.files["/v.txt"].trim(), "offline");
+    }
+
+    #[test]
+    fn another_plan_does_not_plan_what_was_refused_as_a_command_either() {
+        let task = "Delete /a.txt with fs_delete if you may. If you are refused, write the one word `refused` to /note.txt.";
+        let mut drive = drive("plan", task);
+        drive.bench.profile.demand_proof = false;
+        let shell = json!({"name": "shell_exec", "effect": "effect", "description": "Runs.", "args_schema":
+            {"type": "object", "required": ["command"], "properties": {"command": {"type": "string"}}}});
+        drive.add_tools(vec![serde_json::from_value(shell).unwrap()]);
+        let allowed = ["fs_write", "fs_read", "shell_exec"];
+        drive.bench.profile.allowed_tools = allowed.map(str::to_owned).to_vec();
+        let step = |id: u32, command: &str, needs: &[u32]| json!({"id": id, "action": "shell", "target": command, "reason": "r", "depends_on": needs});
+        let plan = |first: u32| {
+            let delete = step(first, "fs_delete /a.txt", &[]);
+            let write = step(first + 1, "fs_write /note.txt no", &[first]);
+            json!({"goal": "g", "steps": [delete, write]}).to_string()
+        };
+        drive.say(&[&plan(1), &plan(3)]);
+        assert_eq!(
+            drive.files["/note.txt"],
+            "refused",
+            "{:?}",
+            drive.decisions.last()
+        );
+        assert!(drive.state().result.is_some());
     }
 
     #[test]

@@ -125,7 +125,8 @@ impl<'a> Turn<'a> {
         match self.tools(None).home_is_unseen() {
             true => Some(self.wait_for_computer()),
             false => {
-                let decision = self.first_look().or_else(|| self.first_question());
+                let decision = self.first_look().or_else(|| self.look_at_ends());
+                let decision = decision.or_else(|| self.first_question());
                 let decision = decision.or_else(|| self.look_around());
                 let decision = decision.or_else(|| self.call_with_word());
                 let decision = decision.or_else(|| self.look_into());

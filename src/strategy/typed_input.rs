@@ -9,7 +9,7 @@ use super::guards::same_again::HOLDS_ALREADY;
 use super::memory::contents;
 use super::memory::pins::runs;
 use super::mending::{RUN, program_of};
-use super::paths::{file_name, named_in, normal};
+use super::paths::{file_name, mentions, named_in, normal};
 use super::places::addressed;
 use super::program_questions::{answer_in, before_reads, labels, questions};
 use super::stated;
@@ -124,12 +124,16 @@ impl<'a> Turn<'a> {
         (asked < MOST_ASKED && is_time).then_some(waiting)
     }
 
-    /// Whether nothing was done yet but to look, and the task names no other file beside its checks, and no tool.
+    /// Whether nothing was done yet but to look, and the task names no tool and no other file beside its checks, but what the program itself
+    /// speaks of.
     fn is_all_there_is_to_do(&self, waiting: &Waiting<'_>) -> bool {
         let prompt = self.asked_for();
         let mut steps = self.state.steps.iter();
         let mut named = named_in(prompt).into_iter();
-        let is_it = |path: &String| from_root(path) == waiting.path || is_check(prompt, path);
+        let is_it = |path: &String| {
+            let own = || mentions(waiting.text, path).next().is_some();
+            from_root(path) == waiting.path || is_check(prompt, path) || own()
+        };
         // An answer that was refused is asked for once more at once.
         let is_before = |step: &Step| step.fills() && step.calls.is_empty();
         steps.all(|step| step.looks_first() || !step.closed || is_before(step))

@@ -1,8 +1,7 @@
 use super::*;
 use crate::domain::call::CallReport;
 use crate::domain::chat::Role;
-use crate::domain::tool::ToolSpec;
-use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+use crate::strategy::drive::{Drive, call, carry_out, done, profile_of, run_tool};
 use std::collections::BTreeMap;
 
 const TASK: &str = "/order.lua asks two questions. Order 12 ladders. Then run /check.lua, which says whether it is right.";
@@ -13,13 +12,6 @@ const ORDER: &str =
 fn computer(_: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
     let is_well = call.args["path"] == "/order.lua";
     done(json!({"success": is_well, "output": "", "error": "/check.lua:1: there is no order"}))
-}
-
-fn run_tool() -> ToolSpec {
-    let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
-    let run = json!({"name": RUN, "effect": "effect", "description": "Runs a program.",
-        "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
-    serde_json::from_value(run).unwrap()
 }
 
 fn drive(mends: u32) -> Drive {

@@ -2,6 +2,7 @@
 //! that the task wants its result written into.
 
 use super::checked_files::{Fault, Faulted, looks_into};
+use super::guards::check_program::is_check;
 use super::guards::misplaced_program::{holds_data, told_of};
 use super::memory::contents;
 use super::memory::pins::runs;
@@ -26,6 +27,12 @@ const BRING: [&str; 2] = ["fs_move", "fs_copy"];
 
 /// Words of a sentence that tells to put a result into a file.
 pub(super) const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
+
+/// The tools of a task that only wants its result written, as far as its words name any.
+const ONLY: [&str; 4] = [WRITE, "fs_read", "fs_list", "run_program"];
+
+/// Words of a task that wants something written only in some case, or asked first.
+const UNLESS: [&str; 6] = ["if", "unless", "otherwise", "when", "ask", "until"];
 
 /// A file of which is to be said what it has to hold.
 pub(super) struct Unfilled<'a> {
@@ -108,7 +115,8 @@ impl<'a> Turn<'a> {
     }
 
     /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
-    /// nothing: small models know all then, and go on looking. Asked for once in a task.
+    /// nothing: small models know all then, and go on looking. Before anything else where nothing else is to be done. Asked for once in a
+    /// task.
     fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let brought_nothing =
             |call: &CallRecord| !call.succeeded() || named_files::was_shown(self.state, call);
@@ -117,7 +125,7 @@ impl<'a> Turn<'a> {
                 && !newest.calls.is_empty()
                 && newest.calls.iter().all(brought_nothing));
         let mut before = self.state.steps.iter().filter(|step| step.closed);
-        if !is_lost || before.any(Step::fills) {
+        if !(is_lost || self.only_writes_result()) || before.any(Step::fills) {
             return None;
         }
         let prompt = self.asked_for();
@@ -138,20 +146,41 @@ impl<'a> Turn<'a> {
         self.is_all_known(&unfilled.path).then_some(unfilled)
     }
 
+    /// Whether nothing was done yet but to look, and the task wants nothing done but to write what its files say, with a check at its end.
+    fn only_writes_result(&self) -> bool {
+        let prompt = self.asked_for();
+        let mut programs = named_in(prompt).into_iter();
+        let shown = self.shown_tools().shown;
+        let mut named = shown_tools::named_by(&shown, prompt);
+        let is_look = |step: &Step| step.looks_first() || !step.closed;
+        self.state.steps.iter().all(is_look)
+            && self.state.wakes().is_none()
+            && self.tools_to_call().is_empty()
+            && !has_word(prompt, &UNLESS)
+            && self.has_closing_check()
+            && programs.all(|path| holds_data(&path) || is_check(prompt, &path))
+            && named.all(|tool| ONLY.contains(&tool.name.as_str()))
+    }
+
     /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any.
     pub(super) fn is_all_known(&self, unfilled: &str) -> bool {
         let tools = self.named_tools_answered();
         let mut files = named_in(self.asked_for());
         files.retain(|path| holds_data(path) && from_root(path) != unfilled);
-        let is_known = |path: &String| {
-            let places = self.places_of(path);
-            let is_known_on = |place: &&ComputerView| {
-                let on = self.unless_own(place);
-                contents::known(self.state, on.as_ref(), &from_root(path)).is_some()
-            };
-            !places.is_empty() && places.iter().all(is_known_on)
-        };
+        let is_known = |path: &String| self.is_known_wherever(path);
         (tools.is_some() || !files.is_empty()) && tools != Some(false) && files.iter().all(is_known)
+    }
+
+    /// Whether it is known what a file, which has no first slash here, holds in each place where the task has it, or at its end, of which the
+    /// task speaks.
+    pub(super) fn is_known_wherever(&self, path: &str) -> bool {
+        let places = self.places_of(path);
+        let is_known_on = |place: &&ComputerView| {
+            let on = self.unless_own(place);
+            contents::known(self.state, on.as_ref(), &from_root(path)).is_some()
+                || named_files::shows_end(self.state, on.as_ref(), path)
+        };
+        !places.is_empty() && places.iter().all(is_known_on)
     }
 
     /// Whether the task has neither read nor written a file, wherever it lies.

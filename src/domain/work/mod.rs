@@ -248,7 +248,7 @@ fn is_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
 }
 
 /// Whether the text of an item names this call: its tool and no other one, and its file, or both files of a copy; or it begins with "run"
-/// and names the program. Small models write such items and never say that they are done.
+/// and names the program, or with "write" and names the file. Small models write such items and never say that they are done.
 fn is_what(item: &str, call: &CallRecord) -> bool {
     let is_mark = |c: char| !(c.is_alphanumeric() || c == '_');
     let mut tools = item
@@ -257,7 +257,11 @@ fn is_what(item: &str, call: &CallRecord) -> bool {
         .peekable();
     let named = match tools.peek() {
         Some(_) => tools.all(|word| word == call.tool),
-        None => call.tool == "run_program" && begins_with_run(item),
+        None => match call.tool.as_str() {
+            "run_program" => begins_with_run(item),
+            "fs_write" => only_writes(item),
+            _ => false,
+        },
     };
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let is_there = |path: &str| {
@@ -283,6 +287,16 @@ fn is_what(item: &str, call: &CallRecord) -> bool {
 pub fn begins_with_run(item: &str) -> bool {
     let first = item.split_whitespace().next();
     first.is_some_and(|word| word.eq_ignore_ascii_case("run"))
+}
+
+/// Whether an item says in words that a file is written, and nothing more.
+fn only_writes(item: &str) -> bool {
+    let is_mark = |c: char| !c.is_alphanumeric();
+    let mut words = item.split(is_mark).filter(|word| !word.is_empty());
+    let is_one = |word: &str, of: &[&str]| of.iter().any(|one| word.eq_ignore_ascii_case(one));
+    let first = words.next();
+    first.is_some_and(|word| is_one(word, &["write", "create"]))
+        && !words.any(|word| is_one(word, &["and", "then"]))
 }
 
 /// How calls ended, counted.
@@ -366,6 +380,17 @@ mod tests {
             ("run fs_list, then /check.lua", false),
         ] {
             assert_eq!(is_what(item, &run), names, "{item}");
+        }
+        let write = open_call("fs_write", json!({"path": "/a.lua"}));
+        for (item, names) in [
+            ("Write /a.lua", true),
+            ("write /a.lua, which prints 1", true),
+            ("Create `a.lua`", true),
+            ("Write /a.lua and run it", false),
+            ("Write /b.lua", false),
+            ("see that /a.lua is there", false),
+        ] {
+            assert_eq!(is_what(item, &write), names, "{item}");
         }
         let copy = open_call("fs_copy", json!({"from": "/a.lua", "to": "/a.lua.bak"}));
         assert!(is_what("fs_copy /a.lua /a.lua.bak", &copy));

@@ -11,7 +11,8 @@ use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
 use crate::strategy::guards::copied_instead;
-use crate::strategy::mending::WRITE;
+use crate::strategy::memory::pins::runs;
+use crate::strategy::mending::{WRITE, program_of};
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::places::sentence_of;
 use crate::strategy::stated::program_that_writes;
@@ -22,6 +23,7 @@ impl<'a> Course<'a> {
         match self.turn.state.current_step() {
             None => {
                 let before = self.turn.before_step().or_else(|| self.ready_goals());
+                let before = before.or_else(|| self.proved_end());
                 before.unwrap_or_else(|| self.consult_for_goals(None))
             }
             Some(step) if step.planner.is_none() => self.consult_for_goals(None),
@@ -68,6 +70,7 @@ impl<'a> Course<'a> {
                     write_programs(self.prompt(), &mut objectives);
                     self.use_named_tools(&mut objectives, &known);
                 }
+                self.leave_out_checks(&mut objectives);
                 let told = self.copies_for_moves(&objectives);
                 let told = told.or_else(|| self.left_out(&objectives));
                 match told.filter(|_| !is_last) {
@@ -157,6 +160,38 @@ impl<'a> Course<'a> {
                 (None, Some(last)) => last.subtasks.push(subtask),
                 (None, None) => return,
             }
+        }
+    }
+
+    /// Without the subtasks that write a check which the task was given, and which ran: models that give back the example of their prompt
+    /// write whatever the goal names. A decomposition of nothing else stays.
+    fn leave_out_checks(&self, objectives: &mut Vec<ObjectivePlan>) {
+        let ran = |path: &str| {
+            let mut runs = self.turn.state.calls().filter(|call| runs(call));
+            runs.any(|run| run.succeeded() && program_of(run).map(normal) == Some(normal(path)))
+        };
+        let is_left = |subtask: &SubtaskPlan| {
+            let is_given =
+                |file: &String| self.turn.is_given_check(&normal(file), None) && ran(file);
+            !(subtask.on.is_none()
+                && !subtask.writes.is_empty()
+                && subtask.writes.iter().all(is_given))
+        };
+        let left: Vec<ObjectivePlan> = objectives
+            .iter()
+            .map(|objective| ObjectivePlan {
+                description: objective.description.clone(),
+                subtasks: objective
+                    .subtasks
+                    .iter()
+                    .filter(|s| is_left(s))
+                    .cloned()
+                    .collect(),
+            })
+            .filter(|objective| !objective.subtasks.is_empty())
+            .collect();
+        if !left.is_empty() {
+            *objectives = left;
         }
     }
 

@@ -22,7 +22,14 @@ const LOOK: &str = "fs_list";
 /// The tools that run programs, which can do anything.
 const PROGRAMS: [&str; 3] = ["run_program", "shell_exec", "write_and_run"];
 /// Tools that do nothing more when they are called twice.
-const DONE_ONCE: [&str; 4] = ["fs_move", "fs_copy", "fs_delete", "fs_write"];
+const DONE_ONCE: [&str; 6] = [
+    "fs_move",
+    "fs_copy",
+    "fs_delete",
+    "fs_write",
+    "fs_read",
+    "fs_list",
+];
 /// Folders that are looked at for one claim.
 const MOST_FOLDERS: usize = 8;
 

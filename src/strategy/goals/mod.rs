@@ -34,7 +34,7 @@ use std::collections::BTreeSet;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 30;
+pub const VERSION: u32 = 31;
 
 /// The pseudo tool that is the only way to complete a subtask; no computer owns it.
 pub const MARK_TOOL: &str = "mark_subtask_complete";
@@ -234,6 +234,17 @@ impl<'a> Course<'a> {
 
     /// The end that the goal has when every subtask is done, or what the guards say against it.
     fn finish(&self, work: &GoalWork) -> Decision {
+        let (request, result) = self.end_of(Some(work));
+        self.turn.finish(request, TranslatedBy::Rules, result)
+    }
+
+    /// The end of a goal that is reached before it was broken down.
+    fn proved_end(&self) -> Option<Decision> {
+        let (request, result) = self.end_of(None);
+        self.turn.proved_end(request, result)
+    }
+
+    fn end_of(&self, work: Option<&GoalWork>) -> (StrictRequest, TaskResult) {
         let facts = facts::gather(self.turn.state, &[]);
         let home = self.turn.state.home();
         let written: Vec<String> = facts
@@ -246,7 +257,7 @@ impl<'a> Course<'a> {
             success: true,
             message: ACHIEVED.to_owned(),
             details: json!({
-                "goal": work.status(),
+                "goal": work.map(GoalWork::status),
                 "rounds": self.rounds(),
                 "files_written": written,
                 "files_exist": facts.named(FileState::Exists, home),
@@ -258,7 +269,7 @@ impl<'a> Course<'a> {
             explanation: ACHIEVED.to_owned(),
             result: result.clone(),
         };
-        self.turn.finish(request, TranslatedBy::Rules, result)
+        (request, result)
     }
 }
 

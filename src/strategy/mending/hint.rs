@@ -4,13 +4,14 @@ use super::{RUN, WRITE, args_of_run};
 use crate::domain::files::from_root;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
+use crate::strategy::asked_runs;
 use crate::strategy::checked_files::{Fault, Faulted};
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
 use crate::strategy::places::addressed;
 use crate::strategy::shown_tools::{self, skeleton};
-use crate::strategy::stated::content_said;
+use crate::strategy::stated::{content_said, program_that_writes};
 use crate::strategy::turn::Turn;
 use crate::strategy::unchanged::changes;
 use serde::Serialize;
@@ -84,6 +85,11 @@ impl Turn<'_> {
         let prompt = &self.state.created.as_ref()?.prompt;
         let shown = self.shown_tools().shown;
         let faulted = self.faulted();
+        if let Some(file) = &faulted
+            && let Some(program) = program_that_writes(prompt, &normal(&file.path))
+        {
+            return self.due_of(&program, file.fault);
+        }
         let is_done = |tool: &&Tool| match &faulted {
             Some(file) => self.did(tool, file),
             // What was written is what the check is not content with: the same once more helps nobody.
@@ -129,6 +135,21 @@ impl Turn<'_> {
         (file.fault == Fault::Content && holds_data(&file.path))
             .then(|| form(write))
             .flatten()
+    }
+
+    /// What is due where a check speaks of the file that a program of the task writes: the program, or its run of which the task speaks.
+    /// None where it wrote something else than it should.
+    fn due_of(&self, program: &str, fault: Fault) -> Option<String> {
+        let path = from_root(program);
+        if !self.state.files.contains_key(&path) {
+            return self.written(WRITE, &json!({"path": path, "content": "…"}));
+        }
+        if fault != Fault::Missing {
+            return None;
+        }
+        let mut asked = asked_runs::asked(self.asked_for()).into_iter();
+        let run = asked.find(|run| asked_runs::program_of(run) == program)?;
+        self.written_run(&run)
     }
 
     /// Whether a tool of the computer's own was used since the last run: what it did is not to be done twice because the run is not made
@@ -299,6 +320,28 @@ mod tests {
         assert!(drive.shown().contains(&due("…")), "{}", drive.shown());
         drive.say_with(&[&call("fs_read", json!({"path": "/a.txt"}))], misses);
         assert!(drive.shown().contains(&due("/a.txt")), "{}", drive.shown());
+    }
+
+    #[test]
+    fn where_a_program_writes_what_a_check_misses_the_program_is_due_and_then_its_run() {
+        let task = "Write /primes.lua, which writes the primes to /primes.txt. Run it with 30. Then run /check.lua.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        let check = "error('/check.lua:1: there is no /primes.txt')";
+        drive.files.insert("/check.lua".into(), check.into());
+        let run = call("run_program", json!({"path": "/check.lua"}));
+        let due = |tool: &str, args: &str| {
+            format!("Do that now:\n{{\"tool\": \"{tool}\", \"args\": {args}}}\nThen run")
+        };
+        drive.say(&[&run]);
+        let form = due("fs_write", "{\"content\":\"…\",\"path\":\"/primes.lua\"}");
+        assert!(drive.shown().contains(&form), "{}", drive.shown());
+        let write = json!({"path": "/primes.lua", "content": "print(2)"});
+        drive.say(&[&call("fs_write", write), &run]);
+        let form = due(
+            "run_program",
+            "{\"args\":[\"30\"],\"path\":\"/primes.lua\"}",
+        );
+        assert!(drive.shown().contains(&form), "{}", drive.shown());
     }
 
     #[test]

@@ -89,17 +89,17 @@ fn a_program_that_fails_later_is_mended_alone_too_and_what_was_told_before_stays
         "DIRECTIVE: WRITE_FILE\nPATH: /a.lua\nCONTENT:\n```lua\nerror\n```\nTHEN:\n1 RUN /a.lua";
     let write = call("fs_write", json!({"path": "/a.lua", "content": "error"}));
     let ran = call("run_program", json!({"path": "/a.lua"}));
-    let react =
-        |tool: &str, args: &str| format!("Thought: on\nAction: {tool}\nAction Input: {args}");
-    let react_write = react("fs_write", "{\"path\": \"/a.lua\", \"content\": \"error\"}");
-    let react_run = react("run_program", "{\"path\": \"/a.lua\"}");
     let goals = r#"{"objectives": [{"description": "it is written", "subtasks": [{"description": "write /a.lua and run it", "tool": "run_program", "targets": ["/a.lua"]}]}]}"#;
     for (strategy, said) in [
         ("direct", vec![write.as_str(), ran.as_str()]),
         ("directive", vec![directive]),
         (
             "numbered",
-            vec!["1. Write /a.lua\n2. Run /a.lua", &react_write, &react_run],
+            vec![
+                "1. Write /a.lua\n2. Run /a.lua",
+                "```lua\nerror\n```",
+                "Action: run_program /a.lua",
+            ],
         ),
         ("goals", vec![goals, &write, &ran]),
     ] {

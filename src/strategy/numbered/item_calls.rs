@@ -238,6 +238,7 @@ mod tests {
             "1. `fs_write /a.txt \"red\"`\n2. run_program /check.lua.",
             "1. fs_write({\"path\": \"/a.txt\", \"content\": \"red\"})\n2. run_program(\"/check.lua\")",
             "1. fs_write /a.txt \"red\"\n2. Run /check.lua and look for what it prints",
+            "1. fs_write /a.txt \"red\"\n2. run_program /check.lua",
         ] {
             let mut drive = planned(TASK, plan);
             assert_eq!(drive.files["/a.txt"], "red", "{plan}");

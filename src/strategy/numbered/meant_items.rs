@@ -1,8 +1,9 @@
 //! The items of a list as they are meant. Small models plan a program as several items that each write its file whole, with a piece of code in
 //! each; they plan to write the check that the task only wants run; and they copy the marks of the plan as it is shown into a new one.
 
-use super::item_calls::without_self_copies;
+use super::item_calls::{call_in, without_self_copies};
 use crate::domain::files::from_root;
+use crate::domain::work::ReactMove;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::paths::named_in;
 use crate::strategy::stated::is_to_be_made;
@@ -14,7 +15,7 @@ const WRITES: [&str; 4] = ["fs_write", "write_and_run", "write", "create"];
 pub(super) fn as_meant(items: &[String], prompt: &str) -> Vec<String> {
     let items = without_self_copies(items);
     let is_told_check = |item: &String| {
-        let check = written(item);
+        let check = written_in(item);
         check.is_some_and(|path| is_check(prompt, &path) && !is_to_be_made(prompt, &path))
     };
     let left: Vec<String> = items
@@ -23,21 +24,28 @@ pub(super) fn as_meant(items: &[String], prompt: &str) -> Vec<String> {
         .cloned()
         .collect();
     let left = if left.is_empty() { items } else { left };
-    in_one_piece(left)
+    in_one_piece(left.into_iter().map(without_half).collect())
+}
+
+/// An item that was cut in the middle of what it writes says only that it is written: models copy the half that they are shown.
+fn without_half(item: String) -> String {
+    let cut = written_in(&item).filter(|_| item.ends_with('…'));
+    cut.map_or(item, |path| written_whole(&path))
+}
+
+fn written_whole(path: &str) -> String {
+    format!("write {}, whole, with fs_write", from_root(path))
 }
 
 /// Items that write one program one after the other as one that says to write it whole.
 fn in_one_piece(items: Vec<String>) -> Vec<String> {
     let mut whole: Vec<String> = Vec::with_capacity(items.len());
     for item in items {
-        let path = written(&item).filter(|path| path.ends_with(".lua"));
-        let before = whole.last().and_then(|last| written(last));
+        let path = written_in(&item).filter(|path| path.ends_with(".lua"));
+        let before = whole.last().and_then(|last| written_in(last));
         match (path, before, whole.last_mut()) {
             (Some(path), Some(before), Some(last)) if path == before => {
-                *last = format!(
-                    "write {}, the whole program, with fs_write",
-                    from_root(&path)
-                );
+                *last = written_whole(&path);
             }
             _ => whole.push(item),
         }
@@ -46,7 +54,7 @@ fn in_one_piece(items: Vec<String>) -> Vec<String> {
 }
 
 /// The file that an item writes, without its first slash.
-fn written(item: &str) -> Option<String> {
+fn written_in(item: &str) -> Option<String> {
     let end = item.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
     let (begin, rest) = item.split_at(end);
     if !WRITES.iter().any(|word| begin.eq_ignore_ascii_case(word)) {
@@ -56,6 +64,18 @@ fn written(item: &str) -> Option<String> {
     let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || "(\"'`".contains(c));
     let named = rest.starts_with('/').then(|| named_in(rest))?;
     named.into_iter().next()
+}
+
+/// The program that an item says to write, without its first slash, if it does not say itself what that holds.
+pub(in crate::strategy) fn program_of_item(item: &str) -> Option<String> {
+    let holds_it = match call_in(item) {
+        Some(ReactMove::Act { args, .. }) => {
+            args.get("content").is_some() || args.as_array().is_some_and(|args| args.len() > 1)
+        }
+        _ => false,
+    };
+    let program = written_in(item).filter(|_| !holds_it)?;
+    program.ends_with(".lua").then_some(program)
 }
 
 /// What the prompt's example of a rewritten list says.
@@ -102,12 +122,39 @@ mod tests {
                 "run_program /check.lua",
             ]),
             [
-                "write /primes.lua, the whole program, with fs_write",
+                "write /primes.lua, whole, with fs_write",
                 "run_program /primes.lua 30",
                 "fs_write /primes.lua \"end\"",
                 "run_program /check.lua",
             ]
         );
+    }
+
+    #[test]
+    fn an_item_that_was_cut_in_what_it_writes_says_that_it_is_written() {
+        assert_eq!(
+            meant(&[
+                "fs_write(\"/primes.lua\", \"local function is_prime(n)…",
+                "run it…"
+            ]),
+            ["write /primes.lua, whole, with fs_write", "run it…"]
+        );
+    }
+
+    #[test]
+    fn an_item_says_which_program_is_written_or_what_that_holds() {
+        for (item, program) in [
+            ("write /a.lua, whole, with fs_write", Some("a.lua")),
+            ("fs_write(\"/a.lua\")", Some("a.lua")),
+            ("Create /a.lua, which prints 1", Some("a.lua")),
+            ("fs_write(\"/a.lua\", \"print(1)\")", None),
+            ("fs_write /a.lua \"print(1)\"", None),
+            ("fs_write({\"path\": \"/a.lua\", \"content\": \"1\"})", None),
+            ("write /a.txt", None),
+            ("run /a.lua", None),
+        ] {
+            assert_eq!(program_of_item(item).as_deref(), program, "{item}");
+        }
     }
 
     #[test]

@@ -13,16 +13,20 @@ pub mod memory;
 pub mod printer;
 pub mod react;
 mod ready;
+mod values;
+
+pub(super) use meant_items::program_of_item;
 
 use super::calling::without_faults;
 use super::guards::history::may_have_changed;
 use super::memory::Next;
 use super::shown_tools::skeleton;
 use super::turn::Turn;
+use super::unchanged::changes;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
-use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::profile::Profile;
 use crate::domain::read::Read;
 use crate::domain::task::{Blocked, CallRecord, Step, TaskState};
@@ -33,7 +37,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 32;
+pub const VERSION: u32 = 33;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -198,7 +202,12 @@ impl<'a> Course<'a> {
             }
             Some(ReactMove::Answer { text }) => self.answer(step, text, list),
             None if said.item_done.is_some() => {
-                self.turn.block(Guard::Unclear, after_item_done(list))
+                let or_end = match self.has_proof() {
+                    true => "; or end the task with a Final Answer: its check has run well",
+                    false => "",
+                };
+                let told = format!("{}{or_end}", after_item_done(list));
+                self.turn.block(Guard::Unclear, told)
             }
             None => {
                 let problem = "the plan says this already: go on with an action".to_owned();
@@ -280,47 +289,16 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Bare values stand for the arguments that a tool needs, in the order in which it names them.
-    fn whole_args(&self, tool: &str, args: &Value) -> Value {
-        let values = match args {
-            Value::String(_) => std::slice::from_ref(args),
-            Value::Array(values) => values.as_slice(),
-            _ => return args.clone(),
-        };
-        let needed = match tool {
-            ASK_USER_TOOL => vec!["question".to_owned(), "why".to_owned()],
-            _ => self.needed(tool).unwrap_or_default(),
-        };
-        // A whole input that was unreadable is no path.
-        let first = values.first().and_then(Value::as_str);
-        let is_odd = first.is_some_and(|first| first.contains(['=', '"', '\n']));
-        if is_odd && needed.first().is_some_and(|name| name == "path") {
-            return args.clone();
-        }
-        // What more there is for a program is its arguments.
-        let more = values.get(needed.len()..).unwrap_or_default();
-        let runs = tool == "run_program" && !needed.is_empty() && !more.is_empty();
-        let all = values.len() == needed.len() || (tool == ASK_USER_TOOL && values.len() == 1);
-        if !all && !runs {
-            return args.clone();
-        }
-        let named = needed.into_iter().zip(values.iter().cloned());
-        let more = runs.then(|| ("args".to_owned(), more.into()));
-        named.chain(more).collect()
-    }
-
-    /// The arguments that a tool cannot do without.
-    fn needed(&self, tool: &str) -> Option<Vec<String>> {
-        let schema = self.turn.schema_of(tool)?;
-        let required = schema.get("required")?.as_array()?;
-        let names = required.iter().filter_map(Value::as_str);
-        Some(names.map(str::to_owned).collect())
+    /// Whether the task changed something and its own check has run well since: items that are still open are no reason to go on.
+    fn has_proof(&self) -> bool {
+        self.turn.is_checked() && self.turn.state.calls().any(changes)
     }
 
     /// A final answer moves on from the current item; with later items open it is early.
     fn answer(&self, step: &Step, text: &str, list: &ListWork) -> Decision {
         if let Some(objection) = still_open(list)
             && !self.is_answered(&objection)
+            && !self.has_proof()
         {
             return self.turn.block(Guard::Unfinished, objection);
         }

@@ -73,6 +73,8 @@ struct Reader<'a> {
     answer: Option<String>,
     /// The action's name as it stands, and its input.
     action: Option<(String, Option<Result<Value, String>>)>,
+    /// The values that stand behind the action's name, for want of an input.
+    bare: Option<Value>,
     read: ReactRead,
 }
 
@@ -87,6 +89,7 @@ impl<'a> Reader<'a> {
             plan: None,
             answer: None,
             action: None,
+            bare: None,
             read: ReactRead::default(),
         }
     }
@@ -189,7 +192,7 @@ impl<'a> Reader<'a> {
             self.read.problems.push(problem.to_owned());
             return false;
         }
-        // `fs_read {"path": "/a"}`, `fs_read, with {"path": "/a"}`, `fs_read, args={…}`, `fs_read(path="/a")`, or the name alone.
+        // `fs_read {"path": "/a"}`, `fs_read, with {"path": "/a"}`, `fs_read, args={…}`, `fs_read(path="/a")`, `fs_read /a`, or the name alone.
         let name_end = rest
             .find(|c: char| c.is_whitespace() || matches!(c, '(' | '{' | '='))
             .unwrap_or(rest.len());
@@ -210,6 +213,8 @@ impl<'a> Reader<'a> {
                 self.set_input(function_call::arguments(inside));
                 self.section = Section::Action;
             }
+        } else if let Some(ReactMove::Act { args, .. }) = bare_line::call(rest) {
+            self.bare = Some(args);
         }
         true
     }
@@ -329,7 +334,8 @@ impl<'a> Reader<'a> {
 
     fn next(&mut self) -> Result<Option<ReactMove>, String> {
         if let Some((name, input)) = self.action.take() {
-            return action_of(&name, input).map(Some);
+            let bare = self.bare.take().map(Ok);
+            return action_of(&name, input.or(bare)).map(Some);
         }
         let Some(answer) = self.answer.take() else {
             return Ok(None);

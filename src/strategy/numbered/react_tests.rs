@@ -66,6 +66,7 @@ fn an_action_is_read_in_the_ways_that_models_write_it() {
         "Action: fs_read, args={\"path\": \"/a\"}",
         "Action: fs_read input: {\"path\": \"/a\"}",
         "Action: fs_read(path=\"/a\")",
+        "Action: fs_read /b\nAction Input: {\"path\": \"/a\"}",
         "Action: fs_read({\"path\": \"/a\"})",
         "Action:\n```json\n{\"action\": \"fs_read\", \"action_input\": {\"path\": \"/a\"}}\n```",
         "Action: {\"name\": \"fs_read\", \"arguments\": {\"path\": \"/a\"}}",
@@ -78,6 +79,15 @@ fn an_action_is_read_in_the_ways_that_models_write_it() {
             "{answer}"
         );
     }
+}
+
+#[test]
+fn values_behind_an_action_s_name_are_its_input() {
+    assert_eq!(
+        act("Action: fs_list /vault"),
+        ("fs_list".to_owned(), json!("/vault"))
+    );
+    assert_eq!(act("Action: fs_list"), ("fs_list".to_owned(), json!({})));
 }
 
 #[test]

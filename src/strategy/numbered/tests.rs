@@ -139,6 +139,31 @@ fn a_final_answer_over_open_items_is_sent_back_twice_and_then_taken() {
     assert_eq!(drive.state().status, TaskStatus::Completed);
 }
 
+#[test]
+fn once_its_own_check_has_run_well_items_that_are_open_keep_no_task_from_its_end() {
+    let plan = "1. fs_list / | grep a.lua\n2. see whether it is there\n3. look at it\n4. tell it";
+    let check = "Action: run_program /check.lua";
+    let answer = "Final Answer: it is written";
+    for (task, ends) in [
+        ("Mend /a.lua. Run /check.lua at the end.", true),
+        ("Mend /a.lua.", false),
+    ] {
+        let mut drive = Drive::new(profile_of(NAME), task);
+        drive
+            .files
+            .insert("/check.lua".into(), "all is right".into());
+        drive.say(&[plan, WRITE_ANEW, check, "Item done"]);
+        let told = "or end the task with a Final Answer: its check has run well";
+        assert_eq!(
+            drive.shown().contains(told),
+            ends,
+            "{task}: {}",
+            drive.shown()
+        );
+        assert_eq!(!drive.say(&[answer]), ends, "{task}");
+    }
+}
+
 /// A run of the program that says nothing about the plan.
 const RUN_AGAIN: &str = "Action: run_program\nAction Input: /a.lua";
 
@@ -485,9 +510,6 @@ fn a_program_in_thirty_pieces_is_one_item() {
     let texts: Vec<&str> = list(&drive).items.iter().map(|i| i.text.as_str()).collect();
     assert_eq!(
         texts,
-        [
-            "write /a.lua, the whole program, with fs_write",
-            "run_program /a.lua"
-        ]
+        ["write /a.lua, whole, with fs_write", "run_program /a.lua"]
     );
 }

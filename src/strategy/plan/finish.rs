@@ -131,30 +131,33 @@ impl<'a> Course<'a> {
 
     fn finish(&self) -> Decision {
         let goal = self.work.plans.last().map_or("", |plan| plan.goal.as_str());
-        let said = self
-            .work
-            .review
-            .as_ref()
-            .map(|review| review.message.as_str());
-        let message = said
-            .filter(|said| !said.is_empty())
-            .unwrap_or(goal)
-            .to_owned();
-        let request = StrictRequest::Final {
-            explanation: format!("Done: {goal}"),
-            result: TaskResult {
-                success: true,
-                message: message.clone(),
-                details: Value::Null,
-            },
-        };
-        let result = TaskResult {
-            success: true,
-            message,
-            details: self.details(),
-        };
+        let (request, result) = self.end_of(goal);
         self.turn(Track::MAIN)
             .finish(request, TranslatedBy::Rules, result)
+    }
+
+    /// The end of a task that is done before anything was planned. A last look of the planner's, where its kind wants one, needs a plan.
+    pub(super) fn proved_end(&self) -> Option<Decision> {
+        let turn = self.turn(Track::MAIN);
+        let (request, result) = self.end_of(turn.asked_for());
+        let may_end = !self.profile.plan.review;
+        may_end.then(|| turn.proved_end(request, result)).flatten()
+    }
+
+    fn end_of(&self, goal: &str) -> (StrictRequest, TaskResult) {
+        let review = self.work.review.as_ref();
+        let said = review.map(|review| review.message.as_str());
+        let message = said.filter(|said| !said.is_empty()).unwrap_or(goal);
+        let result = |details: Value| TaskResult {
+            success: true,
+            message: message.to_owned(),
+            details,
+        };
+        let request = StrictRequest::Final {
+            explanation: format!("Done: {goal}"),
+            result: result(Value::Null),
+        };
+        (request, result(self.details()))
     }
 
     /// Ends the task in failure, with all steps.

@@ -11,6 +11,7 @@ mod history;
 pub mod json_text;
 mod leave_out;
 mod meant_files;
+mod meant_steps;
 mod named_calls;
 pub mod parse;
 pub mod place;
@@ -40,7 +41,7 @@ use std::sync::LazyLock;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "plan";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 30;
+pub const VERSION: u32 = 31;
 
 /// The next move of a task that runs this strategy: on the track of a step that is under way, a step that can begin, or,
 /// if there is none of these, on the main track.

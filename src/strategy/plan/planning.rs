@@ -5,6 +5,7 @@ use super::Course;
 use super::check::check;
 use super::finish::{Ended, NotGood};
 use super::leave_out::leave_out;
+use super::meant_steps::as_call;
 use super::targets::{absolute, lookups, resolve};
 use super::written_files;
 use crate::domain::chat::Role;
@@ -69,7 +70,7 @@ impl Course<'_> {
             return Some(decision);
         }
         if wanted == Wanted::Plan
-            && let Some(decision) = self.ready_plan()
+            && let Some(decision) = self.ready_plan().or_else(|| self.proved_end())
         {
             return Some(decision);
         }
@@ -159,8 +160,9 @@ impl Course<'_> {
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
         plan.steps = steps
-            .map(|step| self.read_where_found(self.with_named_call(step)))
+            .map(|step| self.read_where_found(self.with_named_call(as_call(step))))
             .collect();
+        self.write_what_is_missing(&mut plan);
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
@@ -183,8 +185,12 @@ impl Course<'_> {
             return plan;
         };
         let calls_again = |step: &PlanStep| {
-            let tool = step.target.as_deref();
-            let tool = tool.filter(|_| step.action == PlanAction::CallTool);
+            let target = step.target.as_deref();
+            let tool = match step.action {
+                PlanAction::CallTool => target,
+                PlanAction::Shell => target.and_then(|command| command.split(' ').next()),
+                _ => None,
+            };
             tool.is_some_and(|tool| turn.is_to_be_done_otherwise(tool))
         };
         while plan.steps.len() > 1

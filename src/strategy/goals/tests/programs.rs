@@ -1,6 +1,7 @@
 //! What a decomposition writes of the programs that the task tells to write.
 
 use super::*;
+use serde_json::Value;
 
 #[test]
 fn the_program_is_written_and_not_the_file_that_it_writes() {
@@ -38,4 +39,39 @@ fn the_program_is_written_and_not_the_file_that_it_writes() {
             "{tool} {file} {task}"
         );
     }
+}
+
+#[test]
+fn a_check_that_the_task_was_given_is_not_written() {
+    let task = "Write `1` to /a.txt, then run /check.lua.";
+    let subtask =
+        |tool: &str, file: &str| json!({"description": "d", "tool": tool, "targets": [file]});
+    let goals = |subtasks: &[Value]| {
+        json!({"objectives": [{"description": "o", "subtasks": subtasks}]}).to_string()
+    };
+    let both = [
+        subtask("fs_write", "/a.txt"),
+        subtask("fs_write", "/check.lua"),
+        subtask("run_program", "/check.lua"),
+    ];
+    let told = |ran: bool| {
+        let mut drive = Drive::new(profile_of(NAME), task);
+        drive.files.insert("/check.lua".into(), "print(1)".into());
+        // A first decomposition runs it, and what comes behind it fails.
+        if ran {
+            let first = goals(&[
+                subtask("run_program", "/check.lua"),
+                subtask("fs_read", "/b.txt"),
+            ]);
+            say(
+                &mut drive,
+                &[first, run("/check.lua"), mark(true), mark(false)],
+            );
+        }
+        say(&mut drive, &[goals(&both)]);
+        let subtasks = work(&drive).subtasks();
+        let tools = subtasks.map(|(_, subtask)| subtask.plan.tool.clone());
+        tools.filter(|tool| tool == "fs_write").count()
+    };
+    assert_eq!((told(true), told(false)), (1, 2));
 }

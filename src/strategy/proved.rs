@@ -1,0 +1,155 @@
+//! Tasks of which nothing is left before anything was planned: what is typed into a program was asked for alone, or a file was written by
+//! rule, and the check of which the task's last sentence speaks has run well. A small model that is to plan then plans the whole task once
+//! more, and does it twice.
+
+use super::asked_questions::sentences;
+use super::asked_runs;
+use super::guards::check_program::{is_called_check, is_check};
+use super::guards::misplaced_program::holds_data;
+use super::memory::contents;
+use super::mending::program_of;
+use super::paths::{mentions, named_in};
+use super::turn::Turn;
+use super::typed_input::is_typed_run;
+use super::unchanged::changes;
+use super::untouched::names;
+use crate::domain::decision::Decision;
+use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::files::from_root;
+use crate::domain::task::CallRecord;
+use crate::strategy::paths::normal;
+
+impl Turn<'_> {
+    /// The end of such a task, if nothing stands against it.
+    pub(super) fn proved_end(
+        &self,
+        request: StrictRequest,
+        result: TaskResult,
+    ) -> Option<Decision> {
+        let end = || self.end(request, TranslatedBy::Rules, result);
+        let end = self.is_proved().then(end);
+        end.filter(|decision| matches!(decision, Decision::Finish { .. }))
+    }
+
+    fn is_proved(&self) -> bool {
+        let (state, prompt) = (self.state, self.asked_for());
+        let works = |call: &&CallRecord| call.succeeded() && (changes(call) || is_typed_run(call));
+        let worked: Vec<&CallRecord> = state.calls().filter(works).collect();
+        let is_done = |path: &String| {
+            let mut worked = worked.iter();
+            is_check(prompt, path)
+                || worked.any(|call| names(&call.args, path) || self.runs_what_names(call, path))
+                || (holds_data(path) && self.is_known_wherever(path))
+        };
+        self.is_checked()
+            && !worked.is_empty()
+            && state.wakes().is_none()
+            && state.steps.iter().all(|step| step.planner.is_none())
+            && named_in(prompt).iter().all(is_done)
+            && self.tools_to_call().is_empty()
+    }
+
+    /// Whether the check of which the task's last sentence speaks has run well since the last change.
+    pub(super) fn is_checked(&self) -> bool {
+        let newest = self.tests_since_change().last().filter(|run| run.success);
+        let check = newest.map(|run| asked_runs::program_of(&run.what));
+        check.is_some_and(|check| self.is_closing_check(&check))
+    }
+
+    /// Whether the task's last sentence speaks of a program that checks the work.
+    pub(super) fn has_closing_check(&self) -> bool {
+        let programs = named_in(self.asked_for());
+        programs.iter().any(|path| self.is_closing_check(path))
+    }
+
+    /// Whether a program checks the work, was there, and has the task's last sentence.
+    fn is_closing_check(&self, program: &str) -> bool {
+        let last = sentences(self.asked_for()).last().unwrap_or_default();
+        is_called_check(program)
+            && self.is_given_check(program, None)
+            && mentions(last, program).next().is_some()
+    }
+
+    /// Whether a call typed into a program whose text names a file: that is its own work.
+    fn runs_what_names(&self, call: &CallRecord, file: &str) -> bool {
+        let program = program_of(call).filter(|_| is_typed_run(call));
+        let text = program.and_then(|program| {
+            let path = from_root(&normal(program));
+            contents::known(self.state, self.elsewhere(call), &path)
+        });
+        text.is_some_and(|text| mentions(text, file).next().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::chat::Role;
+    use crate::domain::task::TaskStatus;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of, run_tool};
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    const TASK: &str =
+        "/order.lua asks what, and keeps it in /order.txt. Order ladders. Then run /check.lua.";
+
+    /// A computer with a program that waits for a line, and a check that passes or not.
+    fn computer(
+        passes: bool,
+    ) -> impl FnMut(&mut BTreeMap<String, String>, &CallRecord) -> CallReport {
+        move |files, call| match (call.tool.as_str(), &call.args["path"]) {
+            ("run_program", path) if path == "/check.lua" && !passes => {
+                done(json!({"success": false, "output": "", "error": "there is no order"}))
+            }
+            ("run_program", _) => done(json!({"success": true, "output": "ordered"})),
+            _ => carry_out(files, call),
+        }
+    }
+
+    /// A task whose model is asked what is typed, and says it.
+    fn typed(task: &str, strategy: &str, passes: bool) -> Drive {
+        let mut profile = profile_of(strategy);
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        drive.add_tools(vec![run_tool()]);
+        let order = "local what = read()\nfs.open(\"/order.txt\", \"w\")";
+        drive.files.insert("/order.lua".into(), order.into());
+        drive.say_with(&["```\nladders\n```"], computer(passes));
+        drive
+    }
+
+    #[test]
+    fn what_is_proved_before_it_was_planned_is_not_planned() {
+        for strategy in ["plan", "goals"] {
+            let drive = typed(TASK, strategy, true);
+            assert_eq!(drive.state().status, TaskStatus::Completed, "{strategy}");
+            assert!(drive.state().prompt(Role::Planner).is_empty(), "{strategy}");
+            let result = drive.state().result.clone().unwrap();
+            assert_eq!(result.details["tests_run"][1]["what"], "/check.lua");
+        }
+        // Who does not plan says itself that all is done.
+        for strategy in ["direct", "directive", "numbered"] {
+            assert!(typed(TASK, strategy, true).state().result.is_none());
+        }
+    }
+
+    #[test]
+    fn what_a_check_does_not_prove_is_planned() {
+        for (task, passes) in [
+            (TASK, false),
+            (&format!("{TASK} Tell somebody about it."), true),
+            (&TASK.replace("/check.lua", "/show.lua"), true),
+            (
+                &TASK.replace("Order ladders", "Order ladders (also in /list.txt)"),
+                true,
+            ),
+        ] {
+            for strategy in ["plan", "goals"] {
+                let drive = typed(task, strategy, passes);
+                assert!(!drive.state().status.is_final(), "{strategy} {task}");
+            }
+        }
+    }
+}
