@@ -3,10 +3,12 @@
 //! it did; or it knows all and goes on looking. Shown what was asked for and what is known, and nothing else, it says what the file has to
 //! hold, or that this is not known yet. What it says is written as any other call, by rule.
 
+use super::calculation;
 use super::checked_files::Fault;
 use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
+use super::places::sentence_of;
 use super::stated;
 use super::turn::Turn;
 use super::typed_input::is_typed_run;
@@ -116,6 +118,7 @@ impl Turn<'_> {
             "path": unfilled.path,
             "known": known,
             "complete": self.is_all_known(&unfilled.path),
+            "calculated": is_calculated(self.asked_for(), &unfilled.path),
             "wrong": wrong.map(|wrong| json!({"said": wrong.said, "holds": fenced(wrong.holds.trim_end(), "")})),
         });
         Ok(vec![
@@ -140,7 +143,9 @@ impl Turn<'_> {
         else {
             return self.refused_fill("it is not known yet: find it out first");
         };
-        let content = &worked_out(content, self.asked_for());
+        let prompt = self.asked_for();
+        let is_asked = is_calculated(prompt, &unfilled.path);
+        let content = &worked_out(content, prompt, is_asked);
         let holds = unfilled.wrong.as_ref().map(|wrong| wrong.holds.trim());
         if holds == Some(content.trim()) {
             return self.refused_fill("the answer was what it holds already");
@@ -183,21 +188,29 @@ fn writes_said(step: &Step) -> bool {
 /// Words of a task that wants a number and not how it comes about.
 const NUMBERS: [&str; 6] = ["sum", "number", "total", "product", "difference", "average"];
 
-/// What stands behind the `=` of a calculation with its result, where the task wants a number: "64 + 70 + 12 = 146" is 146. Anything else
-/// as it is.
-fn worked_out<'a>(content: &'a str, prompt: &str) -> Cow<'a, str> {
-    let said = content.trim();
-    let result = said.rsplit_once('=').filter(|(calculation, result)| {
-        let is_of_it = |c: char| c.is_ascii_digit() || " .+-*/()=".contains(c);
-        let has_sign = calculation.contains(['+', '-', '*', '/']);
-        let is_one = calculation.chars().all(is_of_it) && has_sign;
-        is_one && result.trim().parse::<f64>().is_ok() && has_word(prompt, &NUMBERS)
-    });
-    match result {
-        Some((calculation, result)) if !prompt.contains(calculation.trim()) => {
-            Cow::Owned(format!("{}\n", result.trim()))
-        }
-        _ => Cow::Borrowed(content),
+/// The words of a sentence whose number is made of others.
+const CALCULATIONS: [&str; 3] = ["sum", "product", "difference"];
+
+/// Whether the task wants a number in a file, from the root, that is made of others: "Write their sum (nothing else) to /sum.txt".
+fn is_calculated(prompt: &str, path: &str) -> bool {
+    let sentence = sentence_of(prompt, &normal(path)).unwrap_or_default();
+    has_word(&sentence.replace(path, ""), &CALCULATIONS)
+}
+
+/// The result of a calculation, where it was asked for, or where it stands with its result and the task wants a number: "64 + 70 + 12 = 146" is
+/// 146. Anything else as it is.
+fn worked_out<'a>(content: &'a str, prompt: &str, is_asked: bool) -> Cow<'a, str> {
+    let (calculation, with_result) = match content.trim().rsplit_once('=') {
+        Some((calculation, _)) => (calculation.trim(), true),
+        None => (content.trim(), false),
+    };
+    let is_one = calculation.contains(['+', '-', '*', '/'])
+        && has_word(prompt, &NUMBERS)
+        && !prompt.contains(calculation);
+    let result = calculation::worked_out(calculation);
+    match result.filter(|_| is_one && (with_result || is_asked)) {
+        Some(result) => Cow::Owned(format!("{result}\n")),
+        None => Cow::Borrowed(content),
     }
 }
 

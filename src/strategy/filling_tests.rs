@@ -297,7 +297,7 @@ fn nobody_is_asked_where_it_is_switched_off_or_the_task_does_not_tell_of_the_fil
 fn of_a_calculation_its_result_is_written_where_a_number_is_wanted() {
     let sum = "Write their sum to /sum.txt.";
     for (prompt, said, content) in [
-        (sum, "64 + 70 + 12 = 146\n", "146\n"),
+        (sum, "64 + 70 + 12 = 145\n", "146\n"),
         (sum, "(2 + 4) / 2 = 3", "3\n"),
         (sum, "146\n", "146\n"),
         (sum, "side=12\n", "side=12\n"),
@@ -309,7 +309,27 @@ fn of_a_calculation_its_result_is_written_where_a_number_is_wanted() {
             "1 + 1 = 2\n",
         ),
     ] {
-        assert_eq!(worked_out(said, prompt), content, "{prompt} {said}");
+        assert_eq!(worked_out(said, prompt, false), content, "{prompt} {said}");
+    }
+    // A date is none, unless a calculation was asked for.
+    assert_eq!(worked_out("2026-11-28\n", sum, false), "2026-11-28\n");
+    assert_eq!(worked_out("64 + 70 + 12\n", sum, true), "146\n");
+    assert_eq!(worked_out("146\n", sum, true), "146\n");
+}
+
+#[test]
+fn a_number_that_is_made_of_others_is_asked_for_as_a_calculation() {
+    for (task, calculated) in [
+        (TASK, true),
+        (
+            "Read /a.txt. Write their sum (nothing else) to /total.txt.",
+            true,
+        ),
+        ("Copy the number in /a.txt to /sum.txt.", false),
+        ("/a.txt names a sum. Write that number to /n.txt.", false),
+    ] {
+        let path = from_root(task.split(" to ").nth(1).unwrap().trim_end_matches('.'));
+        assert_eq!(is_calculated(task, &path), calculated, "{task}");
     }
 }
 

@@ -6,6 +6,7 @@ pub mod act;
 mod asked_alone;
 mod asked_questions;
 mod asked_runs;
+mod calculation;
 pub mod call;
 pub mod call_form;
 pub mod calling;

@@ -1,6 +1,7 @@
 //! On which computer the files lie of which a task's words speak: "On the computer `mine` the program /drill.lua fails." A sentence
 //! that names none speaks of the task's own computer, if the whole task does.
 
+use super::asked_questions::sentences;
 use super::fleet::computers_in;
 use super::paths::{QUOTES, behind, may_stand_in_path, mentions};
 use super::text::{has_word, sentence_after, sentence_before};
@@ -49,8 +50,22 @@ impl<'a> Turn<'a> {
                 self.inputs.fleet.computer(other)
             }
             (None, None, true) => Some(own),
+            (None, None, false) if self.goes_on_here(path) => Some(own),
             _ => None,
         }
+    }
+
+    /// Whether the sentence before the one that names a file speaks of the task's own computer alone: "Write it to /sum.txt here. /check.lua says
+    /// whether it is right."
+    fn goes_on_here(&self, path: &str) -> bool {
+        let mut said = sentences(self.asked_for());
+        let is_it = |sentence: &&str| mentions(sentence, path).next().is_some();
+        let before = said.by_ref().take_while(|said| !is_it(said)).last();
+        before.is_some_and(|before| {
+            let others = self.other_computers();
+            let named = computers_in(before);
+            has_word(before, &HERE) && !others.iter().any(|other| named.contains(other))
+        })
     }
 
     /// The computers on which a file of the task lies: several where its sentence says so of each of them.
@@ -254,6 +269,11 @@ mod tests {
                 None,
             ),
             ("Look at mine. Mend /a.txt.", None),
+            (
+                "Look at mine. Write it to /b.txt here. Run /a.txt.",
+                Some("base"),
+            ),
+            ("Copy /b.txt from mine to this computer. Run /a.txt.", None),
             ("On mine: /a.txt is wrong.", Some("mine")),
             ("What is in /b.txt on mine?", None),
             ("Copy /a.txt to the computer `depot`.", None),
