@@ -111,7 +111,7 @@ impl Turn<'_> {
         let mut known: Vec<String> = told.collect();
         known.drain(..known.len().saturating_sub(MOST_CALLS));
         // Numbers of files that stand before those of tools are taken for them.
-        known.extend(named_files::told(state, profile)?);
+        known.extend(named_files::told_for_content(state, profile)?);
         let wrong = unfilled.wrong.as_ref();
         let told = json!({
             "prompt": self.asked_for(),

@@ -57,7 +57,27 @@ impl Turn<'_> {
 /// # Errors
 /// The template `shared/named_files` is broken.
 pub fn told(state: &TaskState, profile: &Profile) -> Result<Option<String>, PromptError> {
-    let shown = |call: &CallRecord| shown(state, call);
+    told_with(state, profile, true)
+}
+
+/// The same for who is asked for one content alone: the length of a file is a number that is taken for what it holds, so of one that is
+/// shown whole none is told.
+///
+/// # Errors
+/// The template `shared/named_files` is broken.
+pub(super) fn told_for_content(
+    state: &TaskState,
+    profile: &Profile,
+) -> Result<Option<String>, PromptError> {
+    told_with(state, profile, false)
+}
+
+fn told_with(
+    state: &TaskState,
+    profile: &Profile,
+    with_lengths: bool,
+) -> Result<Option<String>, PromptError> {
+    let shown = |call: &CallRecord| shown(state, call, with_lengths);
     let files: Vec<Value> = looks(state).filter_map(shown).collect();
     if files.is_empty() {
         return Ok(None);
@@ -116,7 +136,7 @@ fn is_whole(read: &CallRecord) -> bool {
 }
 
 /// A file that is there. Of one that is not nothing is said: a small model that is told so looks for it, or copies it, before it makes it.
-fn shown(state: &TaskState, call: &CallRecord) -> Option<Value> {
+fn shown(state: &TaskState, call: &CallRecord, with_lengths: bool) -> Option<Value> {
     let path = call.args.get("path")?.as_str()?;
     let result = call
         .report()?
@@ -137,7 +157,7 @@ fn shown(state: &TaskState, call: &CallRecord) -> Option<Value> {
     };
     Some(json!({
         "path": on_computer(path.to_owned(), state.home(), on),
-        "bytes": bytes,
+        "bytes": (with_lengths || bytes > end || begins_at.is_some()).then_some(bytes),
         "content": fenced(content.trim_end(), ""),
         "begins_at": begins_at,
         "rest_at": (bytes > end && begins_at.is_none()).then_some(end),
