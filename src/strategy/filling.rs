@@ -119,6 +119,7 @@ impl Turn<'_> {
             "known": known,
             "complete": self.is_all_known(&unfilled.path),
             "calculated": is_calculated(self.asked_for(), &unfilled.path),
+            "numbers": named_files::numbers(state),
             "wrong": wrong.map(|wrong| json!({"said": wrong.said, "holds": fenced(wrong.holds.trim_end(), "")})),
         });
         Ok(vec![

@@ -318,6 +318,25 @@ fn of_a_calculation_its_result_is_written_where_a_number_is_wanted() {
 }
 
 #[test]
+fn the_numbers_that_are_known_are_told_who_is_asked_for_their_sum() {
+    let task =
+        "Write the sum of the numbers in /a.txt and /b.txt to /sum.txt. Run /check.lua at the end.";
+    let told = |a: &str| {
+        let mut profile = profile_of("direct");
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        drive.files.insert("/a.txt".into(), a.into());
+        drive.files.insert("/b.txt".into(), "70".into());
+        assert!(drive.run_to_consult());
+        let prompt = drive.state().prompt(Role::Executor);
+        prompt.last().unwrap().content.clone()
+    };
+    assert!(told("64\n").contains("with the numbers above (64, 70) and"));
+    assert!(told("64\n12\n").contains("with the numbers above and"));
+}
+
+#[test]
 fn a_number_that_is_made_of_others_is_asked_for_as_a_calculation() {
     for (task, calculated) in [
         (TASK, true),
