@@ -1,5 +1,6 @@
 //! Tasks of which nothing is left before anything was planned: what is typed into a program was asked for alone, or a file was written by
-//! rule, and the check of which the task's last sentence speaks has run well. A small model that is to plan then plans the whole task once
+//! rule, and the check of which the task's last sentence speaks has run well; or the only program of which it speaks was mended, and prints
+//! what it says. A small model that is to plan then plans the whole task once
 //! more, and does it twice.
 
 use super::asked_questions::sentences;
@@ -9,15 +10,32 @@ use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
 use super::mending::program_of;
 use super::paths::{mentions, named_in};
+use super::shown_tools::named_by;
+use super::stated;
+use super::text::has_word;
 use super::turn::Turn;
 use super::typed_input::is_typed_run;
 use super::unchanged::changes;
+use super::unmended::only_program;
 use super::untouched::names;
 use crate::domain::decision::Decision;
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
 use crate::domain::task::CallRecord;
 use crate::strategy::paths::normal;
+
+/// Words of the sentences of a task that only wants a program mended: each has one, or an output in quotes.
+const ABOUT_IT: [&str; 13] = [
+    "mend", "fix", "fixes", "repair", "debug", "fails", "wrong", "not", "shall", "should",
+    "prints", "print", "run",
+];
+
+/// Words of a task that wants more than that.
+const BEYOND: [&str; 14] = [
+    "tell", "report", "send", "note", "log", "ask", "write", "copy", "move", "delete", "rename",
+    "save", "also", "both",
+];
 
 impl Turn<'_> {
     /// The end of such a task, if nothing stands against it.
@@ -32,6 +50,14 @@ impl Turn<'_> {
     }
 
     fn is_proved(&self) -> bool {
+        let state = self.state;
+        state.wakes().is_none()
+            && state.steps.iter().all(|step| step.planner.is_none())
+            && self.tools_to_call().is_empty()
+            && (self.is_done_and_checked() || self.is_mended_as_said())
+    }
+
+    fn is_done_and_checked(&self) -> bool {
         let (state, prompt) = (self.state, self.asked_for());
         let works = |call: &&CallRecord| call.succeeded() && (changes(call) || is_typed_run(call));
         let worked: Vec<&CallRecord> = state.calls().filter(works).collect();
@@ -41,12 +67,31 @@ impl Turn<'_> {
                 || worked.any(|call| names(&call.args, path) || self.runs_what_names(call, path))
                 || (holds_data(path) && self.is_known_wherever(path))
         };
-        self.is_checked()
-            && !worked.is_empty()
-            && state.wakes().is_none()
-            && state.steps.iter().all(|step| step.planner.is_none())
-            && named_in(prompt).iter().all(is_done)
-            && self.tools_to_call().is_empty()
+        self.is_checked() && !worked.is_empty() && named_in(prompt).iter().all(is_done)
+    }
+
+    /// Whether the task names one program and nothing else, says what that prints, and it was mended and prints it.
+    fn is_mended_as_said(&self) -> bool {
+        let prompt = self.asked_for();
+        let Some(program) = only_program(prompt) else {
+            return false;
+        };
+        let is_computer = |piece: &str| {
+            let id = ClientId::parse(piece);
+            id.is_ok_and(|id| self.inputs.fleet.has(&id))
+        };
+        let is_known = |piece: &str| normal(piece) == program || is_computer(piece);
+        let shown = self.shown_tools().shown;
+        let ran = self.tests_since_change().last();
+        let is_about_it = |sentence: &str| has_word(sentence, &ABOUT_IT) || sentence.contains('`');
+        named_in(prompt).iter().all(|path| *path == program)
+            && sentences(prompt).all(is_about_it)
+            && !has_word(prompt, &BEYOND)
+            && named_by(&shown, prompt).next().is_none()
+            && self.mended().iter().any(|(path, _)| *path == program)
+            && ran.is_some_and(|run| run.success)
+            && self.unmade_run().is_none()
+            && stated::is_all_shown(self.state, is_known)
     }
 
     /// Whether the check of which the task's last sentence speaks has run well since the last change.
@@ -151,5 +196,37 @@ mod tests {
                 assert!(!drive.state().status.is_final(), "{strategy} {task}");
             }
         }
+    }
+    /// A task whose program is mended by a model that is asked for it alone.
+    fn mended(strategy: &str, task: &str) -> Drive {
+        let mut profile = profile_of(strategy);
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        drive.files.insert("/a.lua".into(), "print(error())".into());
+        assert!(drive.run_to_consult());
+        drive.say(&["```lua\nready\n```"]);
+        drive
+    }
+
+    #[test]
+    fn a_program_that_was_mended_and_prints_what_the_task_says_is_not_planned() {
+        let task = "The program /a.lua fails. Mend it: it shall print `ready`. Run it.";
+        for strategy in ["plan", "goals"] {
+            let drive = mended(strategy, task);
+            assert_eq!(drive.state().status, TaskStatus::Completed, "{strategy}");
+            assert_eq!(drive.files["/a.lua"], "ready\n");
+            for more in [
+                "Copy it to /b.lua.",
+                "Then `/a.lua 2` prints `two`.",
+                "Mend /c.lua, too.",
+                "Be polite.",
+                "Tell whether it runs.",
+            ] {
+                let drive = mended(strategy, &format!("{task} {more}"));
+                assert!(!drive.state().status.is_final(), "{strategy} {more}");
+            }
+        }
+        assert!(mended("direct", task).state().result.is_none());
     }
 }

@@ -11,7 +11,8 @@ use crate::domain::profile::Profile;
 use crate::strategy::drive::{Drive, call, carry_out, profile_of};
 use std::collections::BTreeMap;
 
-const TASK: &str = "`/sum.lua 2 3` shall print 5. It does not. Mend it.";
+/// The last sentence is one that no rule reads: what is done is planned all the same.
+const TASK: &str = "`/sum.lua 2 3` shall print 5. It does not. Mend it. Take care.";
 const WRONG: &str = "23";
 const RIGHT: &str = "```lua\n5\n```";
 

@@ -238,6 +238,26 @@ fn was_shown(state: &TaskState, stated: &Stated<'_>) -> bool {
     false
 }
 
+/// Whether a task says what its runs print, and the last ones printed it, and it puts nothing else in quotes but such runs, their outputs and
+/// what is known.
+pub(super) fn is_all_shown(state: &TaskState, is_known: impl Fn(&str) -> bool) -> bool {
+    let created = state.created.as_ref();
+    let prompt = created.map_or("", |created| created.prompt.as_str());
+    let all = stated(prompt);
+    let is_it = |piece: &str| {
+        all.iter()
+            .any(|said| said.run == piece || said.text == piece)
+    };
+    let mut rest = prompt;
+    while let Some((_, (piece, after))) = quoted(rest) {
+        if !is_it(piece) && !is_known(piece) {
+            return false;
+        }
+        rest = after;
+    }
+    !all.is_empty() && all.iter().all(|said| was_shown(state, said))
+}
+
 fn output(call: &CallRecord) -> &str {
     let result = call
         .report()

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ON_MINE: &str = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5.";
+const ON_MINE: &str = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5. Take care.";
 
 #[test]
 fn a_program_on_another_computer_is_run_and_mended_there() {
