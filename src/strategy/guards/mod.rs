@@ -5,6 +5,7 @@ mod budgets;
 pub mod check_program;
 pub mod computer_as_folder;
 pub mod copied_instead;
+pub mod deleted_file;
 pub mod hand_written;
 pub mod history;
 mod left_alone;

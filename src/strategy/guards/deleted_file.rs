@@ -1,0 +1,96 @@
+//! A write into a file that the task only wants deleted: a small model that may not delete it writes a word into it, and says that all is done.
+
+use crate::domain::task::TaskState;
+use crate::strategy::paths::{QUOTES, mentions, normal};
+use crate::strategy::text::has_word;
+use serde_json::Value;
+
+/// What writes a file whole, or changes a part of it.
+const WRITES: [&str; 4] = ["fs_write", "fs_write_many", "write_and_run", "fs_patch"];
+
+/// Words directly before a file that is to go.
+const DELETES: [&str; 4] = ["delete", "remove", "erase", "unlink"];
+
+/// Words of a task that wants such a file again.
+const ANEW: [&str; 5] = ["anew", "again", "recreate", "replace", "empty"];
+
+/// What is told of such a write, as often as it is wanted: what the file held is gone then.
+pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> {
+    if !WRITES.contains(&tool) {
+        return None;
+    }
+    let prompt = &state.created.as_ref()?.prompt;
+    let several = args.get("files").and_then(Value::as_array);
+    let files = several.into_iter().flatten().chain([args]);
+    let paths = files.filter_map(|file| Some(normal(file.get("path")?.as_str()?)));
+    let path = paths
+        .into_iter()
+        .find(|path| is_only_deleted(prompt, path))?;
+    Some(format!(
+        "the task wants /{path} deleted, and this would write something else into it. Delete it, or leave it as it is if that cannot be done"
+    ))
+}
+
+/// Whether a task names a file, which has no first slash here, only as one that is to be deleted.
+fn is_only_deleted(prompt: &str, path: &str) -> bool {
+    let mut places = mentions(prompt, path).peekable();
+    let deletes = |at: usize| {
+        let before = prompt[..at].trim_end_matches('/').trim_end_matches(QUOTES);
+        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
+        let word = words.find(|word| !["", "the", "file"].contains(word));
+        word.is_some_and(|word| DELETES.iter().any(|one| word.eq_ignore_ascii_case(one)))
+    };
+    places.peek().is_some() && places.all(deletes) && !has_word(prompt, &ANEW)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use serde_json::json;
+
+    #[test]
+    fn a_file_that_is_only_to_be_deleted_is_never_written() {
+        let task = "Delete /vault/keys.txt if you may. If you are refused, leave it, and write `refused` to /note.txt.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive
+            .files
+            .insert("/vault/keys.txt".into(), "k-4711".into());
+        let write = |path: &str| call("fs_write", json!({"path": path, "content": "refused"}));
+        let keys = write("/vault/keys.txt");
+        drive.say(&[&call("fs_read", json!({"path": "/vault/keys.txt"}))]);
+        for _ in 0..4 {
+            if drive.state().status.is_final() || !drive.say(&[&keys]) {
+                break;
+            }
+            let told = "the task wants /vault/keys.txt deleted, and this would write";
+            assert!(drive.shown().contains(told), "{}", drive.shown());
+        }
+        assert_eq!(drive.files["/vault/keys.txt"], "k-4711");
+        let many = json!({"files": [{"path": "/note.txt"}, {"path": "vault/keys.txt"}]});
+        assert!(objection(drive.state(), "fs_write_many", &many).is_some());
+        assert!(objection(drive.state(), "fs_write", &json!({"path": "/note.txt"})).is_none());
+        assert!(
+            objection(
+                drive.state(),
+                "fs_delete",
+                &json!({"path": "/vault/keys.txt"})
+            )
+            .is_none()
+        );
+    }
+
+    #[test]
+    fn a_task_names_a_file_only_to_have_it_deleted_or_for_more() {
+        for (prompt, only) in [
+            ("Delete /a.txt.", true),
+            ("Please remove the file `/a.txt` now.", true),
+            ("Delete /a.txt and write it anew.", false),
+            ("Delete /a.txt. Then copy /b.txt to /a.txt.", false),
+            ("Delete what is in /a.txt.", false),
+            ("Delete /b.txt.", false),
+        ] {
+            assert_eq!(is_only_deleted(prompt, "a.txt"), only, "{prompt}");
+        }
+    }
+}
