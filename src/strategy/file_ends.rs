@@ -8,6 +8,7 @@ use super::paths::{mentions, named_in, normal};
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
+use crate::domain::directive::StrictRequest;
 use crate::domain::step::CallRecord;
 use serde_json::{Value, json};
 
@@ -32,20 +33,18 @@ impl Turn<'_> {
         let [look] = self.state.steps.as_slice() else {
             return None;
         };
-        let mut calls = look.calls.iter().filter(|_| look.looks_first());
-        let mut requests = Vec::new();
-        for call in calls.by_ref() {
-            let Some((path, bytes)) = beginning(call) else {
-                continue;
-            };
-            if speaks_of_end(self.asked_for(), &normal(path)) {
+        let is_meant = |path: &str| speaks_of_end(self.asked_for(), &normal(path));
+        let calls = look.calls.iter().filter(|_| look.looks_first());
+        let requests: Vec<StrictRequest> = calls
+            .filter_map(|call| {
+                let (path, bytes) = beginning(call).filter(|(path, _)| is_meant(path))?;
                 let most = MOST_BYTES.min(self.profile.memory.result_bytes as u64);
-                let parameters =
-                    json!({"path": path, "offset": bytes.saturating_sub(most), "max_bytes": most});
+                let offset = bytes.saturating_sub(most);
+                let parameters = json!({"path": path, "offset": offset, "max_bytes": most});
                 let on = self.elsewhere(call).cloned();
-                requests.push(request_by_rule(ByRule::FirstLook, READ, parameters, on));
-            }
-        }
+                Some(request_by_rule(ByRule::FirstLook, READ, parameters, on))
+            })
+            .collect();
         (!requests.is_empty())
             .then(|| self.calls_by_rule(requests))
             .flatten()

@@ -1,7 +1,6 @@
 //! Tasks of which nothing is left before anything was planned: what is typed into a program was asked for alone, or a file was written by
 //! rule, and the check of which the task's last sentence speaks has run well; or the only program of which it speaks was mended, and prints
-//! what it says. A small model that is to plan then plans the whole task once
-//! more, and does it twice.
+//! what it says. A small model that is to plan then plans the whole task once more, and does it twice.
 
 use super::asked_questions::sentences;
 use super::asked_runs;
@@ -32,9 +31,9 @@ const ABOUT_IT: [&str; 13] = [
 ];
 
 /// Words of a task that wants more than that.
-const BEYOND: [&str; 14] = [
+const BEYOND: [&str; 17] = [
     "tell", "report", "send", "note", "log", "ask", "write", "copy", "move", "delete", "rename",
-    "save", "also", "both",
+    "save", "pay", "answer", "also", "both", "then",
 ];
 
 impl Turn<'_> {
@@ -107,12 +106,12 @@ impl Turn<'_> {
         programs.iter().any(|path| self.is_closing_check(path))
     }
 
-    /// Whether a program checks the work, was there, and has the task's last sentence.
+    /// Whether a program checks the work, was there, and has the task's last sentence, behind which nothing more is to be done.
     fn is_closing_check(&self, program: &str) -> bool {
         let last = sentences(self.asked_for()).last().unwrap_or_default();
-        is_called_check(program)
-            && self.is_given_check(program, None)
-            && mentions(last, program).next().is_some()
+        let behind = mentions(last, program).last().map(|at| &last[at..]);
+        let is_last = behind.is_some_and(|behind| !has_word(behind, &BEYOND));
+        is_called_check(program) && is_last && self.is_given_check(program, None)
     }
 
     /// Whether a call typed into a program whose text names a file: that is its own work.
@@ -186,6 +185,10 @@ mod tests {
             (TASK, false),
             (&format!("{TASK} Tell somebody about it."), true),
             (&TASK.replace("/check.lua", "/show.lua"), true),
+            (
+                &TASK.replace("/check.lua", "/check.lua and tell what it says"),
+                true,
+            ),
             (
                 &TASK.replace("Order ladders", "Order ladders (also in /list.txt)"),
                 true,

@@ -19,12 +19,11 @@ impl Course<'_> {
                 continue;
             };
             let makes_it = |other: &PlanStep| {
-                let other = other.target.as_deref().map(normal);
-                other.as_deref() == Some(path.as_str())
+                let other_path = other.target.as_deref().map(normal);
+                other.action == PlanAction::WriteFile && other_path.as_ref() == Some(&path)
             };
-            let earlier = plan.steps[..at].iter();
-            let is_made = earlier.filter(|other| may_make(other)).any(makes_it);
-            if is_made || !turn.was_not_there(&path, step.on.as_ref()) {
+            if plan.steps[..at].iter().any(makes_it) || !turn.was_not_there(&path, step.on.as_ref())
+            {
                 continue;
             }
             let params = &step.params;
@@ -35,10 +34,6 @@ impl Course<'_> {
             step.params = content.map_or(Value::Null, |content| json!({"content": content}));
         }
     }
-}
-
-fn may_make(step: &PlanStep) -> bool {
-    matches!(step.action, PlanAction::WriteFile)
 }
 
 /// A step of the shell whose command reads, writes or runs with a tool, as what it does.
