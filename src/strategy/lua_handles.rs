@@ -1,6 +1,6 @@
 //! Lua programs that call a handle of `fs.open` with a colon, as Lua's own files are called: a handle of ComputerCraft is a table of functions
-//! that take no handle, and `file:write(text)` fails ("string expected, got table"). Small models write so in every second program, and copy it
-//! when they mend.
+//! that take no handle, and `file:write(text)` writes the handle ("table: 6c1f2e40") in the place of the text, without a word. Small models
+//! write so in every second program, and copy it when they mend.
 
 /// What is called of a handle.
 const METHODS: [&str; 8] = [
