@@ -15,9 +15,12 @@ pub(super) fn worked_out(text: &str) -> Option<String> {
     if !rest.0.trim_start().is_empty() || !value.is_finite() {
         return None;
     }
-    // What computers cannot write exactly in twos is no part of the result.
-    let value = (value * 1e9).round() / 1e9;
-    value.is_finite().then(|| (value + 0.0).to_string())
+    // What cannot be written exactly in twos is no part of the result.
+    let value = match value.fract() == 0.0 || value.abs() > 1e6 {
+        true => value,
+        false => (value * 1e9).round() / 1e9,
+    };
+    Some((value + 0.0).to_string())
 }
 
 /// What is still to be read.
@@ -89,6 +92,7 @@ mod tests {
             ("-3 - -4", "1"),
             ("146", "146"),
             ("3 - 3 * 1", "0"),
+            ("123456789012.5 * 2", "246913578025"),
         ] {
             assert_eq!(worked_out(text).as_deref(), Some(result), "{text}");
         }
@@ -116,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_are_right_and_no_text_panics(numbers in proptest::collection::vec(-999i64..999, 1..12), noise in "[-+*/(). 0-9]{0,40}") {
+        fn sums_are_right_and_no_text_panics(numbers in proptest::collection::vec(-9_999_999_999i64..9_999_999_999, 1..12), noise in "[-+*/(). 0-9]{0,40}") {
             let text: Vec<String> = numbers.iter().map(i64::to_string).collect();
             let sum: i64 = numbers.iter().sum();
             prop_assert_eq!(worked_out(&text.join(" + ")), Some(sum.to_string()));

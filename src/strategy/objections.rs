@@ -2,8 +2,8 @@
 //! order, behind the two that never yield.
 
 use super::guards::{
-    check_program, computer_as_folder, copied_instead, deleted_file, hand_written,
-    misplaced_program, repeated_effect, same_again, strayed_path,
+    check_program, computer_as_folder, copied_instead, hand_written, misplaced_program,
+    repeated_effect, same_again, strayed_path,
 };
 use super::mending::RUN;
 use super::places::addressed;
@@ -20,7 +20,7 @@ impl Turn<'_> {
             let evidence = self.with_look(evidence, look.as_deref());
             return Some(self.block(Guard::Policy, evidence));
         }
-        if let Some(evidence) = deleted_file::objection(state, tool, args) {
+        if let Some(evidence) = self.written_though_deleted(target, tool, args) {
             return Some(self.block(Guard::Policy, evidence));
         }
         if let Some(evidence) = same_again::objection(state, target, tool, args) {

@@ -172,6 +172,15 @@ mod tests {
             assert!(drive.state().prompt(Role::Planner).is_empty(), "{strategy}");
             let result = drive.state().result.clone().unwrap();
             assert_eq!(result.details["tests_run"][1]["what"], "/check.lua");
+            let told = [
+                "goal achieved",
+                "done before anything was planned: /check.lua ran well",
+            ];
+            assert!(
+                told.contains(&result.message.as_str()),
+                "{}",
+                result.message
+            );
         }
         // Who does not plan says itself that all is done.
         for strategy in ["direct", "directive", "numbered"] {

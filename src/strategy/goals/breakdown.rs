@@ -10,9 +10,9 @@ use crate::domain::files::from_root;
 use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
+use crate::strategy::guards::check_program::is_only_run;
 use crate::strategy::guards::copied_instead;
-use crate::strategy::memory::pins::runs;
-use crate::strategy::mending::{WRITE, program_of};
+use crate::strategy::mending::WRITE;
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::places::sentence_of;
 use crate::strategy::stated::program_that_writes;
@@ -70,7 +70,7 @@ impl<'a> Course<'a> {
                     write_programs(self.prompt(), &mut objectives);
                     self.use_named_tools(&mut objectives, &known);
                 }
-                self.leave_out_checks(&mut objectives);
+                leave_out_checks(self.prompt(), &mut objectives);
                 let told = self.copies_for_moves(&objectives);
                 let told = told.or_else(|| self.left_out(&objectives));
                 match told.filter(|_| !is_last) {
@@ -163,38 +163,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Without the subtasks that write a check which the task was given, and which ran: models that give back the example of their prompt
-    /// write whatever the goal names. A decomposition of nothing else stays.
-    fn leave_out_checks(&self, objectives: &mut Vec<ObjectivePlan>) {
-        let ran = |path: &str| {
-            let mut runs = self.turn.state.calls().filter(|call| runs(call));
-            runs.any(|run| run.succeeded() && program_of(run).map(normal) == Some(normal(path)))
-        };
-        let is_left = |subtask: &SubtaskPlan| {
-            let is_given =
-                |file: &String| self.turn.is_given_check(&normal(file), None) && ran(file);
-            !(subtask.on.is_none()
-                && !subtask.writes.is_empty()
-                && subtask.writes.iter().all(is_given))
-        };
-        let left: Vec<ObjectivePlan> = objectives
-            .iter()
-            .map(|objective| ObjectivePlan {
-                description: objective.description.clone(),
-                subtasks: objective
-                    .subtasks
-                    .iter()
-                    .filter(|s| is_left(s))
-                    .cloned()
-                    .collect(),
-            })
-            .filter(|objective| !objective.subtasks.is_empty())
-            .collect();
-        if !left.is_empty() {
-            *objectives = left;
-        }
-    }
-
     /// Why a later decomposition goes back, once, that has no subtask for a tool which the task names.
     fn left_out(&self, objectives: &[ObjectivePlan]) -> Option<String> {
         let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
@@ -229,6 +197,23 @@ impl<'a> Course<'a> {
         let created = self.turn.state.created.as_ref();
         created.map(|c| c.prompt.as_str()).unwrap_or_default()
     }
+}
+
+/// Without the subtasks that write a check which the task only wants run: models that give back the example of their prompt write whatever the
+/// goal names. A decomposition of nothing else stays.
+fn leave_out_checks(prompt: &str, objectives: &mut Vec<ObjectivePlan>) {
+    let is_check = |subtask: &SubtaskPlan| {
+        let mut files = subtask.writes.iter();
+        !subtask.writes.is_empty() && files.all(|file| is_only_run(prompt, &normal(file)))
+    };
+    let mut subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
+    if subtasks.all(is_check) {
+        return;
+    }
+    for objective in objectives.iter_mut() {
+        objective.subtasks.retain(|subtask| !is_check(subtask));
+    }
+    objectives.retain(|objective| !objective.subtasks.is_empty());
 }
 
 /// A subtask that writes the file which a program of the task writes writes this program, unless another one does.

@@ -5,6 +5,7 @@ use crate::domain::call::Target;
 use crate::domain::files;
 use crate::domain::task::TaskState;
 use crate::strategy::paths::{file_name, mentions, normal};
+use crate::strategy::stated::is_to_be_made;
 use serde_json::Value;
 
 /// What writes a file whole, or changes a part of it.
@@ -51,6 +52,11 @@ pub fn is_check(prompt: &str, path: &str) -> bool {
         word.is_some_and(|word| word.eq_ignore_ascii_case("run"))
     };
     is_named && path.ends_with(".lua") && (is_called_check(path) || places.all(runs))
+}
+
+/// Whether a task's words only want a check run, and do not tell to make it: nothing that writes it belongs into a plan.
+pub fn is_only_run(prompt: &str, path: &str) -> bool {
+    is_check(prompt, path) && !is_to_be_made(prompt, path)
 }
 
 /// Whether a program's own name says that it checks.

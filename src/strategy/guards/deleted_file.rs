@@ -1,12 +1,11 @@
 //! A write into a file that the task only wants deleted: a small model that may not delete it writes a word into it, and says that all is done.
 
-use crate::domain::task::TaskState;
+use super::changed_paths::changed_by;
+use crate::domain::call::Target;
 use crate::strategy::paths::{QUOTES, mentions, normal};
 use crate::strategy::text::has_word;
+use crate::strategy::turn::Turn;
 use serde_json::Value;
-
-/// What writes a file whole, or changes a part of it.
-const WRITES: [&str; 4] = ["fs_write", "fs_write_many", "write_and_run", "fs_patch"];
 
 /// Words directly before a file that is to go.
 const DELETES: [&str; 4] = ["delete", "remove", "erase", "unlink"];
@@ -14,21 +13,31 @@ const DELETES: [&str; 4] = ["delete", "remove", "erase", "unlink"];
 /// Words of a task that wants such a file again.
 const ANEW: [&str; 5] = ["anew", "again", "recreate", "replace", "empty"];
 
-/// What is told of such a write, as often as it is wanted: what the file held is gone then.
-pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> {
-    if !WRITES.contains(&tool) {
-        return None;
+impl Turn<'_> {
+    /// What is told of such a write, as often as it is wanted: what the file held is gone then.
+    pub(in crate::strategy) fn written_though_deleted(
+        &self,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<String> {
+        let on = match target {
+            Target::Any => self.state.home(),
+            Target::Computer(on) => Some(on),
+            Target::Group(_) => None,
+        };
+        let is_there = |path: &str| match (self.place_of(path), on) {
+            (Some(place), Some(on)) => place.client_id == *on,
+            _ => true,
+        };
+        let written = changed_by(tool, args).into_iter();
+        let written = written.filter(|changed| !changed.whole);
+        let mut paths = written.map(|changed| normal(&changed.path));
+        let path = paths.find(|path| is_only_deleted(self.asked_for(), path) && is_there(path))?;
+        Some(format!(
+            "the task wants /{path} deleted, and this would write something else into it. Delete it, or leave it as it is if that cannot be done"
+        ))
     }
-    let prompt = &state.created.as_ref()?.prompt;
-    let several = args.get("files").and_then(Value::as_array);
-    let files = several.into_iter().flatten().chain([args]);
-    let paths = files.filter_map(|file| Some(normal(file.get("path")?.as_str()?)));
-    let path = paths
-        .into_iter()
-        .find(|path| is_only_deleted(prompt, path))?;
-    Some(format!(
-        "the task wants /{path} deleted, and this would write something else into it. Delete it, or leave it as it is if that cannot be done"
-    ))
 }
 
 /// Whether a task names a file, which has no first slash here, only as one that is to be deleted.
@@ -67,17 +76,19 @@ mod tests {
             assert!(drive.shown().contains(told), "{}", drive.shown());
         }
         assert_eq!(drive.files["/vault/keys.txt"], "k-4711");
+        let inputs = drive.inputs();
+        let turn = drive.turn(&inputs);
+        let told = |tool: &str, args: Value| turn.written_though_deleted(&Target::Any, tool, &args);
         let many = json!({"files": [{"path": "/note.txt"}, {"path": "vault/keys.txt"}]});
-        assert!(objection(drive.state(), "fs_write_many", &many).is_some());
-        assert!(objection(drive.state(), "fs_write", &json!({"path": "/note.txt"})).is_none());
-        assert!(
-            objection(
-                drive.state(),
-                "fs_delete",
-                &json!({"path": "/vault/keys.txt"})
-            )
-            .is_none()
-        );
+        assert!(told("fs_write_many", many).is_some());
+        assert!(told("fs_move", json!({"from": "/a", "to": "/vault/keys.txt"})).is_some());
+        for (tool, args) in [
+            ("fs_write", json!({"path": "/note.txt"})),
+            ("fs_delete", json!({"path": "/vault/keys.txt"})),
+            ("fs_move", json!({"from": "/vault/keys.txt", "to": "/old"})),
+        ] {
+            assert_eq!(told(tool, args), None, "{tool}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a task's words tell to leave as it is ("You must not change anything below /vault", "leave /a.cfg as it is"): a small model that
 //! sees a fault there mends it there, says that all is done, and nobody looks. Such a change is never made.
 
+use super::changed_paths::changed_by;
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
 use crate::strategy::fleet::computers_in;
@@ -8,7 +9,6 @@ use crate::strategy::guards::check_program::is_check;
 use crate::strategy::paths::{
     is_file_like, lies_in, may_stand_in_path, mentions, named_in, normal,
 };
-use crate::strategy::policy::commands_of;
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::unmended::only_program;
@@ -179,56 +179,6 @@ impl Turn<'_> {
             (Some(on), _) if named => said.contains(on),
             (Some(on), Some(place)) => place.client_id == *on,
             (Some(_), None) => true,
-        }
-    }
-}
-
-/// A path that a call would change.
-struct Changed {
-    path: String,
-    /// With all that lies in it.
-    whole: bool,
-}
-
-impl Changed {
-    fn hits(&self, kept: &str) -> bool {
-        lies_in(&self.path, &[kept.to_owned()])
-            || (self.whole && lies_in(kept, from_ref(&self.path)))
-    }
-}
-
-fn changed_by(tool: &str, args: &Value) -> Vec<Changed> {
-    let text = |args: &Value, name: &str| args.get(name)?.as_str().map(str::to_owned);
-    let changed = |whole: bool| move |path: String| Changed { path, whole };
-    let named = |name: &str, whole: bool| text(args, name).map(changed(whole));
-    match tool {
-        "fs_write" | "write_and_run" | "fs_patch" => named("path", false).into_iter().collect(),
-        "fs_delete" => named("path", true).into_iter().collect(),
-        "fs_write_many" => {
-            let files = args.get("files").and_then(Value::as_array);
-            let paths = files.into_iter().flatten();
-            let paths = paths.filter_map(|file| text(file, "path"));
-            paths.map(changed(false)).collect()
-        }
-        "fs_move" => [named("from", true), named("to", false)]
-            .into_iter()
-            .flatten()
-            .collect(),
-        "fs_copy" => named("to", false).into_iter().collect(),
-        _ => {
-            let commands = commands_of(tool, args).into_iter();
-            let paths = commands.flat_map(|(name, words)| match name.as_str() {
-                "delete" | "move" | "rename" => words.into_iter().map(changed(true)).collect(),
-                "edit" | "mkdir" => words.into_iter().map(changed(false)).collect(),
-                "copy" => words
-                    .into_iter()
-                    .next_back()
-                    .map(changed(false))
-                    .into_iter()
-                    .collect(),
-                _ => Vec::new(),
-            });
-            paths.collect()
         }
     }
 }

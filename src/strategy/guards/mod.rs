@@ -2,10 +2,11 @@
 //! [`super::policy`], validation is in [`super::validate`].
 
 mod budgets;
+mod changed_paths;
 pub mod check_program;
 pub mod computer_as_folder;
 pub mod copied_instead;
-pub mod deleted_file;
+mod deleted_file;
 pub mod hand_written;
 pub mod history;
 mod left_alone;

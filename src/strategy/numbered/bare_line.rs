@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// The call that the only line of a text is: a name that can only be a tool's, and behind it a path and other values in the order
 /// in which the tool names them.
-pub(super) fn call(text: &str) -> Option<ReactMove> {
+pub(in crate::strategy) fn call(text: &str) -> Option<ReactMove> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines.next().filter(|_| lines.next().is_none())?;
     let line = list::items(line).pop().unwrap_or_else(|| line.to_owned());

@@ -4,9 +4,8 @@
 use super::item_calls::{call_in, without_self_copies};
 use crate::domain::files::from_root;
 use crate::domain::work::ReactMove;
-use crate::strategy::guards::check_program::is_check;
+use crate::strategy::guards::check_program::is_only_run;
 use crate::strategy::paths::named_in;
-use crate::strategy::stated::is_to_be_made;
 
 /// How an item begins that writes a file.
 const WRITES: [&str; 4] = ["fs_write", "write_and_run", "write", "create"];
@@ -16,7 +15,7 @@ pub(super) fn as_meant(items: &[String], prompt: &str) -> Vec<String> {
     let items = without_self_copies(items);
     let is_told_check = |item: &String| {
         let check = written_in(item);
-        check.is_some_and(|path| is_check(prompt, &path) && !is_to_be_made(prompt, &path))
+        check.is_some_and(|path| is_only_run(prompt, &path))
     };
     let left: Vec<String> = items
         .iter()

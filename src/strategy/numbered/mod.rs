@@ -2,6 +2,7 @@
 //! on every turn is ReAct text. The planning boundary is the only place that is not the same for every turn.
 
 mod bare_line;
+mod bare_values;
 mod function_call;
 pub mod input;
 mod item_calls;
@@ -13,8 +14,8 @@ pub mod memory;
 pub mod printer;
 pub mod react;
 mod ready;
-mod values;
 
+pub(super) use bare_line::call as call_in_line;
 pub(super) use meant_items::program_of_item;
 
 use super::calling::without_faults;
@@ -37,7 +38,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 33;
+pub const VERSION: u32 = 34;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {

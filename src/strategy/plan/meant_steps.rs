@@ -2,9 +2,10 @@
 //! ("fs_write /note.txt refused"), and an edit of a file that is not there.
 
 use super::Course;
-use crate::domain::files::from_root;
 use crate::domain::track::Track;
+use crate::domain::work::ReactMove;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use crate::strategy::numbered;
 use crate::strategy::paths::normal;
 use serde_json::{Value, json};
 
@@ -38,25 +39,27 @@ impl Course<'_> {
 
 /// A step of the shell whose command reads, writes or runs with a tool, as what it does.
 pub(super) fn as_call(mut step: PlanStep) -> PlanStep {
-    let command = step
-        .target
-        .as_deref()
-        .filter(|_| step.action == PlanAction::Shell);
-    let Some((tool, rest)) = command.and_then(|command| command.trim().split_once(' ')) else {
+    let command = step.target.as_deref();
+    let command = command.filter(|_| step.action == PlanAction::Shell);
+    let Some(ReactMove::Act { tool, args }) = command.and_then(numbered::call_in_line) else {
         return step;
     };
-    let rest = rest.trim();
-    let (path, values) = rest.split_once(' ').unwrap_or((rest, ""));
-    let unquoted = |text: &str| text.trim().trim_matches(['"', '\'', '`']).to_owned();
-    let path = from_root(&normal(&unquoted(path)));
-    let (action, target, params) = match tool {
-        "fs_read" => (PlanAction::ReadFile, path, Value::Null),
-        "fs_write" if values.is_empty() => (PlanAction::WriteFile, path, Value::Null),
-        "fs_write" => {
-            let content = json!({"content": unquoted(values)});
-            (PlanAction::WriteFile, path, content)
+    let values = match args {
+        Value::String(path) => vec![path],
+        Value::Array(values) => {
+            let texts = values.iter().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
         }
-        "run_program" => (PlanAction::RunProgram, rest.to_owned(), Value::Null),
+        _ => return step,
+    };
+    let (action, target, params) = match (tool.as_str(), values.as_slice()) {
+        ("fs_read", [path]) => (PlanAction::ReadFile, path.clone(), Value::Null),
+        ("fs_write", [path]) => (PlanAction::WriteFile, path.clone(), Value::Null),
+        ("fs_write", [path, content]) => {
+            let content = json!({"content": content});
+            (PlanAction::WriteFile, path.clone(), content)
+        }
+        ("run_program", [_, ..]) => (PlanAction::RunProgram, values.join(" "), Value::Null),
         _ => return step,
     };
     step.action = action;
@@ -87,17 +90,12 @@ mod tests {
     fn a_command_that_is_the_call_of_a_tool_for_files_is_what_that_does() {
         for (command, action, target, params) in [
             (
-                "fs_write note.txt 'it is refused'",
+                "fs_write /note.txt 'it is refused'",
                 "write_file",
                 "/note.txt",
                 json!({"content": "it is refused"}),
             ),
-            (
-                "fs_write \"/note.txt\"",
-                "write_file",
-                "/note.txt",
-                Value::Null,
-            ),
+            ("fs_write /note.txt", "write_file", "/note.txt", Value::Null),
             ("fs_read /a.txt", "read_file", "/a.txt", Value::Null),
             (
                 "run_program /sum.lua 2 3",

@@ -5,9 +5,9 @@ use super::leave_out::leave_out;
 use super::targets::{absolute, program_of};
 use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
-use crate::strategy::guards::check_program::is_check;
+use crate::strategy::guards::check_program::is_only_run;
 use crate::strategy::paths::normal;
-use crate::strategy::stated::{is_to_be_made, program_that_writes};
+use crate::strategy::stated::program_that_writes;
 use serde_json::Value;
 
 /// The plan without steps that write a check of which the task only says that it runs, and with the program as what is written where a step
@@ -16,7 +16,7 @@ pub(super) fn as_told(plan: &TaskPlan, prompt: &str) -> TaskPlan {
     let mut plan = plan.clone();
     let is_told_check = |step: &PlanStep| {
         let check = bare_write(step).map(normal);
-        check.is_some_and(|path| is_check(prompt, &path) && !is_to_be_made(prompt, &path))
+        check.is_some_and(|path| is_only_run(prompt, &path))
     };
     while plan.steps.len() > 1
         && let Some(at) = plan.steps.iter().position(is_told_check)

@@ -21,7 +21,21 @@ const WHERE: [&str; 2] = [" at its end", " at the end"];
 
 /// Whether a sentence of the task tells to make this file, whose path has no first slash.
 pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
-    mentions(prompt, path).any(|at| has_word(sentence_before(&prompt[..at]), &MAKES))
+    mentions(prompt, path).any(|at| {
+        let before = sentence_before(&prompt[..at]);
+        has_word(before, &MAKES) && !ends_with_a_run(before)
+    })
+}
+
+/// "Write `1` to /a.txt, then run" is about another file than the one that is written. "Write and run" is not.
+fn ends_with_a_run(before: &str) -> bool {
+    let words = before.split(|c: char| !c.is_alphanumeric()).rev();
+    let mut words = words.filter(|word| !word.is_empty());
+    let is_one = |word: &str, of: &[&str]| of.iter().any(|one| word.eq_ignore_ascii_case(one));
+    words.next().is_some_and(|word| is_one(word, &["run"]))
+        && words
+            .find(|word| !is_one(word, &["and", "then"]))
+            .is_none_or(|word| !is_one(word, &MAKES))
 }
 
 /// All such statements about runs without arguments.
@@ -106,6 +120,19 @@ mod tests {
                 .first()
                 .map(|one| (one.run, one.text, one.wanted, one.plain));
             assert_eq!(found, said, "{prompt}");
+        }
+    }
+    #[test]
+    fn what_is_only_run_in_the_sentence_of_another_file_is_not_to_be_made() {
+        for (prompt, made) in [
+            ("Write /a.lua, which prints 5.", true),
+            ("Write and run /a.lua.", true),
+            ("Write `1` to /b.txt, then run /a.lua.", false),
+            ("Create /b.txt and run `/a.lua`.", false),
+            ("Run /a.lua. Write /b.txt.", false),
+            ("Write /a.lua. Then run /a.lua.", true),
+        ] {
+            assert_eq!(is_to_be_made(prompt, "a.lua"), made, "{prompt}");
         }
     }
 }
