@@ -70,31 +70,6 @@ pub(super) fn handles_read_and_write_as_in_the_game() {
     );
 }
 
-/// The mod takes whatever it is given as `tostring` writes it: who calls a handle with a colon writes the handle, and hears nothing.
-#[test]
-fn handles_write_what_tostring_gives_and_a_colon_writes_the_handle() {
-    holds(
-        r##"
-        local file = fs.open("odd", "w")
-        file.write(nil)
-        file.write(true)
-        file.writeLine({})
-        file:write("text")
-        file:close()
-        file = fs.open("odd", "r")
-        assert(file.readLine():find("^niltruetable: %x+"))
-        assert(file.readLine():find("^table: %x+"))
-        file.close()
-        file = fs.open("bytes", "wb")
-        file.write(65)
-        file.write(false)
-        file.close()
-        file = fs.open("bytes", "r")
-        assert(file.readAll() == "Afalse")
-        "##,
-    );
-}
-
 #[test]
 pub(super) fn io_reads_lines_but_no_numbers() {
     holds(

@@ -240,5 +240,42 @@ pub(super) fn facts() -> Vec<Fact> {
             "Disks are mounted at `/disk`, `/disk2` and so on.",
             Shown::Not("there are no disk drives"),
         ),
+        fact(
+            "8.21",
+            "Handles write what is no text as `tostring` gives it: a call with a colon writes the handle, without an error.",
+            Shown::Lua(
+                r##"
+            local f = fs.open("odd", "w")
+            f.write(nil)
+            f.write(true)
+            f.writeLine({})
+            f:write("text")
+            f:close()
+            f = fs.open("odd", "r")
+            assert(f.readLine():find("^niltruetable: %x+"))
+            assert(f.readLine():find("^table: %x+"))
+            f.close()
+            f = fs.open("bytes", "wb")
+            f.write(65)
+            f.write(false)
+            f.close()
+            f = fs.open("bytes", "r")
+            assert(f.readAll() == "Afalse")
+            "##,
+            ),
+        ),
+        fact(
+            "8.22",
+            "Before 1.109 a binary handle writes texts and numbers alone.",
+            Shown::On(
+                "1.108.4",
+                r##"
+            local f = fs.open("bytes", "wb")
+            local ok, err = pcall(f.write, false)
+            assert(not ok and err:find("string or number expected, got boolean", 1, true), err)
+            f.close()
+            "##,
+            ),
+        ),
     ]
 }
