@@ -213,6 +213,14 @@ impl Turn<'_> {
             tool = meant.to_owned();
         }
         let mut parameters = self.meant_args(&target, &tool, parameters);
+        if let Some((on, meant, args)) = self.copy_across(&target, &tool, &parameters) {
+            (target, tool) = (Target::Computer(on), meant.to_owned());
+            parameters = Cow::Owned(args);
+        }
+        if let Some(on) = self.run_there(&target, &tool, &parameters) {
+            target = Target::Computer(on);
+        }
+        let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         let meant = shell_words::meant(&tool, &parameters, &tools);
         let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
         let meant = meant.or_else(|| misplaced_program::meant_write(&tool, &parameters, &tools));

@@ -129,6 +129,15 @@ impl Drive {
         &self.bench.state
     }
 
+    /// Gives all its computers the tool that copies files.
+    pub fn add_copy(&mut self) {
+        for computer in &mut self.fleet.computers {
+            let mut all = tools();
+            all.push(tool("fs_copy", EffectClass::Idempotent, &["from", "to"]));
+            computer.tools = all.into();
+        }
+    }
+
     /// Puts another computer beside `base`, with the same tools.
     pub fn add_computer(&mut self, name: &str) {
         let mut other = self.fleet.computers[0].clone();

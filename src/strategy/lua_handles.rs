@@ -1,6 +1,6 @@
-//! Lua programs that call a handle of `fs.open` with a colon, as Lua's own files are called: a handle of ComputerCraft is a table of functions
-//! that take no handle, and `file:write(text)` writes the handle ("table: 6c1f2e40") in the place of the text, without a word. Small models
-//! write so in every second program, and copy it when they mend.
+//! Lua programs that use a handle of `fs.open` as Lua's own files are used. A handle of ComputerCraft is a table of functions that take no handle:
+//! `file:write(text)` writes the handle ("table: 6c1f2e40") in the place of the text, without a word; `read()` reads one character and no
+//! line, and there are no `lines()`. Small models write so in every second program, and copy it when they mend.
 
 /// What is called of a handle.
 const METHODS: [&str; 8] = [
@@ -14,19 +14,53 @@ const METHODS: [&str; 8] = [
     "seek",
 ];
 
+/// What Lua's own files are asked to read, and what a handle is asked for then.
+const READS: [(&str, &str); 8] = [
+    ("\"*a\"", "readAll"),
+    ("'*a'", "readAll"),
+    ("\"*all\"", "readAll"),
+    ("'*all'", "readAll"),
+    ("\"*l\"", "readLine"),
+    ("'*l'", "readLine"),
+    ("\"*line\"", "readLine"),
+    ("'*line'", "readLine"),
+];
+
 /// The program with such calls as they are meant; none if it has none. A name that also holds a file of Lua's own stays as it is.
-pub(super) fn with_dots(program: &str) -> Option<String> {
+pub(super) fn as_handles(program: &str) -> Option<String> {
     let mut mended = program.to_owned();
     for name in opened_by(program, "fs.open") {
         if opened_by(program, "io.open").any(|other| other == name) {
             continue;
         }
+        let lines = format!("{name}:lines()");
+        mended = replaced(&mended, &lines, &format!("{name}.lines()"));
         for method in METHODS {
             let colon = format!("{name}:{method}(");
             mended = replaced(&mended, &colon, &format!("{name}.{method}("));
         }
+        for (what, read) in READS {
+            let own = format!("{name}.read({what})");
+            mended = replaced(&mended, &own, &format!("{name}.{read}()"));
+        }
+        let each = format!(" in {name}.lines() do");
+        mended = mended.replace(&each, &format!(" in {name}.readLine do"));
+        // What is called a line is one.
+        let one = format!("line = {name}.read()");
+        mended = mended.replace(&one, &format!("line = {name}.readLine()"));
     }
+    let mended = lines_of_opened(&mended).unwrap_or(mended);
     (mended != program).then_some(mended)
+}
+
+/// A loop over what `fs.open` gives, over its lines: `for line in fs.open(path, "r") do`.
+fn lines_of_opened(program: &str) -> Option<String> {
+    const OPENS: &str = " in fs.open(";
+    let (before, rest) = program.split_once(OPENS)?;
+    let (given, behind) = rest.split_once(") do")?;
+    let is_plain = !given.contains(['\n', '(', ')']);
+    let behind = lines_of_opened(behind).unwrap_or_else(|| behind.to_owned());
+    is_plain.then(|| format!("{before}{OPENS}{given}).readLine do{behind}"))
 }
 
 /// The names to which the results of such calls are given: `local file = fs.open(`.
@@ -80,7 +114,26 @@ mod tests {
                 "h=fs.open(p, 'r') x = h.readAll() xh:close()",
             ),
         ] {
-            assert_eq!(with_dots(written).as_deref(), Some(meant));
+            assert_eq!(as_handles(written).as_deref(), Some(meant));
+        }
+    }
+
+    #[test]
+    fn a_handle_reads_what_lua_s_own_files_would_read() {
+        for (written, meant) in [
+            ("local line = f.read()", "local line = f.readLine()"),
+            ("nextline = f:read()", "nextline = f.readLine()"),
+            ("for line in f:lines() do", "for line in f.readLine do"),
+            ("local all = f:read(\"*a\")", "local all = f.readAll()"),
+            ("local one = f.read('*l')", "local one = f.readLine()"),
+            (
+                "for line in fs.open(a, 'r') do end for line in fs.open(\"/b\", 'r') do",
+                "for line in fs.open(a, 'r').readLine do end for line in fs.open(\"/b\", 'r').readLine do",
+            ),
+        ] {
+            let program = |rest: &str| format!("local f = fs.open('/a', 'r')\n{rest}\n");
+            let mended = as_handles(&program(written));
+            assert_eq!(mended, Some(program(meant)));
         }
     }
 
@@ -91,23 +144,24 @@ mod tests {
             "local f = fs.open('/a', 'r')\nf = io.open('/b')\nf:close()",
             "local f = fs.open('/a', 'r')\nf.close() g:close() s.f:close()",
             "local f = fs.open('/a', 'r')\nf:frobnicate()",
+            "local f = fs.open('/a', 'r')\nlocal c = f.read() c = f.read(2)",
+            "local f = io.open('/a', 'r')\nfor line in f:lines() do print(f:read('*a')) end",
             "t.f = fs.open('/a', 'r')\nf:close()",
             "fs.open('/a', 'r')",
             "é = fs.open",
             "",
         ] {
-            assert_eq!(with_dots(program), None, "{program}");
+            assert_eq!(as_handles(program), None, "{program}");
         }
     }
 
     proptest! {
         #[test]
         fn what_was_mended_has_nothing_to_mend(
-            program in "((f|g|é) = (fs|io)\\.open\\(|f:write\\(|g:close\\(|\\.|:|f| ){0,10}"
+            program in "((f|g|é) = (fs|io)\\.open\\(|f:write\\(|g:close\\(|line = f[.:]read\\(\\)|f:read\\('\\*a'\\)| in f:lines\\(\\) do|\\.|:|f| ){0,10}"
         ) {
-            if let Some(mended) = with_dots(&program) {
-                prop_assert_eq!(mended.len(), program.len());
-                prop_assert_eq!(with_dots(&mended), None);
+            if let Some(mended) = as_handles(&program) {
+                prop_assert_eq!(as_handles(&mended), None);
             }
         }
     }

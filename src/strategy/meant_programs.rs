@@ -1,5 +1,5 @@
 //! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a
-//! line break cuts, or with handles that are called as Lua's own files are. No Lua program begins with a fence.
+//! line break cuts, or with handles that are used as Lua's own files are. No Lua program begins with a fence.
 
 use super::{lua_handles, lua_texts};
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn mend(file: &mut Value) -> bool {
         return false;
     };
     let mut mended = false;
-    for reading in [unfenced, lua_texts::whole, lua_handles::with_dots] {
+    for reading in [unfenced, lua_texts::whole, lua_handles::as_handles] {
         if let Some(program) = reading(content) {
             *content = program;
             mended = true;

@@ -2,6 +2,7 @@
 //!
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
+mod across;
 pub mod act;
 mod asked_alone;
 mod asked_questions;
@@ -26,6 +27,7 @@ mod given_up;
 pub mod goals;
 pub mod guards;
 mod lua_handles;
+mod lua_lacks;
 mod lua_lists;
 mod lua_texts;
 mod meant_edits;
@@ -47,6 +49,7 @@ pub mod plan;
 pub mod policy;
 mod program_questions;
 mod proved;
+mod refused_tools;
 pub mod render;
 pub mod replay;
 mod said_otherwise;

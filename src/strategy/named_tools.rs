@@ -30,8 +30,10 @@ pub(super) const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
 pub(super) struct ToolToCall {
     /// As the model writes calls, with "…" for what it has to take; its name alone where the model writes none.
     pub call: Option<String>,
-    /// The task's own sentence that tells what to do where the tool that it names has failed.
+    /// The task's own sentence that tells what to do where the tool that it names has failed, or is refused.
     pub instead: Option<String>,
+    /// The tool that is refused, of which that sentence speaks.
+    pub refused: Option<String>,
 }
 
 impl<'a> Turn<'a> {
@@ -45,6 +47,7 @@ impl<'a> Turn<'a> {
             return Some(ToolToCall {
                 call: otherwise.call,
                 instead: Some(otherwise.sentence.to_owned()),
+                refused: otherwise.refused.map(str::to_owned),
             });
         }
         let name = self.tools_to_call().into_iter().next()?;
@@ -52,6 +55,7 @@ impl<'a> Turn<'a> {
         Some(ToolToCall {
             call: Some(call.unwrap_or_else(|| name.to_owned())),
             instead: None,
+            refused: None,
         })
     }
 
@@ -76,19 +80,21 @@ impl<'a> Turn<'a> {
         args.unwrap_or_else(|| json!({}))
     }
 
-    /// What who plans is told of these tools, by the template `id`; `told` tells one of them.
+    /// What who plans is told of these tools, by the template `id`; `told` tells one of them. Behind it, which tools are refused.
     pub(super) fn told_to_planner(
         &self,
         id: &str,
         told: impl Fn(&str) -> String,
-    ) -> Result<Option<Message>, PromptError> {
+    ) -> Result<Vec<Message>, PromptError> {
         let named = self.tools_to_call().into_iter().take(MOST_TOLD);
         let named: Vec<String> = named.map(told).collect();
-        if named.is_empty() {
-            return Ok(None);
+        let mut messages = Vec::new();
+        if !named.is_empty() {
+            let told = render(&self.profile.prompts, id, json!({"named": named}))?;
+            messages.push(Message::user(told));
         }
-        let told = render(&self.profile.prompts, id, json!({"named": named}))?;
-        Ok(Some(Message::user(told)))
+        messages.extend(self.told_refused()?);
+        Ok(messages)
     }
 
     /// The computers that have such a tool ready to be called.

@@ -1,14 +1,19 @@
-//! A program that the task tells to write, in a prompt of its own, once a run did not find it, its file was missed by a check or was to be
-//! written by hand, or once the item of a list is due that says to write it: a small model that has forgotten to write it runs it again, and
-//! writes by hand what the program should have written. Shown what was asked for and nothing else, it writes the program.
+//! A program that the task tells to write, in a prompt of its own: before anything else, where the task tells nothing to be done before it, or
+//! once a run did not find it, its file was missed by a check or was to be written by hand, or once the item of a list is due that says to
+//! write it. A small model that has forgotten to write it runs it again, and writes by hand what the program should have written; one that
+//! plans does something else first. Shown what was asked for and nothing else, it writes the program.
 
 use super::checked_files::Fault;
 use super::guards::hand_written;
+use super::guards::misplaced_program::holds_data;
+use super::memory::contents;
 use super::mending::{WRITE, program_of};
+use super::named_files;
 use super::numbered;
-use super::paths::normal;
+use super::paths::{file_name, mentions, named_in, normal};
 use super::places::addressed;
 use super::stated::{self, program_that_writes};
+use super::text::{fenced, has_word, sentence_before};
 use super::turn::Turn;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -19,6 +24,9 @@ use crate::domain::step::{CallRecord, Step};
 use crate::domain::work::Work;
 use crate::prompts::{PromptError, render};
 use serde_json::json;
+
+/// Bytes of another program of the task that is shown whole.
+const MOST_BYTES: usize = 2_000;
 
 /// Such a program.
 pub(super) struct NewProgram {
@@ -41,11 +49,18 @@ impl Turn<'_> {
                 let told = refused.and_then(|told| hand_written::program_told(&told.evidence));
                 let missed = || self.writer_of_missed(newest);
                 let told = told.map(normal).or_else(missed);
-                told.or_else(|| self.program_of_item())?
+                let told = told.or_else(|| self.program_of_item());
+                told.or_else(|| self.first_to_write())?
             }
         };
         let path = from_root(&name);
-        let on = run.and_then(|run| self.elsewhere(run));
+        let on = match run {
+            Some(run) => self.elsewhere(run),
+            None => self.place_of(&name).and_then(|place| {
+                let id = &place.client_id;
+                Some(id).filter(|id| Some(*id) != self.state.home())
+            }),
+        };
         let is_of_it =
             |call: &CallRecord| program_of(call) == Some(&path) && self.elsewhere(call) == on;
         let steps = self.state.steps.iter();
@@ -83,17 +98,70 @@ impl Turn<'_> {
         numbered::program_of_item(&item.text).filter(|_| is_new)
     }
 
+    /// The first program that the task tells to write and that is not there, where nothing was done yet but to look and to write others of
+    /// them, and the task tells of nobody who is asked and of no tool that is called.
+    fn first_to_write(&self) -> Option<String> {
+        let prompt = self.asked_for();
+        let steps = &self.state.steps;
+        let is_before = |step: &Step| step.looks_first() || step.fills() || !step.closed;
+        if !steps.iter().all(is_before)
+            || self.state.wakes().is_some()
+            || !self.tools_to_call().is_empty()
+            || has_word(prompt, &["ask"])
+        {
+            return None;
+        }
+        let is_to_write = |path: &String| {
+            let place = self.place_of(path);
+            let on = place.map(|place| self.unless_own(place));
+            path.ends_with(".lua")
+                && stated::is_told_to_be_made(prompt, path)
+                && on.is_some_and(|on| self.was_not_there(path, on.as_ref()))
+        };
+        named_in(prompt).into_iter().find(is_to_write)
+    }
+
     pub(super) fn consult_for_program(&self, program: &NewProgram) -> Decision {
         self.ask_aside(Contract::Content, self.program_prompt(program))
     }
 
     fn program_prompt(&self, program: &NewProgram) -> Result<Vec<Message>, PromptError> {
         let prompts = &self.profile.prompts;
-        let told = json!({"prompt": self.asked_for(), "path": program.path});
+        let prompt = self.asked_for();
+        let name = normal(&program.path);
+        let usage = stated::usage_of(prompt, &name);
+        let others = named_in(prompt).into_iter().filter(|path| {
+            *path != name && path.ends_with(".lua") && stated::is_to_be_made(prompt, path)
+        });
+        let data = || named_in(prompt).into_iter().filter(|path| holds_data(path));
+        let other = |path: String| {
+            let path = from_root(&path);
+            let text = contents::known(self.state, program.on.as_ref(), &path);
+            let text = text.filter(|text| text.len() <= MOST_BYTES);
+            json!({"path": path, "text": text.map(|text| fenced(text.trim_end(), "lua"))})
+        };
+        let told = json!({
+            "prompt": prompt,
+            "path": program.path,
+            "known": named_files::told_for_content(self.state, self.profile)?,
+            "usage": usage.as_ref().map(|usage| usage.command),
+            "names": usage.map(|usage| usage.names.join(", ")),
+            "otherwise": stated::printed_else(prompt),
+            "others": others.map(other).collect::<Vec<_>>(),
+            "writes": data().find(|path| program_that_writes(prompt, path).as_ref() == Some(&name)).map(|path| from_root(&path)),
+            "reads": data().find(|path| self.is_read_by_program(path)).map(|path| from_root(&path)),
+            "is_test": is_test(prompt, &name),
+        });
         Ok(vec![
             Message::system(render(prompts, "shared/programmer", json!({}))?),
             Message::user(render(prompts, "shared/new_program", told)?),
         ])
+    }
+
+    /// Whether a file of data, which has no first slash here, is what the program of the task reads: the task says that it reads one, and this
+    /// one is there.
+    fn is_read_by_program(&self, path: &str) -> bool {
+        has_word(self.asked_for(), &["reads"]) && self.is_known_wherever(path)
     }
 
     /// Writes what it answered.
@@ -119,6 +187,21 @@ impl Turn<'_> {
             Err(problems) => refused(&problems.join("; ")),
         }
     }
+}
+
+/// Whether a program, which has no first slash here, tests others, by its name or by the word before it.
+fn is_test(prompt: &str, name: &str) -> bool {
+    let mut places = mentions(prompt, name);
+    let is_told = |at: usize| {
+        let before = sentence_before(&prompt[..at]);
+        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
+        words
+            .by_ref()
+            .filter(|word| !word.is_empty())
+            .take(2)
+            .any(|word| word == "test")
+    };
+    file_name(name).contains("test") || places.any(is_told)
 }
 
 #[cfg(test)]
@@ -194,6 +277,67 @@ mod tests {
             "{shown}"
         );
         assert_eq!(numbered.state().usage.model_calls, 2);
+    }
+
+    /// A task of which nothing was done yet, with a file.
+    fn begun(strategy: &str, task: &str) -> Drive {
+        let mut profile = profile_of(strategy);
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        drive.files.insert("/poem.txt".into(), "the moon\n".into());
+        assert!(drive.run_to_consult());
+        drive
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_asked_for_before_any_planner() {
+        let task = "Write /wc.lua: `/wc.lua FILE` prints the number of lines of that file. Run it on /poem.txt.";
+        for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
+            let mut drive = begun(strategy, task);
+            let asked = shown(drive.state().prompt(Role::Executor));
+            if strategy == "direct" {
+                insta::assert_snapshot!("first_program", asked);
+            }
+            assert!(
+                asked.contains("There is no /wc.lua yet."),
+                "{strategy}: {asked}"
+            );
+            drive.say(&["```lua\nprint(1)\n```"]);
+            let ran = drive.state().calls().last().map(|call| call.args.clone());
+            let run = json!({"path": "/wc.lua", "args": ["/poem.txt"]});
+            assert_eq!(ran, Some(run), "{strategy}");
+        }
+    }
+
+    #[test]
+    fn of_several_programs_each_is_asked_for_in_its_turn_and_shown_with_the_others() {
+        let task = "Create a module /m/init.lua that adds, and a test program /m/test.lua that checks it. Run the tests.";
+        let mut drive = begun("direct", task);
+        let asked = shown(drive.state().prompt(Role::Executor));
+        let later = "There is no /m/init.lua yet. Write it, whole, in one ```lua block. /m/test.lua is written later, and is no part of it.";
+        assert!(asked.contains(later), "{asked}");
+        drive.say(&["```lua\nreturn {}\n```"]);
+        let asked = shown(drive.state().prompt(Role::Executor));
+        for part in [
+            "# /m/init.lua, which is there\n\n```lua\nreturn {}\n```",
+            "There is no /m/test.lua yet. Write it, whole, in one ```lua block. /m/init.lua is there, and is no part of it: it is",
+        ] {
+            assert!(asked.contains(part), "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_done_before_a_program_comes_before_it() {
+        for task in [
+            "Ask the person for a name. Write /a.lua that prints it.",
+            "Write what /a.lua prints to /b.txt.",
+            "Write /poem.txt anew.",
+        ] {
+            let drive = begun("direct", task);
+            let asked = shown(drive.state().prompt(Role::Executor));
+            assert!(!asked.contains("There is no"), "{task}: {asked}");
+        }
     }
 
     #[test]

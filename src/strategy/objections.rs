@@ -48,7 +48,9 @@ impl Turn<'_> {
         let copied = || Some((self.copied_instead(tool, args)?, None));
         let checks = || Some((check_program::objection(state, target, tool, args)?, None));
         let by_hand = || Some((hand_written::objection(state, tool, args)?, None));
-        let told = at_home()
+        let across = || Some((self.told_across(target, tool, args)?, None));
+        let told = across()
+            .or_else(at_home)
             .or_else(by_hand)
             .or_else(misplaced)
             .or_else(elsewhere);

@@ -115,7 +115,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The computer of the task, or the only one there is.
-    fn own_computer(&self) -> Option<&'a ComputerView> {
+    pub(super) fn own_computer(&self) -> Option<&'a ComputerView> {
         let fleet = &self.inputs.fleet;
         match (self.state.home(), fleet.computers.as_slice()) {
             (Some(home), _) => fleet.computer(home),

@@ -42,6 +42,8 @@ pub(super) struct Otherwise<'a> {
     pub sentence: &'a str,
     /// The call that does it, as the model writes calls, where the sentence says it whole.
     pub call: Option<String>,
+    /// The tool of the sentence before it, where the task may not use that at all.
+    pub refused: Option<&'a str>,
     /// What is to be written then, from the root, and what it has to hold, where the sentence says so word for word.
     pub write: Option<(String, String)>,
 }
@@ -51,10 +53,12 @@ impl<'a> Turn<'a> {
     pub(super) fn otherwise(&self) -> Option<Otherwise<'a>> {
         let is_due = |before: &str| self.failed_last_of(before) == Some(Since::Nothing);
         let mut ways = ways_out(self.asked_for()).into_iter();
-        let (_, sentence) = ways.find(|(before, _)| is_due(before))?;
+        let (before, sentence) = ways.find(|(before, _)| is_due(before))?;
+        let mut refused = self.refused_tools().into_iter();
         let write = write_told(sentence);
         Some(Otherwise {
             call: write.as_ref().and_then(|write| self.call_told(write)),
+            refused: refused.find(|tool| mentions(before, tool).next().is_some()),
             write,
             sentence,
         })
@@ -98,7 +102,8 @@ impl<'a> Turn<'a> {
                 since = Since::Change;
             }
         }
-        self.refused_in_plan(is_named).then_some(since)
+        let mut refused = self.refused_tools().into_iter();
+        (refused.any(is_named) || self.refused_in_plan(is_named)).then_some(since)
     }
 
     /// Whether a step of the current plan failed because its tool was refused: no call was made.

@@ -3,10 +3,12 @@
 
 use super::guards::overwrite::IF_HASH;
 use super::guards::{on_other_computer, times_told};
+use super::mending::RUN;
 use super::paths::{named_in, normal};
 use super::places::addressed;
 use super::turn::Turn;
 use crate::domain::call::Target;
+use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use serde_json::Value;
 
@@ -20,6 +22,18 @@ const MOST_SHOWN: usize = 600;
 const MOST_OBJECTIONS: usize = 2;
 
 impl Turn<'_> {
+    /// The computer on which a run is meant that names none: the one on which the task has its program, where the task's own has none of that
+    /// name as far as it is known.
+    pub(super) fn run_there(&self, target: &Target, tool: &str, args: &Value) -> Option<ClientId> {
+        let path = normal(args.get("path")?.as_str()?);
+        if tool != RUN || *target != Target::Any || !named_in(self.asked_for()).contains(&path) {
+            return None;
+        }
+        let meant = self.unless_own(self.place_of(&path)?)?;
+        let is_here = self.state.files.contains_key(&from_root(&path));
+        (!is_here).then_some(meant)
+    }
+
     /// What is told of such a call. None where the task's words do not say for certain where the file lies.
     pub(super) fn on_wrong_computer(
         &self,
@@ -109,12 +123,40 @@ mod tests {
     }
 
     #[test]
+    fn a_run_goes_to_the_computer_on_which_the_task_has_its_program() {
+        let ran = |task: &str, tool: &str, is_here: bool| {
+            let mut drive = Drive::new(profile_of("direct"), task);
+            drive.add_computer("mine");
+            drive.files.insert("/drill.lua".into(), "ready".into());
+            if is_here {
+                let read = json!({"path": "/drill.lua"});
+                drive.say(&[
+                    &call("base/fs_read", read.clone()),
+                    &call("base/fs_read", read),
+                ]);
+            }
+            drive.say(&[&call(tool, json!({"path": "/drill.lua"}))]);
+            let last = drive.state().calls().last();
+            last.map_or_else(String::new, |call| format!("{:?}", call.target))
+        };
+        let there = ran(TASK, "run_program", false);
+        assert!(there.contains("mine"), "{there}");
+        for (task, tool) in [
+            (TASK, "base/run_program"),
+            ("Mend /drill.lua here, and tell mine.", "run_program"),
+        ] {
+            let here = ran(task, tool, false);
+            assert!(!here.contains("mine"), "{task} {tool} {here}");
+        }
+    }
+
+    #[test]
     fn it_is_told_how_the_tool_is_called_there() {
         let mut drive = Drive::new(profile_of("directive"), TASK);
         drive.add_computer("mine");
-        drive.say(&["DIRECTIVE: RUN\nPATH: /drill.lua"]);
+        drive.say(&["DIRECTIVE: TOOL\nNAME: fs_read\nARGS: {\"path\": \"/drill.lua\"}"]);
         let told = "the task has /drill.lua on mine, and this call is for another computer. Have it done there:\nDIRECTIVE: TOOL\n\
-                    NAME: mine/run_program\nARGS: {\"args\":[],\"path\":\"/drill.lua\"}\nIf all is done there, end the task";
+                    NAME: mine/fs_read\nARGS: {\"path\":\"/drill.lua\"}\nIf all is done there, end the task";
         assert!(drive.shown().contains(told), "{}", drive.shown());
         let mut direct = Drive::new(profile_of("direct"), TASK);
         direct.add_computer("mine");

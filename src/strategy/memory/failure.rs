@@ -6,6 +6,7 @@ use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::failure_text;
+use crate::strategy::lua_lacks;
 use crate::strategy::meant_words::meant;
 use crate::strategy::paths::normal;
 use crate::strategy::text::head_and_tail;
@@ -69,8 +70,12 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
     let trace = trace_of(call);
     let at = place(&text).or_else(|| trace.and_then(place));
     let at = at.map(|at| below_check(state, call, &at.0).unwrap_or(at));
-    let text = match meant(state, call, &text) {
-        Some((_, word)) => format!("{text}; the task says {word}: call it with that"),
+    let told = match meant(state, call, &text) {
+        Some((_, word)) => Some(format!("the task says {word}: call it with that")),
+        None => lua_lacks::told(&text),
+    };
+    let text = match told {
+        Some(told) => format!("{text}; {told}"),
         None => text,
     };
     // Until then it stands in the step's own result, word for word.

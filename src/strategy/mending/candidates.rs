@@ -7,6 +7,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::strategy::asked_runs;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
+use crate::strategy::lua_lacks;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
 use crate::strategy::memory::pins::Pins;
@@ -72,7 +73,9 @@ impl<'a> Turn<'a> {
                 false => {
                     let told = line.and_then(|line| failing_line(line, &path));
                     let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
-                    told.map(|told| format!("{told}{}", behind_return(text)))
+                    let lacks =
+                        lua_lacks::told(text).map_or_else(String::new, |told| format!(". {told}"));
+                    told.map(|told| format!("{told}{}{lacks}", behind_return(text)))
                 }
             },
             path,

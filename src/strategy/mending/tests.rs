@@ -98,13 +98,15 @@ fn a_program_that_fails_later_is_mended_alone_too_and_what_was_told_before_stays
             "numbered",
             vec![
                 "1. Write /a.lua\n2. Run /a.lua",
-                "```lua\nerror\n```",
+                "Action: fs_write\nAction Input: {\"path\": \"/a.lua\", \"content\": \"error\"}",
                 "Action: run_program /a.lua",
             ],
         ),
         ("goals", vec![goals, &write, &ran]),
     ] {
         let mut drive = drive_of(strategy, task, 6);
+        // One that is not there is asked for alone first.
+        drive.files.insert("/a.lua".into(), "old".into());
         drive.say(&said);
         assert_eq!(
             asked(&drive),
@@ -183,6 +185,7 @@ fn what_ran_since_the_last_change_runs_again_after_a_program_of_the_task_s_own_w
     let task = "Write /a.lua, which prints one. Run it. /check.lua says whether it is right.";
     let mut drive = drive_of("direct", task, 6);
     drive.files.insert("/check.lua".into(), "error".into());
+    drive.files.insert("/a.lua".into(), "old".into());
     let write = call("fs_write", json!({"path": "/a.lua", "content": "two"}));
     let ran = call("run_program", json!({"path": "/a.lua"}));
     let check = call("run_program", json!({"path": "/check.lua"}));

@@ -130,7 +130,7 @@ impl Course<'_> {
     }
 
     /// Steps that call the tools which the task names, as far as nothing came of them yet.
-    fn named_tools(&self) -> Result<Option<Message>, PromptError> {
+    fn named_tools(&self) -> Prompt {
         let turn = self.turn(Track::MAIN);
         turn.told_to_planner("plan/named_tools", |name| {
             let step = NamedCall {

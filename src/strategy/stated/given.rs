@@ -2,8 +2,11 @@
 
 use super::bare::in_full;
 use super::reading::is_placeholder;
-use crate::strategy::paths::QUOTES;
+use crate::strategy::paths::{QUOTES, may_stand_in_path};
 use crate::strategy::unmended::only_program;
+
+/// Words before a file that a program is given; a computer has no slash.
+const RUN_ON: &str = "run it on ";
 
 /// Words behind an argument that tell where the run is made.
 const PLACES: [&str; 2] = ["there", "here"];
@@ -22,13 +25,28 @@ pub fn runs_given(prompt: &str) -> Vec<String> {
     // Keeps every byte at its place.
     let lower = prompt.to_ascii_lowercase();
     let by_name = format!("run /{} with ", program.to_ascii_lowercase());
-    let announced = ["run it with ", by_name.as_str()].into_iter();
-    let announced = announced.flat_map(|words| {
-        let behind = |(at, words): (usize, &str)| at + words.len();
-        lower.match_indices(words).map(behind).collect::<Vec<_>>()
-    });
-    let run = |behind: usize| Some(format!("{path} {}", given(&prompt[behind..])?.join(" ")));
-    announced.filter_map(run).collect()
+    let behind = |words: &str| -> Vec<&str> {
+        let places = lower.match_indices(words);
+        places
+            .map(|(at, words)| &prompt[at + words.len()..])
+            .collect()
+    };
+    let with = ["run it with ", by_name.as_str()]
+        .into_iter()
+        .flat_map(behind);
+    let on = behind(RUN_ON).into_iter().filter_map(file_given);
+    let with = with.filter_map(|text| Some(given(text)?.join(" ")));
+    with.chain(on.map(str::to_owned))
+        .map(|args| format!("{path} {args}"))
+        .collect()
+}
+
+/// The one file with which a text begins and a clause ends.
+fn file_given(text: &str) -> Option<&str> {
+    let word = text.split_whitespace().next()?;
+    let bare = word.trim_end_matches(ENDS);
+    let is_one = bare.starts_with('/') && bare.chars().all(may_stand_in_path);
+    (is_one && (bare.len() < word.len() || text.trim() == word)).then_some(bare)
 }
 
 /// The arguments that a text begins with: numbers and quoted words, up to a mark or the end. "With 3 and 4" may be one run or two.
@@ -87,6 +105,12 @@ mod tests {
             ("Write /a.lua and run it with `NAME`.", vec![]),
             ("Write /a.lua and run it with `two words`.", vec![]),
             ("Write /a.lua and /b.lua and run it with 3.", vec![]),
+            (
+                "Write /wc.lua. Run it on /poem.txt.",
+                vec!["/wc.lua /poem.txt"],
+            ),
+            ("Write /wc.lua. Run it on `depot`.", vec![]),
+            ("Write /wc.lua. Run it on /a.txt and /b.txt.", vec![]),
             ("Run it with 3.", vec![]),
             ("Write /a.lua and run it with ", vec![]),
         ] {

@@ -5,10 +5,13 @@
 
 mod bare;
 mod content;
+mod forms;
 mod given;
 mod reading;
 mod relative;
 mod silent;
+mod texts;
+mod usage;
 mod written;
 
 use super::guards::times_told;
@@ -29,8 +32,9 @@ pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(super) use content::{content_said, content_told};
 pub(super) use given::runs_given;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted, sentence};
-pub(super) use relative::{MAKES, is_to_be_made};
+pub(super) use relative::{MAKES, is_to_be_made, is_told_to_be_made};
 use serde_json::Value;
+pub(super) use usage::{printed_else, usage_of};
 pub(super) use written::program_that_writes;
 
 /// A run and what it prints.
@@ -121,9 +125,12 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
     });
     let mut unlike: Vec<Unlike> = unlike.collect();
     let silent = silent::silent(state, prompt).into_iter();
-    let is_new = |silent: &Unlike| unlike.iter().all(|known| known.run != silent.run);
-    let silent: Vec<Unlike> = silent.filter(is_new).collect();
-    unlike.extend(silent);
+    let more = silent.chain(forms::copied(state, prompt));
+    for more in more.chain(texts::lacking(state, prompt)) {
+        if unlike.iter().all(|known| known.run != more.run) {
+            unlike.push(more);
+        }
+    }
     unlike
 }
 
@@ -140,7 +147,12 @@ pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
     let all = stated(prompt);
     let mut all = all.iter();
     let mut lacks_it = || all.any(|stated| is_run_of(run, stated) && lacks(run, stated));
-    run.succeeded() && (lacks_it() || silent::is_silent(prompt, run))
+    let is_odd = || {
+        silent::is_silent(prompt, run)
+            || forms::is_copied(prompt, run)
+            || texts::is_lacking(state, prompt, run)
+    };
+    run.succeeded() && (lacks_it() || is_odd())
 }
 
 fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {

@@ -13,6 +13,12 @@ const BEGINS: [&str; 2] = [" that ", " which "];
 /// Words that want a program written.
 pub const MAKES: [&str; 5] = ["write", "create", "make", "build", "add"];
 
+/// Words behind which another file is named than the one that is made.
+const OTHERWISE: [&str; 16] = [
+    "to", "into", "in", "from", "of", "what", "that", "which", "with", "on", "at", "for", "by",
+    "run", "like", "about",
+];
+
 /// Words of a clause whose program prints that with arguments only.
 const TAKES: [&str; 4] = ["takes", "argument", "arguments", "given"];
 
@@ -24,6 +30,30 @@ pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
         has_word(before, &MAKES) && !ends_with_a_run(before)
+    })
+}
+
+/// Whether such a sentence tells so without a doubt: the file stands behind "write a program" or "and a program", and nothing else does.
+pub fn is_told_to_be_made(prompt: &str, path: &str) -> bool {
+    mentions(prompt, path).any(|at| {
+        let before = sentence_before(&prompt[..at]);
+        let words = before.split(|c: char| !(c.is_alphanumeric() || c == '/'));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let is_one = |word: &str, of: &[&str]| of.iter().any(|one| word.eq_ignore_ascii_case(one));
+        let begin = words
+            .iter()
+            .rposition(|word| is_one(word, &MAKES) || is_one(word, &["and"]));
+        let Some(begin) = begin else {
+            return false;
+        };
+        let (told, named) = (words[begin], &words[begin + 1..]);
+        let is_plain = !named
+            .iter()
+            .any(|word| word.contains('/') || is_one(word, &OTHERWISE));
+        let has_article = named
+            .first()
+            .is_some_and(|word| is_one(word, &["a", "an", "the"]));
+        is_plain && (is_one(told, &MAKES) || (has_article && has_word(before, &MAKES)))
     })
 }
 
@@ -87,6 +117,25 @@ fn subject(before: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_made_without_a_doubt_stands_right_behind_the_word_for_it() {
+        for (prompt, told) in [
+            ("Write /a.lua and run it.", true),
+            ("Create a rock-paper-scissors game, `/a.lua`.", true),
+            (
+                "Create a module /m/init.lua that adds, and a test program /a.lua that checks it.",
+                true,
+            ),
+            ("Write what /a.lua prints to /b.txt.", false),
+            ("Write 5 to /b.txt and run /a.lua.", false),
+            ("Write /b.lua and /a.lua.", false),
+            ("Write a program that calls /a.lua.", false),
+            ("Run /a.lua.", false),
+        ] {
+            assert_eq!(is_told_to_be_made(prompt, "a.lua"), told, "{prompt}");
+        }
+    }
 
     #[test]
     fn a_clause_behind_a_program_says_what_it_prints() {

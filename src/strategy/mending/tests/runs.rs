@@ -72,6 +72,7 @@ fn a_program_that_fails_is_run_first_and_not_mended_where_the_task_does_not_ask_
 fn a_run_of_another_program_is_not_made_anew() {
     let mut drive = drive_of("direct", "Write /a.lua; run /pay.lua, then /a.lua.", 6);
     drive.files.insert("/pay.lua".into(), "paid".into());
+    drive.files.insert("/a.lua".into(), "old".into());
     let write = call("fs_write", json!({"path": "/a.lua", "content": "error"}));
     let ran = |path: &str| call("run_program", json!({"path": path}));
     drive.say(&[&write, &ran("/pay.lua"), &ran("/a.lua"), "```lua\none\n```"]);
@@ -115,6 +116,7 @@ fn no_run_is_made_anew_after_one_whose_fate_nobody_knows() {
     let task = "Write /a.lua and run it. /check.lua says whether it is right.";
     let mut drive = drive_of("direct", task, 6);
     drive.files.insert("/check.lua".into(), "error".into());
+    drive.files.insert("/a.lua".into(), "old".into());
     let said = [
         call("fs_write", json!({"path": "/a.lua", "content": "two"})),
         call("run_program", json!({"path": "/a.lua"})),

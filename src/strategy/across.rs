@@ -1,0 +1,174 @@
+//! A copy from one computer to another: `fs_copy` knows no other computer, and a small model writes the computer's name where a path belongs
+//! ("from": "/map.txt", "to": "depot"). What the file holds is known then, and is written there.
+
+use super::memory::contents;
+use super::mending::WRITE;
+use super::paths::{file_name, normal};
+use super::places::addressed;
+use super::turn::Turn;
+use crate::domain::call::Target;
+use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
+use serde_json::{Value, json};
+
+const COPY: &str = "fs_copy";
+const MOVE: &str = "fs_move";
+
+/// Where a copy or a move leads from one computer to another.
+struct Across {
+    from_on: ClientId,
+    from: String,
+    to_on: ClientId,
+    to: String,
+}
+
+impl Turn<'_> {
+    /// The write that such a copy means, and its computer; none where it copies on one computer, or where nobody knows what the file holds.
+    pub(super) fn copy_across(
+        &self,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<(ClientId, &'static str, Value)> {
+        let across = self.across(target, args).filter(|_| tool == COPY)?;
+        let content = contents::known(self.state, Some(&across.from_on), &across.from)?;
+        let write = json!({"path": across.to, "content": content});
+        Some((across.to_on, WRITE, write))
+    }
+
+    /// What is told of a copy or a move to another computer that could not be made out.
+    pub(super) fn told_across(&self, target: &Target, tool: &str, args: &Value) -> Option<String> {
+        if ![COPY, MOVE].contains(&tool) {
+            return None;
+        }
+        let Across {
+            from_on,
+            from,
+            to_on,
+            to,
+        } = self.across(target, args)?;
+        let read = addressed("fs_read", Some(&from_on));
+        let look = self.written(&read, &json!({"path": from}));
+        let look = look.unwrap_or_else(|| format!("{read} {from}"));
+        let gone = match tool {
+            MOVE => format!(", and delete {from} on {from_on}"),
+            _ => String::new(),
+        };
+        Some(format!(
+            "{tool} knows one computer only, and {to_on} is another one. Read the file on {from_on}:\n{look}\nThen write what it holds to {to} with {}{gone}",
+            addressed(WRITE, Some(&to_on))
+        ))
+    }
+
+    fn across(&self, target: &Target, args: &Value) -> Option<Across> {
+        let own = match target {
+            Target::Any => self.state.home()?,
+            Target::Computer(on) => on,
+            Target::Group(_) => return None,
+        };
+        let given = |name: &str| args.get(name).and_then(Value::as_str);
+        let (from_on, from) = self.place_in(given("from")?);
+        let (to_on, to) = self.place_in(given("to")?);
+        // A path alone is where the call is made, or where the task has that file.
+        let placed = || self.place_of(&from).filter(|_| *target == Target::Any);
+        let from_on = from_on.or_else(|| placed().map(|place| place.client_id.clone()));
+        let from_on = from_on.unwrap_or_else(|| own.clone());
+        // Where only its origin lies elsewhere, the whole copy may be meant there.
+        let to_on = to_on.filter(|to_on| *to_on != from_on && !from.is_empty())?;
+        let to = match to.as_str() {
+            "" => from_root(&from),
+            to if given("to")?.ends_with('/') => from_root(&format!("{to}/{}", file_name(&from))),
+            to => from_root(to),
+        };
+        Some(Across {
+            from_on,
+            from: from_root(&from),
+            to_on,
+            to,
+        })
+    }
+
+    /// The computer of the task with whose name a place begins, and the path behind it, without its first slash.
+    fn place_in(&self, given: &str) -> (Option<ClientId>, String) {
+        let bare = given.trim().trim_start_matches('/');
+        let (name, path) = bare.split_once([':', '/']).unwrap_or((bare, ""));
+        let named = ClientId::parse(name).ok();
+        let mut known = self.other_computers();
+        known.extend(self.own_computer().map(|own| own.client_id.clone()));
+        match named.filter(|named| known.contains(named)) {
+            Some(named) => (Some(named), normal(path)),
+            None => (None, normal(given)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::drive::{Drive, call, profile_of};
+    use serde_json::json;
+
+    const TASK: &str =
+        "The computer `mine` has the file /map.txt. Bring it to the computer `depot` as /map.txt.";
+
+    /// The last call that came of a copy, with its computer.
+    fn made(from: &str, to: &str, was_read: bool) -> String {
+        let mut drive = Drive::new(profile_of("direct"), TASK);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        drive.files.insert("/map.txt".into(), "lava".into());
+        if was_read {
+            drive.say(&[&call("mine/fs_read", json!({"path": "/map.txt"}))]);
+        }
+        drive.add_copy();
+        drive.say(&[&call("fs_copy", json!({"from": from, "to": to}))]);
+        let last = drive.state().calls().last();
+        last.map_or_else(String::new, |call| {
+            format!("{:?} {} {}", call.target, call.tool, call.args)
+        })
+    }
+
+    #[test]
+    fn a_copy_to_another_computer_writes_there_what_the_file_holds() {
+        for (from, to) in [
+            ("/map.txt", "depot"),
+            ("/map.txt", "depot/map.txt"),
+            ("/map.txt", "/depot/"),
+            ("mine:/map.txt", "depot:/map.txt"),
+        ] {
+            let made = made(from, to, true);
+            assert!(
+                made.contains("depot") && made.contains("fs_write"),
+                "{made}"
+            );
+            assert!(
+                made.contains("\"content\":\"lava\"") && made.contains("\"path\":\"/map.txt\""),
+                "{made}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_other_copy_is_and_none_of_what_is_not_known() {
+        for (from, to, was_read) in [
+            ("/map.txt", "depot", false),
+            ("/a.txt", "/b.txt", true),
+            ("/a.txt", "/far/b.txt", true),
+            ("base:/a.txt", "/b.txt", true),
+        ] {
+            let made = made(from, to, was_read);
+            assert!(!made.contains("fs_write"), "{from} {to}: {made}");
+        }
+    }
+
+    #[test]
+    fn a_copy_of_what_is_not_known_is_told_to_be_read_first() {
+        let mut drive = Drive::new(profile_of("direct"), TASK);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        drive.add_copy();
+        drive.say(&[&call("fs_copy", json!({"from": "/map.txt", "to": "depot"}))]);
+        let told = "fs_copy knows one computer only, and depot is another one. Read the file on mine:\n\
+                    {\"tool\": \"mine/fs_read\", \"args\": {\"path\":\"/map.txt\"}}\nThen write what it holds to /map.txt with depot/fs_write";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+}

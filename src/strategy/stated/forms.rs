@@ -1,0 +1,158 @@
+//! The form in which a program prints what it finds out: "`/wc.lua FILE` prints the number of lines and the number of words as `LINES WORDS`".
+//! A small model prints the words of the form beside what they stand for.
+
+use super::reading::quoted;
+use super::{Unlike, output, output_in_words, runs_a_program};
+use crate::domain::fold::{run_label, run_on};
+use crate::domain::task::{CallRecord, TaskState};
+use crate::strategy::paths::{named_in, normal};
+use crate::strategy::text::{has_word, sentence_before};
+
+/// Words directly before such a form.
+const ANNOUNCE: [&str; 3] = ["as", "like", "form"];
+
+/// Words of a sentence that tells what a program prints.
+const PRINTS: [&str; 2] = ["prints", "print"];
+
+/// A form of what a program prints.
+#[derive(Debug, PartialEq)]
+struct Form<'a> {
+    /// Without its first slash.
+    program: String,
+    form: &'a str,
+    /// Its words that stand for values.
+    stand_ins: Vec<&'a str>,
+}
+
+/// The programs whose last run ended well and printed words of their form that stand for values.
+pub(super) fn copied(state: &TaskState, prompt: &str) -> Vec<Unlike> {
+    let all = forms(prompt).into_iter();
+    all.filter_map(|form| {
+        let mut newest = state.calls().rev();
+        let newest = newest.find(|call| is_run_of(call, &form))?;
+        copies(newest, &form).then(|| Unlike {
+            run: run_on(state.home(), newest).trim().to_owned(),
+            words: format!(
+                "`{}` is the form in which /{} prints: {} only stand for what it finds out and are not printed, and its last run printed {}",
+                form.form,
+                form.program,
+                form.stand_ins.join(" and "),
+                output_in_words(state, newest)
+            ),
+            certain: false,
+        })
+    })
+    .collect()
+}
+
+/// Whether a run printed such words.
+pub(super) fn is_copied(prompt: &str, run: &CallRecord) -> bool {
+    let mut all = forms(prompt).into_iter();
+    all.any(|form| is_run_of(run, &form) && copies(run, &form))
+}
+
+fn is_run_of(call: &CallRecord, form: &Form<'_>) -> bool {
+    let label = run_label(call);
+    let ran = label.trim_start().split(' ').next().map(normal);
+    runs_a_program(call) && !call.is_open() && ran.as_ref() == Some(&form.program)
+}
+
+/// Whether an output has the form's words beside other things; alone they may be meant as they are.
+fn copies(run: &CallRecord, form: &Form<'_>) -> bool {
+    let printed = output(run).trim();
+    run.succeeded()
+        && printed != form.form
+        && form
+            .stand_ins
+            .iter()
+            .any(|word| words(printed).any(|printed| printed == *word))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+}
+
+/// All such forms. A word with a colon or an equals sign behind it may be a label that is printed.
+fn forms(prompt: &str) -> Vec<Form<'_>> {
+    let mut found = Vec::new();
+    let mut rest = prompt;
+    while let Some((head, (form, after))) = quoted(rest) {
+        let head = &prompt[..prompt.len() - rest.len() + head.len()];
+        rest = after;
+        let last_word = words(head.trim_end()).last().unwrap_or_default();
+        let sentence = sentence_before(head);
+        let program = named_in(sentence)
+            .into_iter()
+            .rfind(|path| path.ends_with(".lua"));
+        let is_value = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
+        let stand_ins: Vec<&str> = words(form).filter(|word| is_value(word)).collect();
+        if let Some(program) = program
+            && ANNOUNCE.contains(&last_word)
+            && has_word(sentence, &PRINTS)
+            && !stand_ins.is_empty()
+            && !form.contains([':', '='])
+        {
+            found.push(Form {
+                program,
+                form,
+                stand_ins,
+            });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::task::TaskStatus;
+    use crate::strategy::drive::{Drive, call, done, profile_of};
+    use serde_json::json;
+
+    const TASK: &str = "Write /wc.lua: `/wc.lua FILE` prints the number of lines and the number of words as `LINES WORDS`. Run it on /a.txt.";
+
+    #[test]
+    fn a_form_is_read_where_the_task_says_that_something_is_printed_so() {
+        let found = forms(TASK);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].program.as_str(), found[0].form),
+            ("wc.lua", "LINES WORDS")
+        );
+        assert_eq!(found[0].stand_ins, ["LINES", "WORDS"]);
+        for prompt in [
+            "/a.lua prints `HELLO WORLD`.",
+            "/a.lua prints it as `hp: HP`.",
+            "/a.lua prints it as `lines and words`.",
+            "Write the sum as `SUM` to /a.txt.",
+            "Run /a.lua. It prints the state as `OK`.",
+            "",
+        ] {
+            assert_eq!(forms(prompt), [], "{prompt}");
+        }
+    }
+
+    #[test]
+    fn an_end_after_a_run_that_printed_the_words_of_the_form_is_told_so_once() {
+        let ends = |output: &str| {
+            let mut drive = Drive::new(profile_of("direct"), TASK);
+            let runs = |_: &mut _, _: &CallRecord| done(json!({"success": true, "output": output}));
+            let run = call(
+                "run_program",
+                json!({"path": "/wc.lua", "args": ["/a.txt"]}),
+            );
+            drive.say_with(&[&run, "FINAL ANSWER: it is counted"], runs);
+            let told = drive
+                .shown()
+                .contains("LINES and WORDS only stand for what it finds out");
+            if told {
+                drive.say_with(&["FINAL ANSWER: it is counted"], runs);
+            }
+            assert_eq!(drive.state().status, TaskStatus::Completed, "{output}");
+            told
+        };
+        assert!(ends("LINES 3 WORDS 11"));
+        assert!(!ends("3 11"));
+        assert!(!ends("LINES WORDS"));
+    }
+}
