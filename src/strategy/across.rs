@@ -1,6 +1,7 @@
 //! A copy from one computer to another: `fs_copy` knows no other computer, and a small model writes the computer's name where a path belongs
 //! ("from": "/map.txt", "to": "depot"). What the file holds is known then, and is written there.
 
+use super::checked_files::Fault;
 use super::memory::contents;
 use super::mending::WRITE;
 use super::paths::{file_name, normal};
@@ -58,6 +59,19 @@ impl Turn<'_> {
             "{tool} knows one computer only, and {to_on} is another one. Read the file on {from_on}:\n{look}\nThen write what it holds to {to} with {}{gone}",
             addressed(WRITE, Some(&to_on))
         ))
+    }
+
+    /// The copy that is due, as the model writes calls, where a check misses on one computer what the task has on another one, and what is
+    /// known there.
+    pub(super) fn copy_due(&self) -> Option<String> {
+        let faulted = self.faulted().filter(|file| file.fault == Fault::Missing)?;
+        let to_on = faulted.on.or(self.state.home())?;
+        let place = self.place_of(&normal(&faulted.path))?;
+        let from_on = Some(&place.client_id).filter(|from_on| *from_on != to_on)?;
+        contents::known(self.state, Some(from_on), &faulted.path)?;
+        self.schema_of(COPY)?;
+        let on = |on: &ClientId| format!("{on}:{}", faulted.path);
+        self.written(COPY, &json!({"from": on(from_on), "to": on(to_on)}))
     }
 
     fn across(&self, target: &Target, args: &Value) -> Option<Across> {
@@ -158,6 +172,26 @@ mod tests {
             let made = made(from, to, was_read);
             assert!(!made.contains("fs_write"), "{from} {to}: {made}");
         }
+    }
+
+    #[test]
+    fn a_copy_that_a_check_misses_on_another_computer_is_shown_and_made() {
+        let task =
+            format!("{TASK} Then run /check.lua on `depot`, which says whether it is right.");
+        let mut drive = Drive::new(profile_of("direct"), &task);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        drive.add_copy();
+        drive.files.insert("/map.txt".into(), "lava".into());
+        let check = "error('/check.lua:1: there is no /map.txt')";
+        drive.files.insert("/check.lua".into(), check.into());
+        let look = call("mine/fs_read", json!({"path": "/map.txt"}));
+        drive.say(&[&look, &call("run_program", json!({"path": "/check.lua"}))]);
+        let due = "{\"tool\": \"fs_copy\", \"args\": {\"from\":\"mine:/map.txt\",\"to\":\"depot:/map.txt\"}}";
+        assert!(drive.shown().contains(due), "{}", drive.shown());
+        drive.say(&[due]);
+        let written = drive.state().calls().filter(|call| call.tool == "fs_write");
+        assert_eq!(written.count(), 1, "{}", drive.shown());
     }
 
     #[test]

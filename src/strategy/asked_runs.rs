@@ -121,7 +121,7 @@ impl Turn<'_> {
     }
 
     /// The run without arguments of the program that a call wrote, if the task wants it and none was made since the last change.
-    fn run_of_program(&self, written: &CallRecord) -> Option<Decision> {
+    pub(super) fn run_of_program(&self, written: &CallRecord) -> Option<Decision> {
         let prompt = self.asked_for();
         let run = stated::bare_run(prompt)?;
         let path = written.args.get("path")?.as_str()?;
@@ -253,7 +253,8 @@ pub(super) fn asked(prompt: &str) -> Vec<String> {
     let bare = stated::run_without_arguments(prompt).map(|(run, _)| run);
     let plain = stated.chain(bare).map(str::to_owned);
     let mut runs: Vec<String> = Vec::new();
-    for run in plain.chain(stated::runs_given(prompt)) {
+    let given = stated::runs_given(prompt).into_iter();
+    for run in plain.chain(given).chain(stated::runs_of_tests(prompt)) {
         if !runs.contains(&run) {
             runs.push(run);
         }

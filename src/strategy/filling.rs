@@ -52,7 +52,7 @@ impl Turn<'_> {
         let path = from_root(&normal(written.args.get("path")?.as_str()?));
         let is_program = path.ends_with(".lua");
         (is_program || self.is_all_known(&path))
-            .then(|| self.closing_run())
+            .then(|| self.closing_run().or_else(|| self.run_of_program(written)))
             .flatten()
     }
 

@@ -50,7 +50,24 @@ pub(super) fn as_handles(program: &str) -> Option<String> {
         mended = mended.replace(&one, &format!("line = {name}.readLine()"));
     }
     let mended = lines_of_opened(&mended).unwrap_or(mended);
+    let mended = read_anew(&mended).unwrap_or(mended);
     (mended != program).then_some(mended)
+}
+
+/// A second loop over the lines of a handle that was opened once, over the file anew: the first loop has read it to its end.
+fn read_anew(program: &str) -> Option<String> {
+    let mut names = opened_by(program, "fs.open");
+    names.find_map(|name| {
+        let open = format!("{name} = fs.open(");
+        let (_, given) = program.split_once(&open)?;
+        let (given, after) = given.split_once(')')?;
+        let is_plain = !given.contains(['(', '\n']) && !after.contains(&open);
+        let over = format!(" in {name}.readLine do");
+        let (first, rest) = program.split_once(&over)?;
+        let anew = format!(" in fs.open({given}).readLine do");
+        (is_plain && rest.contains(&over))
+            .then(|| format!("{first}{over}{}", rest.replace(&over, &anew)))
+    })
 }
 
 /// A loop over what `fs.open` gives, over its lines: `for line in fs.open(path, "r") do`.
@@ -135,6 +152,23 @@ mod tests {
             let mended = as_handles(&program(written));
             assert_eq!(mended, Some(program(meant)));
         }
+    }
+
+    #[test]
+    fn a_file_that_was_read_to_its_end_is_read_anew() {
+        let loops = |second: &str| {
+            format!(
+                "local f = fs.open(\"/a\", \"r\")\nfor l in f.readLine do end\nfor l in {second} do end\n"
+            )
+        };
+        let anew = loops("fs.open(\"/a\", \"r\").readLine");
+        assert_eq!(as_handles(&loops("f.readLine")), Some(anew.clone()));
+        assert_eq!(as_handles(&anew), None);
+        let twice = format!(
+            "{}f = fs.open(\"/a\", \"r\")\nfor l in f.readLine do end",
+            loops("x")
+        );
+        assert_eq!(as_handles(&twice), None);
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod guards;
 mod lua_handles;
 mod lua_lacks;
 mod lua_lists;
+mod lua_matches;
 mod lua_texts;
 mod meant_edits;
 mod meant_programs;

@@ -10,10 +10,10 @@ use super::memory::contents;
 use super::mending::{WRITE, program_of};
 use super::named_files;
 use super::numbered;
-use super::paths::{file_name, mentions, named_in, normal};
+use super::paths::{named_in, normal};
 use super::places::addressed;
 use super::stated::{self, program_that_writes};
-use super::text::{fenced, has_word, sentence_before};
+use super::text::{fenced, has_word};
 use super::turn::Turn;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -150,7 +150,7 @@ impl Turn<'_> {
             "others": others.map(other).collect::<Vec<_>>(),
             "writes": data().find(|path| program_that_writes(prompt, path).as_ref() == Some(&name)).map(|path| from_root(&path)),
             "reads": data().find(|path| self.is_read_by_program(path)).map(|path| from_root(&path)),
-            "is_test": is_test(prompt, &name),
+            "is_test": stated::is_test(prompt, &name),
         });
         Ok(vec![
             Message::system(render(prompts, "shared/programmer", json!({}))?),
@@ -187,21 +187,6 @@ impl Turn<'_> {
             Err(problems) => refused(&problems.join("; ")),
         }
     }
-}
-
-/// Whether a program, which has no first slash here, tests others, by its name or by the word before it.
-fn is_test(prompt: &str, name: &str) -> bool {
-    let mut places = mentions(prompt, name);
-    let is_told = |at: usize| {
-        let before = sentence_before(&prompt[..at]);
-        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
-        words
-            .by_ref()
-            .filter(|word| !word.is_empty())
-            .take(2)
-            .any(|word| word == "test")
-    };
-    file_name(name).contains("test") || places.any(is_told)
 }
 
 #[cfg(test)]
@@ -315,6 +300,7 @@ mod tests {
         let task = "Create a module /m/init.lua that adds, and a test program /m/test.lua that checks it. Run the tests.";
         let mut drive = begun("direct", task);
         let asked = shown(drive.state().prompt(Role::Executor));
+        assert!(!asked.contains("A test is short"), "{asked}");
         let later = "There is no /m/init.lua yet. Write it, whole, in one ```lua block. /m/test.lua is written later, and is no part of it.";
         assert!(asked.contains(later), "{asked}");
         drive.say(&["```lua\nreturn {}\n```"]);
@@ -325,6 +311,19 @@ mod tests {
         ] {
             assert!(asked.contains(part), "{asked}");
         }
+        drive.say(&["```lua\nprint(1)\n```"]);
+        let ran = drive.state().calls().last().map(|call| call.args.clone());
+        assert_eq!(ran, Some(json!({"path": "/m/test.lua"})));
+    }
+
+    #[test]
+    fn what_the_task_says_of_a_program_s_files_and_of_other_calls_stands_in_its_prompt() {
+        let task = "Write /a.lua that reads /poem.txt and writes its length to /n.txt. `/a.lua WHAT` prints `ok`; anything else prints `usage: a WHAT`.";
+        let drive = begun("direct", task);
+        insta::assert_snapshot!(
+            "program_with_files",
+            drive.state().prompt(Role::Executor).last().unwrap().content
+        );
     }
 
     #[test]

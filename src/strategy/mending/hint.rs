@@ -82,6 +82,9 @@ impl Turn<'_> {
         if let Some(call) = named.or_else(|| self.run_with_input()) {
             return Some(call);
         }
+        if let Some(copy) = self.copy_due() {
+            return Some(copy);
+        }
         let prompt = &self.state.created.as_ref()?.prompt;
         let shown = self.shown_tools().shown;
         let faulted = self.faulted();

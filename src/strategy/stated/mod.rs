@@ -10,6 +10,7 @@ mod given;
 mod reading;
 mod relative;
 mod silent;
+mod test_programs;
 mod texts;
 mod usage;
 mod written;
@@ -34,6 +35,7 @@ pub(super) use given::runs_given;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted, sentence};
 pub(super) use relative::{MAKES, is_to_be_made, is_told_to_be_made};
 use serde_json::Value;
+pub(super) use test_programs::{is_test, runs_of_tests};
 pub(super) use usage::{printed_else, usage_of};
 pub(super) use written::program_that_writes;
 
