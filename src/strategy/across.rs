@@ -37,10 +37,30 @@ impl Turn<'_> {
         Some((across.to_on, WRITE, write))
     }
 
-    /// What is told of a copy or a move to another computer that could not be made out.
+    /// Whether such a copy leads from a file to itself: where the task has the file, its computer is named as the place that it comes to.
+    pub(super) fn copies_onto_itself(&self, tool: &str, args: &Value) -> bool {
+        let ends = self.ends_of(&Target::Any, args).filter(|_| tool == COPY);
+        ends.is_some_and(|ends| ends.from_on == ends.to_on && ends.from == ends.to)
+    }
+
+    /// What is told of a copy or a move to another computer that could not be made out, and of a copy onto itself.
     pub(super) fn told_across(&self, target: &Target, tool: &str, args: &Value) -> Option<String> {
         if ![COPY, MOVE].contains(&tool) {
             return None;
+        }
+        if self.copies_onto_itself(tool, args) {
+            let Across { from_on, from, .. } = self.ends_of(target, args)?;
+            let mut others = self.other_computers();
+            others.remove(&from_on);
+            let whole = others.iter().next().filter(|_| others.len() == 1);
+            let whole = whole.and_then(|to_on| {
+                let on = |on: &ClientId| format!("{on}:{from}");
+                self.written(COPY, &json!({"from": on(&from_on), "to": on(to_on)}))
+            });
+            let how = whole.map_or_else(String::new, |call| format!(":\n{call}"));
+            return Some(format!(
+                "{from} is on {from_on} already, and this copies it onto itself. Name the computer to which it is to come{how}"
+            ));
         }
         let Across {
             from_on,
@@ -75,6 +95,12 @@ impl Turn<'_> {
     }
 
     fn across(&self, target: &Target, args: &Value) -> Option<Across> {
+        let ends = self.ends_of(target, args);
+        ends.filter(|ends| ends.from_on != ends.to_on)
+    }
+
+    /// From where to where a copy leads that names a computer as the place to which something comes.
+    fn ends_of(&self, target: &Target, args: &Value) -> Option<Across> {
         let own = match target {
             Target::Any => self.state.home()?,
             Target::Computer(on) => on,
@@ -88,7 +114,7 @@ impl Turn<'_> {
         let from_on = from_on.or_else(|| placed().map(|place| place.client_id.clone()));
         let from_on = from_on.unwrap_or_else(|| own.clone());
         // Where only its origin lies elsewhere, the whole copy may be meant there.
-        let to_on = to_on.filter(|to_on| *to_on != from_on && !from.is_empty())?;
+        let to_on = to_on.filter(|_| !from.is_empty())?;
         let to = match to.as_str() {
             "" => from_root(&from),
             to if given("to")?.ends_with('/') => from_root(&format!("{to}/{}", file_name(&from))),
@@ -172,6 +198,18 @@ mod tests {
             let made = made(from, to, was_read);
             assert!(!made.contains("fs_write"), "{from} {to}: {made}");
         }
+    }
+
+    #[test]
+    fn a_copy_onto_itself_is_told_with_the_only_other_computer() {
+        let mut drive = Drive::new(profile_of("direct"), TASK);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        drive.add_copy();
+        drive.say(&[&call("fs_copy", json!({"from": "/map.txt", "to": "mine"}))]);
+        let told = "/map.txt is on mine already, and this copies it onto itself. Name the computer to which it is to come:\n\
+                    {\"tool\": \"fs_copy\", \"args\": {\"from\":\"mine:/map.txt\",\"to\":\"depot:/map.txt\"}}";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
     }
 
     #[test]

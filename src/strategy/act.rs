@@ -217,8 +217,9 @@ impl Turn<'_> {
             (target, tool) = (Target::Computer(on), meant.to_owned());
             parameters = Cow::Owned(args);
         }
-        if let Some(on) = self.run_there(&target, &tool, &parameters) {
+        if let Some((on, args)) = self.run_there(&target, &tool, &parameters) {
             target = Target::Computer(on);
+            parameters = Cow::Owned(args);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         let meant = shell_words::meant(&tool, &parameters, &tools);

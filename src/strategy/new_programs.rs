@@ -111,12 +111,19 @@ impl Turn<'_> {
         {
             return None;
         }
+        // No first look reads a test, and one that is there all the same is not written over unseen.
+        let is_missing = |path: &str, on: Option<&ClientId>| {
+            let book = key(self.state.home(), on, &from_root(path));
+            let is_new_test =
+                stated::is_test(prompt, path) && !self.state.files.contains_key(&book);
+            is_new_test || self.was_not_there(path, on)
+        };
         let is_to_write = |path: &String| {
             let place = self.place_of(path);
             let on = place.map(|place| self.unless_own(place));
             path.ends_with(".lua")
                 && stated::is_told_to_be_made(prompt, path)
-                && on.is_some_and(|on| self.was_not_there(path, on.as_ref()))
+                && on.is_some_and(|on| is_missing(path, on.as_ref()))
         };
         named_in(prompt).into_iter().find(is_to_write)
     }

@@ -24,14 +24,27 @@ const MOST_OBJECTIONS: usize = 2;
 impl Turn<'_> {
     /// The computer on which a run is meant that names none: the one on which the task has its program, where the task's own has none of that
     /// name as far as it is known.
-    pub(super) fn run_there(&self, target: &Target, tool: &str, args: &Value) -> Option<ClientId> {
+    /// A model that names it writes it behind the program, where its arguments stand.
+    pub(super) fn run_there(
+        &self,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<(ClientId, Value)> {
         let path = normal(args.get("path")?.as_str()?);
         if tool != RUN || *target != Target::Any || !named_in(self.asked_for()).contains(&path) {
             return None;
         }
         let meant = self.unless_own(self.place_of(&path)?)?;
         let is_here = self.state.files.contains_key(&from_root(&path));
-        (!is_here).then_some(meant)
+        let mut args = args.clone();
+        if let Some(given) = args.get_mut("args").and_then(Value::as_array_mut)
+            && let [only] = given.as_slice()
+            && *only == *meant.as_str()
+        {
+            given.clear();
+        }
+        (!is_here).then_some((meant, args))
     }
 
     /// What is told of such a call. None where the task's words do not say for certain where the file lies.
@@ -135,18 +148,21 @@ mod tests {
                     &call("base/fs_read", read),
                 ]);
             }
-            drive.say(&[&call(tool, json!({"path": "/drill.lua"}))]);
+            let run = json!({"path": "/drill.lua", "args": ["mine"]});
+            drive.say(&[&call(tool, run)]);
             let last = drive.state().calls().last();
-            last.map_or_else(String::new, |call| format!("{:?}", call.target))
+            last.map_or_else(String::new, |call| {
+                format!("{:?} {}", call.target, call.args["args"])
+            })
         };
         let there = ran(TASK, "run_program", false);
-        assert!(there.contains("mine"), "{there}");
+        assert!(there.contains("mine") && there.ends_with(" []"), "{there}");
         for (task, tool) in [
             (TASK, "base/run_program"),
             ("Mend /drill.lua here, and tell mine.", "run_program"),
         ] {
             let here = ran(task, tool, false);
-            assert!(!here.contains("mine"), "{task} {tool} {here}");
+            assert!(!here.starts_with("Computer"), "{task} {tool} {here}");
         }
     }
 

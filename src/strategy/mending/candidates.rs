@@ -75,7 +75,8 @@ impl<'a> Turn<'a> {
                     let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
                     let lacks =
                         lua_lacks::told(text).map_or_else(String::new, |told| format!(". {told}"));
-                    told.map(|told| format!("{told}{}{lacks}", behind_return(text)))
+                    let own = line.map_or("", |line| self.own_assertion(line, &path));
+                    told.map(|told| format!("{told}{}{lacks}{own}", behind_return(text)))
                 }
             },
             path,
@@ -83,6 +84,20 @@ impl<'a> Turn<'a> {
             content,
             run,
         })
+    }
+
+    /// What is told of a failing line of a test that the task tells to write, where that line is what the test expects.
+    fn own_assertion(&self, line: &str, path: &str) -> &'static str {
+        let name = normal(path);
+        let prompt = self.asked_for();
+        let is_own = stated::is_test(prompt, &name) && stated::is_to_be_made(prompt, &name);
+        let source = line.splitn(3, ':').nth(2).unwrap_or_default().trim();
+        match is_own && source.starts_with("assert(") {
+            true => {
+                ". This line may be what is wrong, and not what it tests: leave it out, one line for each function is enough"
+            }
+            false => "",
+        }
     }
 
     /// The program in whose line the last run failed, if it may be mended and nobody knows what it holds.

@@ -95,6 +95,21 @@ impl Course<'_> {
         })
     }
 
+    /// A plan without items that copy a file onto itself where the task has it, on another computer; as it is if nothing else is in it.
+    pub(super) fn without_vain_copies(&self, items: Vec<String>) -> Vec<String> {
+        let is_vain = |item: &String| match call_in(item) {
+            Some(ReactMove::Act { tool, args }) => {
+                let args = self.whole_args(&tool, &args);
+                self.turn.copies_onto_itself(&tool, &args)
+            }
+            _ => false,
+        };
+        match items.iter().all(is_vain) {
+            true => items,
+            false => items.into_iter().filter(|item| !is_vain(item)).collect(),
+        }
+    }
+
     fn may_be_called(&self, tool: &str) -> bool {
         let turn = &self.turn;
         let meant = turn.meant_tool(tool);
@@ -292,6 +307,22 @@ mod tests {
         // What cannot be undone is not.
         drive.say(&["Item done", "Item done", "Item done"]);
         assert_eq!(made(&drive).len(), 1, "{}", drive.shown());
+    }
+
+    #[test]
+    fn an_item_that_copies_a_file_onto_itself_on_another_computer_is_left_out() {
+        let task = "The computer `mine` has the file /map.txt. Bring it to the computer `depot`.";
+        let mut drive = Drive::new(profile_of(NAME), task);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        drive.add_copy();
+        drive.say(&["1. fs_copy /map.txt mine\n2. fs_copy /map.txt depot"]);
+        let shown = drive.shown();
+        let left = "1. [now] fs_copy /map.txt depot";
+        assert!(
+            shown.contains(left) && !shown.contains("/map.txt mine"),
+            "{shown}"
+        );
     }
 
     #[test]

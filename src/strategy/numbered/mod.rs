@@ -93,6 +93,7 @@ impl<'a> Course<'a> {
         let problem = match &step.read {
             Some(Read::List(list)) if list.problems.is_empty() => {
                 let items = meant_items::as_meant(&list.items, self.turn.asked_for());
+                let items = self.without_vain_copies(items);
                 let problem = self.too_long(items.len());
                 // Half a plan looks done too early; where no other comes it is better than none.
                 let cut_off = list.cut_off && !is_last;
