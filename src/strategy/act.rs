@@ -14,6 +14,7 @@ use super::nap;
 use super::own_name;
 use super::shell_words;
 use super::shown_tools::unfilled;
+use super::stated;
 use super::tool_names;
 use super::tool_source;
 use super::turn::Turn;
@@ -276,8 +277,9 @@ impl Turn<'_> {
 
     /// What a model must mean by its arguments, where it writes them in a way of its own.
     fn meant_args<'b>(&self, target: &Target, tool: &str, args: Cow<'b, Value>) -> Cow<'b, Value> {
-        let mends: [Mend<'_>; 5] = [
+        let mends: [Mend<'_>; 6] = [
             &|args| meant_programs(tool, args),
+            &|args| stated::with_texts(self.asked_for(), tool, args),
             &|args| own_name::left_out(tool, args),
             &|args| computer_as_folder::left_out(self.state, target, tool, args),
             &|args| meant_edits::listed(tool, args),

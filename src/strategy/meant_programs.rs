@@ -1,7 +1,7 @@
 //! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a
-//! line break cuts, with handles that are used as Lua's own files are, or with patterns that give several names one value. No Lua program begins with a fence.
+//! line break cuts, with handles that are used as Lua's own files are, with patterns that give several names one value, or with a `require` of what is there. No Lua program begins with a fence.
 
-use super::{lua_handles, lua_matches, lua_texts};
+use super::{lua_handles, lua_matches, lua_requires, lua_texts};
 use serde_json::Value;
 
 /// The arguments of a write with its programs as they are meant; none if they are as they stand.
@@ -40,6 +40,7 @@ fn mend(file: &mut Value) -> bool {
         lua_texts::whole,
         lua_handles::as_handles,
         lua_matches::with_captures,
+        lua_requires::without_requires,
     ] {
         if let Some(program) = reading(content) {
             *content = program;

@@ -30,6 +30,7 @@ mod lua_handles;
 mod lua_lacks;
 mod lua_lists;
 mod lua_matches;
+mod lua_requires;
 mod lua_texts;
 mod meant_edits;
 mod meant_programs;

@@ -36,6 +36,7 @@ use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted
 pub(super) use relative::{MAKES, is_to_be_made, is_told_to_be_made};
 use serde_json::Value;
 pub(super) use test_programs::{is_test, runs_of_tests};
+pub(super) use texts::with_texts;
 pub(super) use usage::{printed_else, usage_of};
 pub(super) use written::program_that_writes;
 

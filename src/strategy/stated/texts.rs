@@ -8,6 +8,7 @@ use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::paths::{named_in, normal};
 use crate::strategy::text::{has_word, sentence_before};
 use crate::strategy::unmended::only_program;
+use serde_json::{Value, json};
 
 /// Words before such a text, with what may stand between them and it.
 const PRINTS: [&str; 6] = [
@@ -79,6 +80,46 @@ fn lacks(state: &TaskState, run: &CallRecord, text: &str) -> bool {
         && !was_printed()
 }
 
+/// The arguments of a write of such a program, with its texts letter for letter as the task has them where they begin with other capitals
+/// ("Total: " for "total:"); none if they are as they should be.
+pub fn with_texts(prompt: &str, tool: &str, args: &Value) -> Option<Value> {
+    if !matches!(tool, "fs_write" | "write_and_run") {
+        return None;
+    }
+    let path = normal(args.get("path")?.as_str()?);
+    let content = args.get("content")?.as_str()?;
+    let mut mended = content.to_owned();
+    for (program, text) in said_texts(prompt) {
+        if program == path && !mended.contains(text) {
+            mended = as_told(&mended, text);
+        }
+    }
+    (mended != content).then(|| {
+        let mut args = args.clone();
+        args["content"] = json!(mended);
+        args
+    })
+}
+
+/// A program in which a text stands as it is told wherever a string begins with it in other capitals.
+fn as_told(program: &str, text: &str) -> String {
+    let mut told = String::with_capacity(program.len());
+    let mut rest = program;
+    while let Some(at) = rest.find(['"', '\'']) {
+        let (before, string) = rest.split_at(at + 1);
+        told.push_str(before);
+        rest = string;
+        if let Some(same) = rest.get(..text.len())
+            && same.eq_ignore_ascii_case(text)
+        {
+            told.push_str(text);
+            rest = &rest[text.len()..];
+        }
+    }
+    told.push_str(rest);
+    told
+}
+
 /// All such texts with their programs, which have no first slash. One with a number may be worked out, and a word in capitals alone stands for
 /// something.
 fn said_texts(prompt: &str) -> Vec<(String, &str)> {
@@ -133,7 +174,6 @@ mod tests {
     use super::*;
     use crate::domain::task::TaskStatus;
     use crate::strategy::drive::{Drive, call, profile_of};
-    use serde_json::json;
 
     const TASK: &str = "Write /rps.lua. `/rps.lua MOVE OPPONENT` prints exactly `win`, `lose` or `draw`; anything else prints `usage: rps MOVE OPPONENT`.";
 
@@ -165,6 +205,28 @@ mod tests {
             "Write `yes` to /a.txt and run /a.lua.",
         ] {
             assert_eq!(texts(prompt), [""; 0], "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_text_in_other_capitals_is_written_as_the_task_has_it() {
+        let task = "Write /a.lua that writes one line for each, and then `total: SUM`.";
+        let args = |path: &str, content: &str| json!({"path": path, "content": content});
+        let odd = "local Total = 1 out.write(\"Total: \" .. Total)";
+        let told = with_texts(task, "fs_write", &args("/a.lua", odd));
+        let meant = "local Total = 1 out.write(\"total: \" .. Total)";
+        assert_eq!(told, Some(args("/a.lua", meant)));
+        for (tool, path, content) in [
+            ("fs_write", "/b.lua", odd),
+            ("fs_read", "/a.lua", odd),
+            ("fs_write", "/a.lua", meant),
+            ("fs_write", "/a.lua", "print(Total: é)"),
+        ] {
+            assert_eq!(
+                with_texts(task, tool, &args(path, content)),
+                None,
+                "{content}"
+            );
         }
     }
 
