@@ -128,11 +128,15 @@ impl Turn<'_> {
         })
     }
 
-    /// The computer of the task with whose name a place begins, and the path behind it, without its first slash.
+    /// The computer of the task with whose name a place begins, and the path behind it, without its first slash. What begins with a slash is a
+    /// path, and so is what begins with the name of a folder that is known.
     fn place_in(&self, given: &str) -> (Option<ClientId>, String) {
-        let bare = given.trim().trim_start_matches('/');
+        let bare = given.trim();
         let (name, path) = bare.split_once([':', '/']).unwrap_or((bare, ""));
-        let named = ClientId::parse(name).ok();
+        let folder = format!("/{name}/");
+        let is_folder = self.state.files.keys().any(|path| path.contains(&folder))
+            || self.asked_for().contains(&folder);
+        let named = ClientId::parse(name).ok().filter(|_| !is_folder);
         let mut known = self.other_computers();
         known.extend(self.own_computer().map(|own| own.client_id.clone()));
         match named.filter(|named| known.contains(named)) {
@@ -172,7 +176,7 @@ mod tests {
         for (from, to) in [
             ("/map.txt", "depot"),
             ("/map.txt", "depot/map.txt"),
-            ("/map.txt", "/depot/"),
+            ("/map.txt", "depot/"),
             ("mine:/map.txt", "depot:/map.txt"),
         ] {
             let made = made(from, to, true);
@@ -194,10 +198,29 @@ mod tests {
             ("/a.txt", "/b.txt", true),
             ("/a.txt", "/far/b.txt", true),
             ("base:/a.txt", "/b.txt", true),
+            ("/map.txt", "/depot/map.txt", true),
         ] {
             let made = made(from, to, was_read);
             assert!(!made.contains("fs_write"), "{from} {to}: {made}");
         }
+    }
+
+    #[test]
+    fn a_known_folder_with_a_computer_s_name_is_a_folder() {
+        let mut drive = Drive::new(profile_of("direct"), TASK);
+        drive.add_computer("depot");
+        drive.add_copy();
+        // Who is told that depot is a computer, and means the folder, says it again.
+        for path in ["/a.txt", "/depot/b.txt", "/depot/b.txt"] {
+            drive.files.insert(path.into(), "lava".into());
+            drive.say(&[&call("fs_read", json!({"path": path}))]);
+        }
+        drive.say(&[&call(
+            "fs_copy",
+            json!({"from": "/a.txt", "to": "depot/a.txt"}),
+        )]);
+        let written = drive.state().calls().filter(|call| call.tool == "fs_write");
+        assert_eq!(written.count(), 0, "{}", drive.shown());
     }
 
     #[test]

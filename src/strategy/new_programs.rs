@@ -188,6 +188,10 @@ impl Turn<'_> {
         else {
             return refused("the answer holds none");
         };
+        // No program of Lua begins with a table.
+        if content.trim_start().starts_with('{') {
+            return refused("the answer is JSON, and no program");
+        }
         let why = format!("Writing {}, as the task says", program.path);
         match self.write_aside(step, why, &program.path, program.on.as_ref(), content) {
             Ok(decision) => decision,
@@ -300,6 +304,13 @@ mod tests {
             let run = json!({"path": "/wc.lua", "args": ["/poem.txt"]});
             assert_eq!(ran, Some(run), "{strategy}");
         }
+    }
+
+    #[test]
+    fn json_in_the_place_of_a_program_is_not_written() {
+        let mut drive = begun("direct", "Write /a.lua and run it.");
+        drive.say(&["{\"kind\": \"unclear\", \"missing\": \"what it shall do\"}"]);
+        assert!(!drive.files.contains_key("/a.lua"), "{}", drive.shown());
     }
 
     #[test]

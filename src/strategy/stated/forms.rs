@@ -2,10 +2,10 @@
 //! A small model prints the words of the form beside what they stand for.
 
 use super::reading::quoted;
-use super::{Unlike, output, output_in_words, runs_a_program};
-use crate::domain::fold::{run_label, run_on};
+use super::{Unlike, output, output_in_words, ran};
+use crate::domain::fold::run_on;
 use crate::domain::task::{CallRecord, TaskState};
-use crate::strategy::paths::{named_in, normal};
+use crate::strategy::paths::named_in;
 use crate::strategy::text::{has_word, sentence_before};
 
 /// Words directly before such a form.
@@ -29,7 +29,7 @@ pub(super) fn copied(state: &TaskState, prompt: &str) -> Vec<Unlike> {
     let all = forms(prompt).into_iter();
     all.filter_map(|form| {
         let mut newest = state.calls().rev();
-        let newest = newest.find(|call| is_run_of(call, &form))?;
+        let newest = newest.find(|call| ran(call, &form.program))?;
         copies(newest, &form).then(|| Unlike {
             run: run_on(state.home(), newest).trim().to_owned(),
             words: format!(
@@ -48,13 +48,7 @@ pub(super) fn copied(state: &TaskState, prompt: &str) -> Vec<Unlike> {
 /// Whether a run printed such words.
 pub(super) fn is_copied(prompt: &str, run: &CallRecord) -> bool {
     let mut all = forms(prompt).into_iter();
-    all.any(|form| is_run_of(run, &form) && copies(run, &form))
-}
-
-fn is_run_of(call: &CallRecord, form: &Form<'_>) -> bool {
-    let label = run_label(call);
-    let ran = label.trim_start().split(' ').next().map(normal);
-    runs_a_program(call) && !call.is_open() && ran.as_ref() == Some(&form.program)
+    all.any(|form| ran(run, &form.program) && copies(run, &form))
 }
 
 /// Whether an output has the form's words beside other things; alone they may be meant as they are.

@@ -163,6 +163,13 @@ fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
     is_run && !call.is_open() && run_label(call).trim() == stated.run
 }
 
+/// Whether a call ran a program, which has no first slash here, with whatever arguments.
+fn ran(call: &CallRecord, program: &str) -> bool {
+    let label = run_label(call);
+    let path = label.trim_start().split(' ').next().map(normal);
+    runs_a_program(call) && !call.is_open() && path.as_deref() == Some(program)
+}
+
 fn lacks(call: &CallRecord, stated: &Stated<'_>) -> bool {
     match printed(call, stated.text) {
         Some(true) => !stands_in(output(call), stated.text),

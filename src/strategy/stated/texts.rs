@@ -2,8 +2,8 @@
 //! "and then `total: SUM`". A small model leaves such a case out, or writes "Total", and no run of which the task speaks shows it.
 
 use super::reading::{is_of_today, is_placeholder, quoted};
-use super::{Unlike, output, runs_a_program, text_of};
-use crate::domain::fold::{run_label, run_on};
+use super::{Unlike, output, ran, runs_a_program, text_of};
+use crate::domain::fold::run_on;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::paths::{named_in, normal};
 use crate::strategy::text::{has_word, sentence_before};
@@ -31,7 +31,7 @@ pub(super) fn lacking(state: &TaskState, prompt: &str) -> Vec<Unlike> {
     let mut found: Vec<Unlike> = Vec::new();
     for (program, text) in said_texts(prompt) {
         let mut newest = state.calls().rev();
-        let newest = newest.find(|call| is_run_of(call, &program));
+        let newest = newest.find(|call| ran(call, &program));
         let run = newest.map(|newest| run_on(state.home(), newest).trim().to_owned());
         if let (Some(newest), Some(run)) = (newest, run)
             && found.iter().all(|known| known.run != run)
@@ -53,13 +53,7 @@ pub(super) fn lacking(state: &TaskState, prompt: &str) -> Vec<Unlike> {
 /// Whether the program of a run lacks such a text.
 pub(super) fn is_lacking(state: &TaskState, prompt: &str, run: &CallRecord) -> bool {
     let mut all = said_texts(prompt).into_iter();
-    all.any(|(program, text)| is_run_of(run, &program) && lacks(state, run, text))
-}
-
-fn is_run_of(call: &CallRecord, program: &str) -> bool {
-    let label = run_label(call);
-    let ran = label.trim_start().split(' ').next().map(normal);
-    runs_a_program(call) && !call.is_open() && ran.as_deref() == Some(program)
+    all.any(|(program, text)| ran(run, &program) && lacks(state, run, text))
 }
 
 /// A text that was printed may be put together of pieces, and so may what another file holds.
@@ -101,7 +95,7 @@ pub fn with_texts(prompt: &str, tool: &str, args: &Value) -> Option<Value> {
     })
 }
 
-/// A program in which a text stands as it is told wherever a string begins with it in other capitals.
+/// A program in which a text stands as it is told wherever a string is the same in other capitals, or begins with it up to a mark ("Total: ").
 fn as_told(program: &str, text: &str) -> String {
     let mut told = String::with_capacity(program.len());
     let mut rest = program;
@@ -109,8 +103,10 @@ fn as_told(program: &str, text: &str) -> String {
         let (before, string) = rest.split_at(at + 1);
         told.push_str(before);
         rest = string;
-        if let Some(same) = rest.get(..text.len())
+        let ends_with_mark = text.ends_with(|c: char| c.is_ascii_punctuation());
+        if let Some((same, behind)) = rest.split_at_checked(text.len())
             && same.eq_ignore_ascii_case(text)
+            && (ends_with_mark || behind.starts_with(['"', '\'']))
         {
             told.push_str(text);
             rest = &rest[text.len()..];
@@ -221,9 +217,25 @@ mod tests {
             ("fs_read", "/a.lua", odd),
             ("fs_write", "/a.lua", meant),
             ("fs_write", "/a.lua", "print(Total: é)"),
+            ("fs_write", "/a.lua", "print(\"Totals: \")"),
         ] {
             assert_eq!(
                 with_texts(task, tool, &args(path, content)),
+                None,
+                "{content}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_string_that_begins_like_a_text_stays_as_it_is() {
+        let task = "Mend /a.lua: it prints `ready`.";
+        let args = |content: &str| json!({"path": "/a.lua", "content": content});
+        let told = with_texts(task, "fs_write", &args("print('Ready')"));
+        assert_eq!(told, Some(args("print('ready')")));
+        for content in ["print('Ready player one')", "print('Ready') print('ready')"] {
+            assert_eq!(
+                with_texts(task, "fs_write", &args(content)),
                 None,
                 "{content}"
             );
