@@ -3,37 +3,25 @@
 
 use super::family::{self, Batch};
 use super::fleet::ToolLookup;
-use super::guards::computer_as_folder;
-use super::guards::misplaced_program;
 use super::guards::overwrite::{self, Sights};
 use super::guards::{self, Takes, Verdict};
-use super::meant_edits;
-use super::meant_programs::meant_programs;
+use super::meant_call::MeantCall;
 use super::memory::recall::{self, RECALL_TOOL};
 use super::nap;
-use super::own_name;
-use super::shell_words;
 use super::shown_tools::unfilled;
-use super::stated;
-use super::tool_names;
-use super::tool_source;
 use super::turn::Turn;
 use super::validate::{Refusal, check_call, meant_for, takes};
 use super::{calling, directive, numbered, plan};
-use crate::domain::call::{Address, NoRoute, Target};
+use crate::domain::call::{NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
-use crate::domain::ids::{ClientId, QuestionId};
+use crate::domain::ids::QuestionId;
 use crate::domain::task::{Recalled, Step};
 use crate::domain::work::Advance;
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// What is told of an argument that is still as forms show it.
 pub(super) const STANDS_FOR: &str = "\"…\" only stands for what you have to put there";
-
-/// Gives arguments as they are meant, if they are written in another way.
-type Mend<'a> = &'a dyn Fn(&Value) -> Option<Value>;
 
 impl Turn<'_> {
     /// Carries a request out, or sends it back.
@@ -196,40 +184,13 @@ impl Turn<'_> {
             )));
         };
         let instead = |decision: Decision| Ok(Err(Box::new(decision)));
-        let (mut target, mut tool) = place_of(tool.clone(), on.clone());
-        let mut parameters = Cow::Borrowed(parameters);
-        let sleeps = nap::sleeps(self.state, &tool);
-        if sleeps {
-            target = Target::Any;
-        }
-        if family::starts_task(self.state, &tool)
-            && let Target::Computer(on) = &target
-        {
-            // It runs nowhere itself: the computer is meant for the task.
-            parameters = Cow::Owned(family::with_computer(&parameters, on));
-            target = Target::Any;
-        }
+        let MeantCall {
+            target,
+            tool,
+            parameters,
+            sleeps,
+        } = self.meant_call(tool, on.as_ref(), parameters);
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
-        if let Some(meant) = tool_names::meant(&tool, &tools) {
-            tool = meant.to_owned();
-        }
-        let mut parameters = self.meant_args(&target, &tool, parameters);
-        if let Some((on, meant, args)) = self.copy_across(&target, &tool, &parameters) {
-            (target, tool) = (Target::Computer(on), meant.to_owned());
-            parameters = Cow::Owned(args);
-        }
-        if let Some((on, args)) = self.run_there(&target, &tool, &parameters) {
-            target = Target::Computer(on);
-            parameters = Cow::Owned(args);
-        }
-        let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
-        let meant = shell_words::meant(&tool, &parameters, &tools);
-        let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
-        let meant = meant.or_else(|| misplaced_program::meant_write(&tool, &parameters, &tools));
-        if let Some((meant, args)) = meant {
-            tool = meant;
-            parameters = Cow::Owned(args);
-        }
         let args = match check_call(self.state, self.profile, &tools, &tool, &parameters) {
             Ok(mended) => mended.unwrap_or_else(|| parameters.into_owned()),
             Err(Refusal::Arguments(mut problems)) => {
@@ -273,22 +234,6 @@ impl Turn<'_> {
             timeout_ms: None,
             request: None,
         }))
-    }
-
-    /// What a model must mean by its arguments, where it writes them in a way of its own.
-    fn meant_args<'b>(&self, target: &Target, tool: &str, args: Cow<'b, Value>) -> Cow<'b, Value> {
-        let mends: [Mend<'_>; 6] = [
-            &|args| meant_programs(tool, args),
-            &|args| stated::with_texts(self.asked_for(), tool, args),
-            &|args| own_name::left_out(tool, args),
-            &|args| computer_as_folder::left_out(self.state, target, tool, args),
-            &|args| meant_edits::listed(tool, args),
-            &|args| meant_edits::of_values(self.state, target, tool, args),
-        ];
-        mends.iter().fold(args, |args, mend| match mend(&args) {
-            Some(mended) => Cow::Owned(mended),
-            None => args,
-        })
     }
 
     fn with_known_content(
@@ -382,16 +327,5 @@ impl Turn<'_> {
         let usable = tools.usable(self.profile);
         let names: Vec<&str> = usable.iter().map(|tool| tool.name.as_str()).collect();
         format!("{name}: {why}. There are: {}", names.join(", "))
-    }
-}
-
-/// Where a call goes and what it calls. A directive names another computer with ON; in the name of a tool an address
-/// (`computer/tool`, `group:name/tool`) says the same, and ON wins.
-fn place_of(tool: String, on: Option<ClientId>) -> (Target, String) {
-    match (on, Address::parse(&tool)) {
-        (Some(on), Ok(address)) => (Target::Computer(on), address.tool),
-        (Some(on), Err(_)) => (Target::Computer(on), tool),
-        (None, Ok(address)) => (address.target, address.tool),
-        (None, Err(_)) => (Target::Any, tool),
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
-mod across;
 pub mod act;
 mod asked_alone;
 mod asked_questions;
@@ -15,6 +14,7 @@ mod calls_by_rule;
 mod checked_files;
 pub mod coerce;
 pub mod content_calls;
+mod copy_across;
 pub mod direct;
 pub mod directive;
 mod end;
@@ -26,18 +26,15 @@ pub mod fleet;
 mod given_up;
 pub mod goals;
 pub mod guards;
-mod lua_handles;
-mod lua_lacks;
 mod lua_lists;
-mod lua_matches;
-mod lua_requires;
-mod lua_texts;
+mod meant_call;
 mod meant_edits;
 mod meant_programs;
 mod meant_words;
 pub mod memory;
 mod mending;
 mod missing_files;
+mod missing_functions;
 mod named_files;
 mod named_tools;
 mod nap;

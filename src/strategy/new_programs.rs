@@ -37,8 +37,8 @@ pub(super) struct NewProgram {
 }
 
 impl Turn<'_> {
-    /// The program that the newest step's run did not find, whose file its check missed or it was to write by hand, or that the current item
-    /// of a list writes; once each.
+    /// The program that the newest step's run did not find, whose file its check missed or it was to write by hand, that the current item of a
+    /// list writes, or that is written before anything else; once each.
     pub(super) fn new_program(&self, newest: &Step) -> Option<NewProgram> {
         let mut runs = newest.calls.iter();
         let run = runs.find(|call| call.found_no_program());
@@ -56,10 +56,10 @@ impl Turn<'_> {
         let path = from_root(&name);
         let on = match run {
             Some(run) => self.elsewhere(run),
-            None => self.place_of(&name).and_then(|place| {
-                let id = &place.client_id;
-                Some(id).filter(|id| Some(*id) != self.state.home())
-            }),
+            None => {
+                let place = self.place_of(&name).map(|place| &place.client_id);
+                place.filter(|id| Some(*id) != self.state.home())
+            }
         };
         let is_of_it =
             |call: &CallRecord| program_of(call) == Some(&path) && self.elsewhere(call) == on;
@@ -122,7 +122,7 @@ impl Turn<'_> {
             let place = self.place_of(path);
             let on = place.map(|place| self.unless_own(place));
             path.ends_with(".lua")
-                && stated::is_told_to_be_made(prompt, path)
+                && stated::is_plainly_to_be_made(prompt, path)
                 && on.is_some_and(|on| is_missing(path, on.as_ref()))
         };
         named_in(prompt).into_iter().find(is_to_write)

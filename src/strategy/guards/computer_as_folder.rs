@@ -33,13 +33,6 @@ pub fn objection(
         computers.find(|computer| computer.client_id.as_str() == name)
     })?;
     let name = &computer.client_id;
-    let folder = format!("/{name}/");
-    let prompt = state
-        .created
-        .as_ref()
-        .map_or("", |created| created.prompt.as_str());
-    // A folder may have a computer's name.
-    let known = state.files.keys().any(|path| path.contains(&folder)) || prompt.contains(&folder);
     let (what, instead) = match Some(name) == on {
         true => ("this computer", "Leave it out: its root is /".to_owned()),
         false => {
@@ -51,8 +44,16 @@ pub fn objection(
         }
     };
     let words = format!("{name} is {what}, and no folder of that name is known");
-    (!known && times_told(state, &words) == 0)
+    (!is_known_folder(state, name.as_str()) && times_told(state, &words) == 0)
         .then(|| format!("{words}. {instead}. If you do mean a folder here, say it once more"))
+}
+
+/// Whether the task or its files know a folder of this name: it may be that of a computer, too.
+pub fn is_known_folder(state: &TaskState, name: &str) -> bool {
+    let folder = format!("/{name}/");
+    let created = state.created.as_ref();
+    let prompt = created.map_or("", |created| created.prompt.as_str());
+    prompt.contains(&folder) || state.files.keys().any(|path| path.contains(&folder))
 }
 
 /// The arguments of a command that shall run in a folder of its own computer's name, without that folder, once the computer has said

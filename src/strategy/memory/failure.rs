@@ -6,8 +6,8 @@ use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::failure_text;
-use crate::strategy::lua_lacks;
 use crate::strategy::meant_words::meant;
+use crate::strategy::missing_functions;
 use crate::strategy::paths::normal;
 use crate::strategy::text::head_and_tail;
 use serde::Serialize;
@@ -72,7 +72,7 @@ fn pin_failure(state: &TaskState, step: &Step, call: &CallRecord) -> FailurePin 
     let at = at.map(|at| below_check(state, call, &at.0).unwrap_or(at));
     let told = match meant(state, call, &text) {
         Some((_, word)) => Some(format!("the task says {word}: call it with that")),
-        None => lua_lacks::told(&text),
+        None => missing_functions::told(&text),
     };
     let text = match told {
         Some(told) => format!("{text}; {told}"),

@@ -7,10 +7,10 @@ use crate::domain::step::{CallRecord, Step};
 use crate::strategy::asked_runs;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
-use crate::strategy::lua_lacks;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
 use crate::strategy::memory::pins::Pins;
+use crate::strategy::missing_functions;
 use crate::strategy::paths::{mentions, normal};
 use crate::strategy::stated;
 use crate::strategy::text::has_word;
@@ -73,8 +73,8 @@ impl<'a> Turn<'a> {
                 false => {
                     let told = line.and_then(|line| failing_line(line, &path));
                     let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
-                    let lacks =
-                        lua_lacks::told(text).map_or_else(String::new, |told| format!(". {told}"));
+                    let lacks = missing_functions::told(text)
+                        .map_or_else(String::new, |told| format!(". {told}"));
                     let own = line.map_or("", |line| self.own_assertion(line, &path));
                     told.map(|told| format!("{told}{}{lacks}{own}", behind_return(text)))
                 }

@@ -1,9 +1,8 @@
 //! The form in which a program prints what it finds out: "`/wc.lua FILE` prints the number of lines and the number of words as `LINES WORDS`".
 //! A small model prints the words of the form beside what they stand for.
 
-use super::reading::quoted;
-use super::{Unlike, output, output_in_words, ran};
-use crate::domain::fold::run_on;
+use super::reading::pieces;
+use super::{output, output_in_words};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::paths::named_in;
 use crate::strategy::text::{has_word, sentence_before};
@@ -24,38 +23,27 @@ struct Form<'a> {
     stand_ins: Vec<&'a str>,
 }
 
-/// The programs whose last run ended well and printed words of their form that stand for values.
-pub(super) fn copied(state: &TaskState, prompt: &str) -> Vec<Unlike> {
-    let all = forms(prompt).into_iter();
-    all.filter_map(|form| {
-        let mut newest = state.calls().rev();
-        let newest = newest.find(|call| ran(call, &form.program))?;
-        copies(newest, &form).then(|| Unlike {
-            run: run_on(state.home(), newest).trim().to_owned(),
-            words: format!(
-                "`{}` is the form in which /{} prints: {} only stand for what it finds out and are not printed, and its last run printed {}",
-                form.form,
-                form.program,
-                form.stand_ins.join(" and "),
-                output_in_words(state, newest)
-            ),
-            certain: false,
-        })
-    })
-    .collect()
-}
-
-/// Whether a run printed such words.
-pub(super) fn is_copied(prompt: &str, run: &CallRecord) -> bool {
+/// What is told of a run of a program, which has no first slash here, that printed words of its form that stand for values.
+pub(super) fn copied(
+    state: &TaskState,
+    prompt: &str,
+    program: &str,
+    run: &CallRecord,
+) -> Option<String> {
     let mut all = forms(prompt).into_iter();
-    all.any(|form| ran(run, &form.program) && copies(run, &form))
+    let form = all.find(|form| form.program == program && copies(run, form))?;
+    Some(format!(
+        "`{}` is the form in which /{program} prints: {} only stand for what it finds out and are not printed, and its last run printed {}",
+        form.form,
+        form.stand_ins.join(" and "),
+        output_in_words(state, run)
+    ))
 }
 
 /// Whether an output has the form's words beside other things; alone they may be meant as they are.
 fn copies(run: &CallRecord, form: &Form<'_>) -> bool {
     let printed = output(run).trim();
-    run.succeeded()
-        && printed != form.form
+    printed != form.form
         && form
             .stand_ins
             .iter()
@@ -69,10 +57,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// All such forms. A word with a colon or an equals sign behind it may be a label that is printed.
 fn forms(prompt: &str) -> Vec<Form<'_>> {
     let mut found = Vec::new();
-    let mut rest = prompt;
-    while let Some((head, (form, after))) = quoted(rest) {
-        let head = &prompt[..prompt.len() - rest.len() + head.len()];
-        rest = after;
+    for (head, form, _) in pieces(prompt) {
         let last_word = words(head.trim_end()).last().unwrap_or_default();
         let sentence = sentence_before(head);
         let program = named_in(sentence)

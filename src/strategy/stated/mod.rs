@@ -32,8 +32,8 @@ use crate::strategy::text::{has_word, head_and_tail};
 pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(super) use content::{content_said, content_told};
 pub(super) use given::runs_given;
-use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, quoted, sentence};
-pub(super) use relative::{MAKES, is_to_be_made, is_told_to_be_made};
+use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, pieces, sentence};
+pub(super) use relative::{MAKES, is_plainly_to_be_made, is_to_be_made};
 use serde_json::Value;
 pub(super) use test_programs::{is_test, runs_of_tests};
 pub(super) use texts::with_texts;
@@ -128,8 +128,16 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
     });
     let mut unlike: Vec<Unlike> = unlike.collect();
     let silent = silent::silent(state, prompt).into_iter();
-    let more = silent.chain(forms::copied(state, prompt));
-    for more in more.chain(texts::lacking(state, prompt)) {
+    // Without a quoted piece there is nothing that a run could lack, and no run is looked at.
+    let runs = prompt.contains('`').then(|| newest_runs(state));
+    let odd = runs.into_iter().flatten().filter_map(|call| {
+        Some(Unlike {
+            run: run_on(state.home(), call).trim().to_owned(),
+            words: oddity(state, prompt, call)?,
+            certain: false,
+        })
+    });
+    for more in silent.chain(odd) {
         if unlike.iter().all(|known| known.run != more.run) {
             unlike.push(more);
         }
@@ -150,12 +158,8 @@ pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
     let all = stated(prompt);
     let mut all = all.iter();
     let mut lacks_it = || all.any(|stated| is_run_of(run, stated) && lacks(run, stated));
-    let is_odd = || {
-        silent::is_silent(prompt, run)
-            || forms::is_copied(prompt, run)
-            || texts::is_lacking(state, prompt, run)
-    };
-    run.succeeded() && (lacks_it() || is_odd())
+    run.succeeded()
+        && (lacks_it() || silent::is_silent(prompt, run) || oddity(state, prompt, run).is_some())
 }
 
 fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
@@ -163,11 +167,29 @@ fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
     is_run && !call.is_open() && run_label(call).trim() == stated.run
 }
 
-/// Whether a call ran a program, which has no first slash here, with whatever arguments.
-fn ran(call: &CallRecord, program: &str) -> bool {
+/// What shows that a program is wrong though its run ended well and nothing is said of that run, in words.
+fn oddity(state: &TaskState, prompt: &str, run: &CallRecord) -> Option<String> {
+    let program = program_of(run).filter(|_| run.succeeded())?;
+    let copied = forms::copied(state, prompt, &program, run);
+    copied.or_else(|| texts::lacking(state, prompt, &program, run))
+}
+
+/// The newest run of each program.
+fn newest_runs(state: &TaskState) -> impl Iterator<Item = &CallRecord> {
+    let mut seen: Vec<String> = Vec::new();
+    state.calls().rev().filter(move |call| {
+        let program = program_of(call).filter(|program| !seen.contains(program));
+        let is_newest = program.is_some();
+        seen.extend(program);
+        is_newest
+    })
+}
+
+/// The program that a call ran, without its first slash.
+fn program_of(call: &CallRecord) -> Option<String> {
     let label = run_label(call);
-    let path = label.trim_start().split(' ').next().map(normal);
-    runs_a_program(call) && !call.is_open() && path.as_deref() == Some(program)
+    let path = label.trim_start().split(' ').next().map(normal)?;
+    (runs_a_program(call) && !call.is_open() && !path.is_empty()).then_some(path)
 }
 
 fn lacks(call: &CallRecord, stated: &Stated<'_>) -> bool {
@@ -270,14 +292,10 @@ pub(super) fn is_all_shown(state: &TaskState, is_known: impl Fn(&str) -> bool) -
         all.iter()
             .any(|said| said.run == piece || said.text == piece)
     };
-    let mut rest = prompt;
-    while let Some((_, (piece, after))) = quoted(rest) {
-        if !is_it(piece) && !is_known(piece) {
-            return false;
-        }
-        rest = after;
-    }
-    !all.is_empty() && all.iter().all(|said| was_shown(state, said))
+    let mut pieces = pieces(prompt);
+    !all.is_empty()
+        && pieces.all(|(_, piece, _)| is_it(piece) || is_known(piece))
+        && all.iter().all(|said| was_shown(state, said))
 }
 
 fn output(call: &CallRecord) -> &str {
@@ -294,12 +312,10 @@ fn output(call: &CallRecord) -> &str {
 fn of_runs(prompt: &str) -> Vec<Stated<'_>> {
     let mut found: Vec<Stated<'_>> = Vec::new();
     let turns = has_word(prompt, &TURNS);
-    let mut rest = prompt;
-    while let Some((head, (run, after))) = quoted(rest) {
+    for (head, run, after) in pieces(prompt) {
         if let Some((text, wanted, behind)) = announced(after)
             && is_run(run)
         {
-            let head = &prompt[..prompt.len() - rest.len() + head.len()];
             let when = has_word(&sentence(head, after), &CONDITIONS);
             if !is_of_today(head, after) {
                 found.push(Stated {
@@ -310,7 +326,6 @@ fn of_runs(prompt: &str) -> Vec<Stated<'_>> {
                 });
             }
         }
-        rest = after;
     }
     let of_bare_runs = bare::said_without_arguments(prompt).into_iter();
     found.extend(of_bare_runs.chain(bare::said_of_it(prompt)));

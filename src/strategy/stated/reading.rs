@@ -52,6 +52,17 @@ pub(super) fn quoted(text: &str) -> Option<(&str, (&str, &str))> {
     Some((head, rest.split_once('`')?))
 }
 
+/// Every quoted piece of a text, behind all that stands before it and before all that stands behind it.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (between, (piece, after)) = quoted(rest)?;
+        let head = &text[..text.len() - rest.len() + between.len()];
+        rest = after;
+        Some((head, piece, after))
+    })
+}
+
 /// What stands behind words that say that something is printed, and whether as what shall be.
 pub(super) fn says_print(after: &str) -> Option<(&str, bool)> {
     let after = after.trim_start();

@@ -4,7 +4,8 @@
 use super::bare::forbids_runs;
 use super::reading::{announced, ends_a_sentence, is_of_today, is_run, sentence};
 use super::{CONDITIONS, Stated, TURNS};
-use crate::strategy::paths::{QUOTES, mentions};
+use crate::strategy::named_tools::FORBIDS;
+use crate::strategy::paths::{QUOTES, behind, mentions};
 use crate::strategy::text::{has_word, sentence_before};
 
 /// How such a clause begins.
@@ -33,39 +34,47 @@ pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
     })
 }
 
-/// Whether such a sentence tells so without a doubt: the file stands behind "write a program" or "and a program", and nothing else does.
-pub fn is_told_to_be_made(prompt: &str, path: &str) -> bool {
+/// Whether such a sentence tells so without a doubt: the file stands behind "write a program" or "and a program", nothing stands between them
+/// that could make it another file, and no condition and no "not" before or behind them.
+pub fn is_plainly_to_be_made(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
         let words = before.split(|c: char| !(c.is_alphanumeric() || c == '/'));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        let is_one = |word: &str, of: &[&str]| of.iter().any(|one| word.eq_ignore_ascii_case(one));
+        let makes = |word: &&str| is_one_of(word, &MAKES);
         let begin = words
             .iter()
-            .rposition(|word| is_one(word, &MAKES) || is_one(word, &["and"]));
+            .rposition(|word| makes(word) || is_one_of(word, &["and"]));
         let Some(begin) = begin else {
             return false;
         };
-        let (told, named) = (words[begin], &words[begin + 1..]);
-        let is_plain = !named
-            .iter()
-            .any(|word| word.contains('/') || is_one(word, &OTHERWISE));
+        let (told, named) = (&words[..=begin], &words[begin + 1..]);
+        let is_other = |word: &&str| word.contains('/') || is_one_of(word, &OTHERWISE);
+        let is_doubtful = |word: &&str| is_one_of(word, &CONDITIONS) || is_one_of(word, &FORBIDS);
+        let next = behind(prompt, at, path)
+            .split(|c: char| !c.is_alphanumeric())
+            .find(|word| !word.is_empty());
         let has_article = named
             .first()
-            .is_some_and(|word| is_one(word, &["a", "an", "the"]));
-        is_plain && (is_one(told, &MAKES) || (has_article && has_word(before, &MAKES)))
+            .is_some_and(|word| is_one_of(word, &["a", "an", "the"]));
+        !named.iter().any(is_other)
+            && !told.iter().chain(&next).any(is_doubtful)
+            && (makes(&words[begin]) || (has_article && told.iter().any(makes)))
     })
+}
+
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
 /// "Write `1` to /a.txt, then run" is about another file than the one that is written. "Write and run" is not.
 fn ends_with_a_run(before: &str) -> bool {
     let words = before.split(|c: char| !c.is_alphanumeric()).rev();
     let mut words = words.filter(|word| !word.is_empty());
-    let is_one = |word: &str, of: &[&str]| of.iter().any(|one| word.eq_ignore_ascii_case(one));
-    words.next().is_some_and(|word| is_one(word, &["run"]))
+    words.next().is_some_and(|word| is_one_of(word, &["run"]))
         && words
-            .find(|word| !is_one(word, &["and", "then"]))
-            .is_none_or(|word| !is_one(word, &MAKES))
+            .find(|word| !is_one_of(word, &["and", "then"]))
+            .is_none_or(|word| !is_one_of(word, &MAKES))
 }
 
 /// All such statements about runs without arguments.
@@ -132,8 +141,12 @@ mod tests {
             ("Write /b.lua and /a.lua.", false),
             ("Write a program that calls /a.lua.", false),
             ("Run /a.lua.", false),
+            ("Do not write /a.lua.", false),
+            ("If the door is open, write /a.lua.", false),
+            ("Write /a.lua if the door is open.", false),
+            ("Write /a.lua, which prints `yes` if a door is open.", true),
         ] {
-            assert_eq!(is_told_to_be_made(prompt, "a.lua"), told, "{prompt}");
+            assert_eq!(is_plainly_to_be_made(prompt, "a.lua"), told, "{prompt}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! that printed nothing shows that such a program is wrong.
 
 use super::bare::IT;
-use super::reading::{is_of_today, quoted, says_print, sentence};
+use super::reading::{is_of_today, pieces, says_print, sentence};
 use super::{CONDITIONS, Unlike, output, output_in_words, runs_a_program};
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
@@ -73,9 +73,7 @@ fn program_in(command: &str) -> Option<String> {
 /// All such programs, where nothing is said of when they print.
 fn said_to_print(prompt: &str) -> Vec<Printing> {
     let mut found: Vec<Printing> = Vec::new();
-    let mut rest = prompt;
-    while let Some((head, (command, after))) = quoted(rest) {
-        let head = &prompt[..prompt.len() - rest.len() + head.len()];
+    for (head, command, after) in pieces(prompt) {
         if prints_something(head, behind_brackets(after))
             && let Some(program) = program_in(command)
         {
@@ -84,7 +82,6 @@ fn said_to_print(prompt: &str) -> Vec<Printing> {
                 certain: true,
             });
         }
-        rest = after;
     }
     let only = only_program(prompt)
         .filter(|program| found.is_empty() && is_said_to_print(prompt, program));

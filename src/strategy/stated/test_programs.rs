@@ -1,6 +1,6 @@
 //! Test programs of which a task speaks without their runs: "a module /m/init.lua …, and a test program /m/test.lua that checks it. Run the tests."
 
-use super::relative::is_told_to_be_made;
+use super::relative::is_plainly_to_be_made;
 use crate::domain::files::from_root;
 use crate::strategy::paths::{file_name, mentions, named_in};
 use crate::strategy::text::sentence_before;
@@ -20,7 +20,7 @@ pub fn runs_of_tests(prompt: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut tests = named_in(prompt);
-    tests.retain(|path| is_test(prompt, path) && is_told_to_be_made(prompt, path));
+    tests.retain(|path| is_test(prompt, path) && is_plainly_to_be_made(prompt, path));
     tests.iter().map(|path| from_root(path)).collect()
 }
 
@@ -33,7 +33,9 @@ pub fn is_test(prompt: &str, program: &str) -> bool {
         let mut words = words.rev().filter(|word| !word.is_empty());
         words.by_ref().take(2).any(|word| word == "test")
     };
-    program.ends_with(".lua") && (file_name(program).contains("test") || places.any(is_told))
+    let mut name = file_name(program).split(|c: char| !c.is_alphanumeric());
+    let is_called = name.any(|word| matches!(word, "test" | "tests"));
+    program.ends_with(".lua") && (is_called || places.any(is_told))
 }
 
 #[cfg(test)]
@@ -56,7 +58,7 @@ mod tests {
                 vec![],
             ),
             ("Mend /m.lua. /t.lua tests it. Run the tests.", vec![]),
-            ("Create /m.lua. Run the tests.", vec![]),
+            ("Create /m.lua and /contest.lua. Run the tests.", vec![]),
         ] {
             assert_eq!(runs_of_tests(prompt), runs, "{prompt}");
         }

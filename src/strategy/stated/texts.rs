@@ -1,14 +1,12 @@
 //! Texts that a task says its program prints or writes and that no line of the program has: "anything else prints `usage: rps MOVE OPPONENT`",
 //! "and then `total: SUM`". A small model leaves such a case out, or writes "Total", and no run of which the task speaks shows it.
 
-use super::reading::{is_of_today, is_placeholder, quoted};
-use super::{Unlike, output, ran, runs_a_program, text_of};
-use crate::domain::fold::run_on;
+use super::reading::{is_of_today, is_placeholder, pieces};
+use super::{output, runs_a_program, text_of};
 use crate::domain::task::{CallRecord, TaskState};
-use crate::strategy::paths::{named_in, normal};
+use crate::strategy::paths::named_in;
 use crate::strategy::text::{has_word, sentence_before};
 use crate::strategy::unmended::only_program;
-use serde_json::{Value, json};
 
 /// Words before such a text, with what may stand between them and it.
 const PRINTS: [&str; 6] = [
@@ -26,34 +24,18 @@ const SAYS: [&str; 4] = ["prints", "print", "writes", "write"];
 /// What stands between the texts of a list.
 const BETWEEN: [&str; 5] = [",", "or", "and", ", or", ", and"];
 
-/// The programs whose last run ended well and that lack such a text, as far as it is known what they hold.
-pub(super) fn lacking(state: &TaskState, prompt: &str) -> Vec<Unlike> {
-    let mut found: Vec<Unlike> = Vec::new();
-    for (program, text) in said_texts(prompt) {
-        let mut newest = state.calls().rev();
-        let newest = newest.find(|call| ran(call, &program));
-        let run = newest.map(|newest| run_on(state.home(), newest).trim().to_owned());
-        if let (Some(newest), Some(run)) = (newest, run)
-            && found.iter().all(|known| known.run != run)
-            && lacks(state, newest, text)
-        {
-            let words = format!(
-                "the task speaks of `{text}`, and no line of /{program} has that text, letter for letter"
-            );
-            found.push(Unlike {
-                run,
-                words,
-                certain: false,
-            });
-        }
-    }
-    found
-}
-
-/// Whether the program of a run lacks such a text.
-pub(super) fn is_lacking(state: &TaskState, prompt: &str, run: &CallRecord) -> bool {
+/// What is told of a run whose program, which has no first slash here, lacks such a text, as far as it is known what it holds.
+pub(super) fn lacking(
+    state: &TaskState,
+    prompt: &str,
+    program: &str,
+    run: &CallRecord,
+) -> Option<String> {
     let mut all = said_texts(prompt).into_iter();
-    all.any(|(program, text)| ran(run, &program) && lacks(state, run, text))
+    let (_, text) = all.find(|(of, text)| of == program && lacks(state, run, text))?;
+    Some(format!(
+        "the task speaks of `{text}`, and no line of /{program} has that text, letter for letter"
+    ))
 }
 
 /// A text that was printed may be put together of pieces, and so may what another file holds.
@@ -69,30 +51,19 @@ fn lacks(state: &TaskState, run: &CallRecord, text: &str) -> bool {
             .calls()
             .any(|call| runs_a_program(call) && output(call).contains(text))
     };
-    run.succeeded()
-        && program.is_some_and(|program| is_whole(program) && !program.contains(text))
-        && !was_printed()
+    program.is_some_and(|program| is_whole(program) && !program.contains(text)) && !was_printed()
 }
 
-/// The arguments of a write of such a program, with its texts letter for letter as the task has them where they begin with other capitals
+/// A program, which has no first slash here, with its texts letter for letter as the task has them where they stand there in other capitals
 /// ("Total: " for "total:"); none if they are as they should be.
-pub fn with_texts(prompt: &str, tool: &str, args: &Value) -> Option<Value> {
-    if !matches!(tool, "fs_write" | "write_and_run") {
-        return None;
-    }
-    let path = normal(args.get("path")?.as_str()?);
-    let content = args.get("content")?.as_str()?;
+pub fn with_texts(prompt: &str, program: &str, content: &str) -> Option<String> {
     let mut mended = content.to_owned();
-    for (program, text) in said_texts(prompt) {
-        if program == path && !mended.contains(text) {
+    for (of, text) in said_texts(prompt) {
+        if of == program && !mended.contains(text) {
             mended = as_told(&mended, text);
         }
     }
-    (mended != content).then(|| {
-        let mut args = args.clone();
-        args["content"] = json!(mended);
-        args
-    })
+    (mended != content).then_some(mended)
 }
 
 /// A program in which a text stands as it is told wherever a string is the same in other capitals, or begins with it up to a mark ("Total: ").
@@ -121,9 +92,8 @@ fn as_told(program: &str, text: &str) -> String {
 fn said_texts(prompt: &str) -> Vec<(String, &str)> {
     let mut found: Vec<(String, &str)> = Vec::new();
     let mut was_one = false;
-    let mut rest = prompt;
-    while let Some((between, (text, after))) = quoted(rest) {
-        let head = &prompt[..prompt.len() - rest.len() + between.len()];
+    for (head, text, after) in pieces(prompt) {
+        let between = head.rsplit('`').next().unwrap_or_default();
         let announced = PRINTS.iter().any(|words| {
             let before = head.trim_end().strip_suffix(words);
             before.is_some_and(|before| before.ends_with(char::is_whitespace))
@@ -143,7 +113,6 @@ fn said_texts(prompt: &str) -> Vec<(String, &str)> {
         {
             found.push((program, said));
         }
-        rest = after;
     }
     found
 }
@@ -170,6 +139,7 @@ mod tests {
     use super::*;
     use crate::domain::task::TaskStatus;
     use crate::strategy::drive::{Drive, call, profile_of};
+    use serde_json::json;
 
     const TASK: &str = "Write /rps.lua. `/rps.lua MOVE OPPONENT` prints exactly `win`, `lose` or `draw`; anything else prints `usage: rps MOVE OPPONENT`.";
 
@@ -206,39 +176,22 @@ mod tests {
 
     #[test]
     fn a_text_in_other_capitals_is_written_as_the_task_has_it() {
-        let task = "Write /a.lua that writes one line for each, and then `total: SUM`.";
-        let args = |path: &str, content: &str| json!({"path": path, "content": content});
+        let total = "Write /a.lua that writes one line for each, and then `total: SUM`.";
         let odd = "local Total = 1 out.write(\"Total: \" .. Total)";
-        let told = with_texts(task, "fs_write", &args("/a.lua", odd));
         let meant = "local Total = 1 out.write(\"total: \" .. Total)";
-        assert_eq!(told, Some(args("/a.lua", meant)));
-        for (tool, path, content) in [
-            ("fs_write", "/b.lua", odd),
-            ("fs_read", "/a.lua", odd),
-            ("fs_write", "/a.lua", meant),
-            ("fs_write", "/a.lua", "print(Total: é)"),
-            ("fs_write", "/a.lua", "print(\"Totals: \")"),
+        assert_eq!(with_texts(total, "a.lua", odd).as_deref(), Some(meant));
+        let ready = "Mend /a.lua: it prints `ready`.";
+        let told = with_texts(ready, "a.lua", "print('Ready')");
+        assert_eq!(told.as_deref(), Some("print('ready')"));
+        for (task, program, content) in [
+            (total, "b.lua", odd),
+            (total, "a.lua", meant),
+            (total, "a.lua", "print(Total: é)"),
+            (total, "a.lua", "print(\"Totals: \")"),
+            (ready, "a.lua", "print('Ready player one')"),
+            (ready, "a.lua", "print('Ready') print('ready')"),
         ] {
-            assert_eq!(
-                with_texts(task, tool, &args(path, content)),
-                None,
-                "{content}"
-            );
-        }
-    }
-
-    #[test]
-    fn another_string_that_begins_like_a_text_stays_as_it_is() {
-        let task = "Mend /a.lua: it prints `ready`.";
-        let args = |content: &str| json!({"path": "/a.lua", "content": content});
-        let told = with_texts(task, "fs_write", &args("print('Ready')"));
-        assert_eq!(told, Some(args("print('ready')")));
-        for content in ["print('Ready player one')", "print('Ready') print('ready')"] {
-            assert_eq!(
-                with_texts(task, "fs_write", &args(content)),
-                None,
-                "{content}"
-            );
+            assert_eq!(with_texts(task, program, content), None, "{content}");
         }
     }
 

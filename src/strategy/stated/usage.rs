@@ -1,6 +1,6 @@
 //! How a program that is to be written is called: "`/wc.lua FILE` prints the number of lines".
 
-use super::reading::{is_placeholder, quoted};
+use super::reading::{is_placeholder, pieces};
 use crate::strategy::paths::normal;
 
 /// Words that Lua keeps for itself.
@@ -20,19 +20,12 @@ pub struct Usage<'a> {
 
 /// How a program, which has no first slash here, is called, where the task says it with a word in capitals for each argument.
 pub fn usage_of<'a>(prompt: &'a str, program: &str) -> Option<Usage<'a>> {
-    let mut rest = prompt;
-    while let Some((_, (command, after))) = quoted(rest) {
-        rest = after;
+    pieces(prompt).find_map(|(_, command, _)| {
         let mut words = command.split(' ');
-        if words.next().map(normal).as_deref() != Some(program) {
-            continue;
-        }
-        let names: Option<Vec<String>> = words.map(name_of).collect();
-        if let Some(names) = names.filter(|names| !names.is_empty()) {
-            return Some(Usage { command, names });
-        }
-    }
-    None
+        let is_of_it = words.next().map(normal).as_deref() == Some(program);
+        let names: Vec<String> = words.map(name_of).collect::<Option<_>>()?;
+        (is_of_it && !names.is_empty()).then_some(Usage { command, names })
+    })
 }
 
 /// Words before what a program prints where it is called in another way.
@@ -47,7 +40,7 @@ const ELSE: [&str; 4] = [
 pub fn printed_else(prompt: &str) -> Option<&str> {
     ELSE.iter().find_map(|words| {
         let (_, after) = prompt.split_once(words)?;
-        let (between, (text, _)) = quoted(after)?;
+        let (between, text, _) = pieces(after).next()?;
         between.trim().is_empty().then_some(text)
     })
 }

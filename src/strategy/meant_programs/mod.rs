@@ -1,51 +1,59 @@
-//! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a
-//! line break cuts, with handles that are used as Lua's own files are, with patterns that give several names one value, or with a `require` of what is there. No Lua program begins with a fence.
+//! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a line break
+//! cuts or that the task has in other capitals, with handles that are used as Lua's own files are, with patterns that give several names
+//! one value, or with a `require` of what is there. No Lua program begins with a fence.
 
-use super::{lua_handles, lua_matches, lua_requires, lua_texts};
+mod broken_texts;
+mod handles;
+mod patterns;
+mod requires;
+
+use super::paths::normal;
+use super::stated;
 use serde_json::Value;
 
-/// The arguments of a write with its programs as they are meant; none if they are as they stand.
-pub fn meant_programs(tool: &str, args: &Value) -> Option<Value> {
+/// The arguments of a write with its programs as they are meant, by themselves and by the words of the task; none if they are as they stand.
+pub fn meant_programs(prompt: &str, tool: &str, args: &Value) -> Option<Value> {
     if !matches!(tool, "fs_write" | "write_and_run" | "fs_write_many") {
         return None;
     }
     let mut mended = args.clone();
-    let mut changed = mend(&mut mended);
+    let mut changed = mend(prompt, &mut mended);
     for file in mended
         .get_mut("files")
         .and_then(Value::as_array_mut)
         .into_iter()
         .flatten()
     {
-        changed |= mend(file);
+        changed |= mend(prompt, file);
     }
     changed.then_some(mended)
 }
 
-fn mend(file: &mut Value) -> bool {
-    let is_program = |path: &str| path.trim_end().ends_with(".lua");
-    if !file
-        .get("path")
-        .and_then(Value::as_str)
-        .is_some_and(is_program)
-    {
+fn mend(prompt: &str, file: &mut Value) -> bool {
+    let path = file.get("path").and_then(Value::as_str).map(normal);
+    let Some(program) = path.filter(|path| path.trim_end().ends_with(".lua")) else {
         return false;
-    }
+    };
     let Some(Value::String(content)) = file.get_mut("content") else {
         return false;
     };
-    let mut mended = false;
-    for reading in [
+    let readings: [fn(&str) -> Option<String>; 5] = [
         unfenced,
-        lua_texts::whole,
-        lua_handles::as_handles,
-        lua_matches::with_captures,
-        lua_requires::without_requires,
-    ] {
+        broken_texts::whole,
+        handles::as_handles,
+        patterns::with_captures,
+        requires::without_requires,
+    ];
+    let mut mended = false;
+    for reading in readings {
         if let Some(program) = reading(content) {
             *content = program;
             mended = true;
         }
+    }
+    if let Some(with_texts) = stated::with_texts(prompt, &program, content) {
+        *content = with_texts;
+        mended = true;
     }
     mended
 }
@@ -74,18 +82,18 @@ mod tests {
         let file = |path: &str, content: &str| json!({"path": path, "content": content});
         let fenced = "```lua\nprint(1)\n```";
         for tool in ["fs_write", "write_and_run"] {
-            let mended = meant_programs(tool, &file("/a.lua", fenced));
+            let mended = meant_programs("", tool, &file("/a.lua", fenced));
             assert_eq!(mended, Some(file("/a.lua", "print(1)\n")));
         }
         let broken = file("/a.lua", "```lua\nprint('\n')\n```");
-        let mended = meant_programs("fs_write", &broken);
+        let mended = meant_programs("", "fs_write", &broken);
         assert_eq!(mended, Some(file("/a.lua", "print('\\n')\n")));
         let colon = "f = fs.open('/b', 'w')\nf:close()";
-        let mended = meant_programs("fs_write", &file("/a.lua", colon));
+        let mended = meant_programs("", "fs_write", &file("/a.lua", colon));
         assert_eq!(mended, Some(file("/a.lua", &colon.replace("f:c", "f.c"))));
         let many = json!({"files": [file("/a.md", fenced), file("/b.lua", fenced)]});
         let mended = json!({"files": [file("/a.md", fenced), file("/b.lua", "print(1)\n")]});
-        assert_eq!(meant_programs("fs_write_many", &many), Some(mended));
+        assert_eq!(meant_programs("", "fs_write_many", &many), Some(mended));
         for (path, content) in [
             ("/a.md", fenced),
             ("/a.lua", "print(1)"),
@@ -96,11 +104,11 @@ mod tests {
             ("/a.lua", "```"),
         ] {
             assert_eq!(
-                meant_programs("fs_write", &file(path, content)),
+                meant_programs("", "fs_write", &file(path, content)),
                 None,
                 "{content}"
             );
         }
-        assert_eq!(meant_programs("note", &file("/a.lua", fenced)), None);
+        assert_eq!(meant_programs("", "note", &file("/a.lua", fenced)), None);
     }
 }

@@ -2,6 +2,7 @@
 //! ("from": "/map.txt", "to": "depot"). What the file holds is known then, and is written there.
 
 use super::checked_files::Fault;
+use super::guards::computer_as_folder;
 use super::memory::contents;
 use super::mending::WRITE;
 use super::paths::{file_name, normal};
@@ -32,6 +33,7 @@ impl Turn<'_> {
         args: &Value,
     ) -> Option<(ClientId, &'static str, Value)> {
         let across = self.across(target, args).filter(|_| tool == COPY)?;
+        self.schema_of(&addressed(WRITE, Some(&across.to_on)))?;
         let content = contents::known(self.state, Some(&across.from_on), &across.from)?;
         let write = json!({"path": across.to, "content": content});
         Some((across.to_on, WRITE, write))
@@ -133,10 +135,8 @@ impl Turn<'_> {
     fn place_in(&self, given: &str) -> (Option<ClientId>, String) {
         let bare = given.trim();
         let (name, path) = bare.split_once([':', '/']).unwrap_or((bare, ""));
-        let folder = format!("/{name}/");
-        let is_folder = self.state.files.keys().any(|path| path.contains(&folder))
-            || self.asked_for().contains(&folder);
-        let named = ClientId::parse(name).ok().filter(|_| !is_folder);
+        let named = ClientId::parse(name).ok();
+        let named = named.filter(|_| !computer_as_folder::is_known_folder(self.state, name));
         let mut known = self.other_computers();
         known.extend(self.own_computer().map(|own| own.client_id.clone()));
         match named.filter(|named| known.contains(named)) {
