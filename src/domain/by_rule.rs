@@ -5,6 +5,8 @@
 pub enum ByRule {
     /// Reads the files that the task names, before any model is asked.
     FirstLook,
+    /// Calls the tools that the task names and that only look, before any model is asked.
+    FirstTool,
     /// Asks a person what the task tells to ask first.
     FirstQuestion,
     /// Makes a run of which a task speaks that wants a program mended.
@@ -30,8 +32,9 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 12] = [
+    pub const ALL: [ByRule; 13] = [
         ByRule::FirstLook,
+        ByRule::FirstTool,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
         ByRule::RunAnew,
@@ -49,6 +52,7 @@ impl ByRule {
     pub fn words(self) -> &'static str {
         match self {
             ByRule::FirstLook => "Reading the files that the task names",
+            ByRule::FirstTool => "Calling the tools that the task names",
             ByRule::FirstQuestion => "Asking what the task tells to ask",
             ByRule::FirstRun => "Running what the task speaks of",
             ByRule::RunAnew => "Running it again after it was mended",

@@ -24,6 +24,9 @@ pub struct Profile {
     /// How often in a task a program that failed may be mended in a prompt of its own.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub executor_mends: u32,
+    /// Whether one and the same model answers for both roles: what the executor wrote, its planner would not judge better.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_model: bool,
     /// Globs of tools that a task of this kind may use.
     pub allowed_tools: Vec<String>,
     /// Whether `DONE` needs a test that ran since the last change.

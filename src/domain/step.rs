@@ -134,6 +134,12 @@ impl Step {
         self.by_rule() == Some(ByRule::FirstLook)
     }
 
+    /// Whether rules read here what the task names, or call what it names and only looks.
+    pub fn prepares(&self) -> bool {
+        let by_rule = self.by_rule();
+        self.looks_first() || by_rule == Some(ByRule::FirstTool)
+    }
+
     /// Whether a program is mended here in a prompt of its own, which no planner wished for.
     pub fn mends(&self) -> bool {
         self.asks_aside_for(Contract::Program)

@@ -43,6 +43,7 @@ pub(crate) fn profile(mode: ExecutorMode) -> Profile {
         executor_mode: mode,
         executor_draft: false,
         executor_mends: 0,
+        one_model: false,
         allowed_tools: vec!["*".into()],
         demand_proof: true,
         instructions: String::new(),

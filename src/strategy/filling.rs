@@ -29,8 +29,11 @@ use std::borrow::Cow;
 const MOST_CALLS: usize = 4;
 const MOST_BYTES: usize = 1_000;
 
-/// Bytes of an answer without a fence that may be a content: a number, a name.
+/// Bytes of an answer without a fence that may be a content: a number, a name, a few lines of them.
 const MOST_BARE: usize = 80;
+
+/// Words of a line of such an answer that has several.
+const MOST_WORDS: usize = 3;
 
 /// How an answer says that something has to be found out first.
 const MISSING: &str = "missing";
@@ -42,8 +45,10 @@ impl Turn<'_> {
     /// The run of which the task speaks, once such a content was written and all is known that the task names: a small model that did not
     /// think of the content does not think of the run either.
     pub(super) fn run_filled(&self) -> Option<Decision> {
-        let newest = self.state.newest_closed();
-        let newest = newest.filter(|step| step.fills() || writes_said(step))?;
+        let newest = self.state.newest_closed()?;
+        if !(newest.fills() || writes_said(newest)) {
+            return self.after_run(newest);
+        }
         if newest.calls.iter().any(is_typed_run) {
             return self.closing_run();
         }
@@ -175,10 +180,17 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
         return None;
     }
     let fenced = super::mending::read(answer);
+    // No words of an explanation: "torches 16", "fuel 500".
+    let is_entry = |line: &str| {
+        let count = line.split_whitespace().count();
+        let ends_in_number = line.trim_end().ends_with(|c: char| c.is_ascii_digit());
+        ends_in_number && (1..=MOST_WORDS).contains(&count)
+    };
     let is_bare = answer.stop == StopReason::Stop
         && !said.is_empty()
-        && !said.contains(['\n', '`'])
-        && said.len() <= MOST_BARE;
+        && !said.contains('`')
+        && said.len() <= MOST_BARE
+        && (!said.contains('\n') || said.lines().all(is_entry));
     fenced.or_else(|| is_bare.then(|| format!("{said}\n")))
 }
 

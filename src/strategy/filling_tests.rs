@@ -116,7 +116,7 @@ fn who_reads_again_what_was_shown_is_lost_too_and_it_is_shown_once() {
 fn the_file_of_a_result_is_asked_for_once_the_named_tools_have_answered_and_the_model_is_lost() {
     let task = "Ask stock_count how many torches there are, and write the number to /torches.txt.";
     let mut lost = drive();
-    let count = json!({"name": "stock_count", "effect": "read", "description": "Counts.", "args_schema": {"type": "object"}});
+    let count = json!({"name": "stock_count", "effect": "effect", "description": "Counts.", "args_schema": {"type": "object"}});
     lost.add_tools(vec![serde_json::from_value(count).unwrap()]);
     if let Some(created) = &mut lost.bench.state.created {
         created.prompt = task.into();
@@ -357,6 +357,7 @@ fn a_fence_or_a_single_line_is_a_content() {
     for (said, content) in [
         ("```json\n{\"a\": 1}\n```", Some("{\"a\": 1}\n")),
         ("8128", Some("8128\n")),
+        ("torches 16\nfuel 500", Some("torches 16\nfuel 500\n")),
         ("MISSING: the heights", None),
         ("**Missing:** the heights\n```\n0\n```", None),
         ("It holds\nthe sum", None),

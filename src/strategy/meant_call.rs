@@ -58,6 +58,9 @@ impl Turn<'_> {
             (target, tool) = (Target::Computer(on), meant.to_owned());
             parameters = Cow::Owned(args);
         }
+        if let Some(on) = self.where_subtask_is(&target, &tool, &parameters) {
+            target = Target::Computer(on);
+        }
         if let Some((on, args)) = self.run_there(&target, &tool, &parameters) {
             target = Target::Computer(on);
             parameters = Cow::Owned(args);

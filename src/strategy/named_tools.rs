@@ -192,7 +192,7 @@ mod tests {
     }
 
     const TASK: &str = "Ask stock_count how many torches there are, and ore_count how much iron. Write both to /a.txt.";
-    const STOCK: &str = "{\"tool\": \"stock_count\", \"args\": {\"item\":\"…\"}}";
+    const STOCK: &str = "{\"tool\": \"stock_count\", \"args\": {\"item\":\"torches\"}}";
     const ORE: &str = "{\"tool\": \"ore_count\", \"args\": {}}";
 
     #[test]

@@ -103,7 +103,7 @@ impl Turn<'_> {
     fn first_to_write(&self) -> Option<String> {
         let prompt = self.asked_for();
         let steps = &self.state.steps;
-        let is_before = |step: &Step| step.looks_first() || step.fills() || !step.closed;
+        let is_before = |step: &Step| step.prepares() || step.fills() || !step.closed;
         if !steps.iter().all(is_before)
             || self.state.wakes().is_some()
             || !self.tools_to_call().is_empty()
@@ -167,7 +167,7 @@ impl Turn<'_> {
 
     /// Whether a file of data, which has no first slash here, is what the program of the task reads: the task says that it reads one, and this
     /// one is there.
-    fn is_read_by_program(&self, path: &str) -> bool {
+    pub(super) fn is_read_by_program(&self, path: &str) -> bool {
         has_word(self.asked_for(), &["reads"]) && self.is_known_wherever(path)
     }
 
@@ -223,9 +223,10 @@ mod tests {
         insta::assert_snapshot!("new_program", shown(prompt));
         drive.say(&["Here it is:\n```lua\nmissing = 2\n```\n"]);
         assert_eq!(drive.files["/primes.lua"], "missing = 2\n");
-        let last = drive.state().calls().last().map(|call| call.args.clone());
+        let mut calls = drive.state().calls().rev();
+        let ran = calls.find(|call| call.tool == "run_program");
         assert_eq!(
-            last,
+            ran.map(|call| call.args.clone()),
             Some(json!({"path": "/primes.lua", "args": ["30"]})),
             "{}",
             drive.shown()

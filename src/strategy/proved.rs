@@ -1,6 +1,7 @@
 //! Tasks of which nothing is left before anything was planned: what is typed into a program was asked for alone, or a file was written by
 //! rule, and the check of which the task's last sentence speaks has run well; or the only program of which it speaks was mended, and prints
-//! what it says. A small model that is to plan then plans the whole task once more, and does it twice.
+//! what it says; or all that it wants are programs, which were asked for alone, and their runs, which ended well. A small model that is to
+//! plan then plans the whole task once more, and does it twice.
 
 use super::asked_questions::sentences;
 use super::asked_runs;
@@ -31,7 +32,7 @@ const ABOUT_IT: [&str; 13] = [
 ];
 
 /// Words of a task that wants more than that.
-const BEYOND: [&str; 17] = [
+pub(super) const BEYOND: [&str; 17] = [
     "tell", "report", "send", "note", "log", "ask", "write", "copy", "move", "delete", "rename",
     "save", "pay", "answer", "also", "both", "then",
 ];
@@ -48,12 +49,13 @@ impl Turn<'_> {
         end.filter(|decision| matches!(decision, Decision::Finish { .. }))
     }
 
-    fn is_proved(&self) -> bool {
+    /// Whether nothing of the task is left that its words tell.
+    pub(super) fn is_proved(&self) -> bool {
         let state = self.state;
         state.wakes().is_none()
             && state.steps.iter().all(|step| step.planner.is_none())
             && self.tools_to_call().is_empty()
-            && (self.is_done_and_checked() || self.is_mended_as_said())
+            && (self.is_done_and_checked() || self.is_mended_as_said() || self.is_written_and_run())
     }
 
     fn is_done_and_checked(&self) -> bool {

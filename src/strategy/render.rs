@@ -4,6 +4,7 @@ use super::directive::printer;
 use super::guards::overwrite::likely_edit;
 use super::memory::recall::{self, Handle};
 use super::text::{cut_middle, fenced, head_and_tail};
+use super::told_json::told_json;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::directive::{Action, Directive};
 use crate::domain::expectation::{literal_part, printed};
@@ -125,7 +126,7 @@ fn finished(out: &mut String, call: &CallRecord, report: &CallReport, shown: &Sh
             let _ = writeln!(
                 out,
                 "{}",
-                fenced(&head_and_tail(&other.to_string(), max_bytes), "json")
+                fenced(&head_and_tail(&told_json(other), max_bytes), "json")
             );
         }
     }
@@ -196,7 +197,7 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
         }
     }
     if !rest.is_empty() {
-        let json = Value::Object(rest).to_string();
+        let json = told_json(&Value::Object(rest));
         let handle = shown.handle.filter(|_| long == Some(json.as_str()));
         let more = |offset| handle.map(|handle| handle.words(offset));
         let cut = cut_middle(&json, max_bytes, more);

@@ -9,6 +9,14 @@ use serde_json::{Map, Number, Value};
 /// Marks that stand around words and belong to none.
 const MARKS: [char; 10] = ['`', '"', '\'', '(', ')', ',', ';', ':', '!', '?'];
 
+/// Words before what is to be counted.
+const COUNTS: [&str; 2] = ["how many ", "how much "];
+
+/// Words behind them that name nothing.
+const NO_THINGS: [&str; 10] = [
+    "of", "the", "a", "an", "it", "there", "are", "is", "does", "has",
+];
+
 /// All that the words around the first mention of a tool give.
 pub(super) fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<String, Value> {
     let named = by_name(prompt, tool, schema);
@@ -17,9 +25,34 @@ pub(super) fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<Strin
         return named;
     }
     let sentence = sentence_of(prompt, tool).unwrap_or_default();
-    let mut whole = by_kind(&sentence, tool, schema).unwrap_or_default();
+    let whole = by_count(prompt, tool, schema).or_else(|| by_kind(&sentence, tool, schema));
+    let mut whole = whole.unwrap_or_default();
     whole.extend(named);
     whole
+}
+
+/// What is to be counted, where that is the one text that a tool takes: "find out with stock_count how many torches there are".
+fn by_count(prompt: &str, tool: &str, schema: &Value) -> Option<Map<String, Value>> {
+    let required = required(schema);
+    let [name] = required.as_slice() else {
+        return None;
+    };
+    let of = &schema["properties"][*name];
+    let takes_text = of["type"] == "string" && of.get("enum").is_none();
+    let at = mentions(prompt, tool).next().filter(|_| takes_text)? + tool.len();
+    let behind = &prompt[at..];
+    let own = sentence_after(behind);
+    let next = sentence_after(behind[own.len()..].trim_start_matches(['.', '!', '?', ' ', '\n']));
+    let said = [own, next].into_iter().find_map(|sentence| {
+        let counted = COUNTS.iter().filter_map(|words| sentence.split_once(words));
+        counted.min_by_key(|(before, _)| before.len())
+    });
+    let (before, what) = said?;
+    let what = words(what).next()?.trim_end_matches('.');
+    let is_thing = what.chars().all(char::is_alphabetic) && !NO_THINGS.contains(&what);
+    // Another tool may count it.
+    (is_thing && !before.contains('_'))
+        .then(|| Map::from_iter([((*name).to_owned(), Value::from(what))]))
 }
 
 fn required(schema: &Value) -> Vec<&str> {
@@ -161,6 +194,33 @@ mod tests {
             let said = said_values(prompt, "http_request", &schema);
             assert_eq!(Value::Object(said), values, "{prompt}");
         }
+    }
+
+    #[test]
+    fn what_is_to_be_counted_is_the_one_text_that_a_tool_takes() {
+        let schema = json!({"type": "object", "required": ["item"], "properties": {"item": {"type": "string"}}});
+        for (prompt, item) in [
+            (
+                "Only `depot` has stock_count. Find out with it how many ladders there are.",
+                Some("ladders"),
+            ),
+            (
+                "Ask mine with ore_count how much iron it has, and stock_count how many torches.",
+                Some("torches"),
+            ),
+            ("Call stock_count, and ore_count how many it has.", None),
+            (
+                "Call stock_count. Look around. Find out how many ladders there are.",
+                None,
+            ),
+            ("Find out with stock_count how many there are.", None),
+            ("How many ladders there are, stock_count says.", None),
+        ] {
+            let said = said_values(prompt, "stock_count", &schema);
+            assert_eq!(said.get("item").and_then(Value::as_str), item, "{prompt}");
+        }
+        let two = json!({"required": ["item", "of"], "properties": {"item": {"type": "string"}, "of": {"type": "string"}}});
+        assert!(said_values("Ask stock_count how many torches.", "stock_count", &two).is_empty());
     }
 
     #[test]

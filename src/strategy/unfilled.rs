@@ -1,6 +1,7 @@
 //! Which file of data lacks its content: one into which a program was to be written, one with which a check is not content, or the one
 //! that the task wants its result written into.
 
+use super::asked_questions::sentences;
 use super::checked_files::{Fault, Faulted, looks_into};
 use super::guards::check_program::is_check;
 use super::guards::misplaced_program::{holds_data, told_of};
@@ -29,10 +30,13 @@ const BRING: [&str; 2] = ["fs_move", "fs_copy"];
 pub(super) const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
 
 /// The tools of a task that only wants its result written, as far as its words name any.
-const ONLY: [&str; 4] = [WRITE, "fs_read", "fs_list", "run_program"];
+const ONLY: [&str; 5] = [WRITE, "fs_write_many", "fs_read", "fs_list", "run_program"];
 
-/// Words of a task that wants something written only in some case, or asked first.
-const UNLESS: [&str; 6] = ["if", "unless", "otherwise", "when", "ask", "until"];
+/// How the tools about tools begin: a task that speaks of a tool and of writing names none of them, unless by its whole name.
+const ABOUT_TOOLS: &str = "tool_";
+
+/// Words of a task that wants something written only in some case.
+const UNLESS: [&str; 5] = ["if", "unless", "otherwise", "when", "until"];
 
 /// A file of which is to be said what it has to hold.
 pub(super) struct Unfilled<'a> {
@@ -152,14 +156,27 @@ impl<'a> Turn<'a> {
         let mut programs = named_in(prompt).into_iter();
         let shown = self.shown_tools().shown;
         let mut named = shown_tools::named_by(&shown, prompt);
-        let is_look = |step: &Step| step.looks_first() || !step.closed;
+        let is_look = |step: &Step| step.prepares() || !step.closed;
         self.state.steps.iter().all(is_look)
             && self.state.wakes().is_none()
             && self.tools_to_call().is_empty()
             && !has_word(prompt, &UNLESS)
+            && !self.asks_somebody()
             && self.has_closing_check()
             && programs.all(|path| holds_data(&path) || is_check(prompt, &path))
-            && named.all(|tool| ONLY.contains(&tool.name.as_str()))
+            && named.all(|tool| {
+                ONLY.contains(&tool.name.as_str()) || tool.name.starts_with(ABOUT_TOOLS)
+            })
+    }
+
+    /// Whether the task tells to ask somebody. A computer is asked with a tool.
+    fn asks_somebody(&self) -> bool {
+        let named = self.named_tools();
+        let names_one = |sentence: &str| {
+            let mut tools = named.iter();
+            tools.any(|tool| mentions(sentence, &tool.name).next().is_some())
+        };
+        sentences(self.asked_for()).any(|said| has_word(said, &["ask"]) && !names_one(said))
     }
 
     /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any.

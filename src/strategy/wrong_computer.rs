@@ -10,6 +10,7 @@ use super::turn::Turn;
 use crate::domain::call::Target;
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
+use crate::domain::work::Work;
 use serde_json::Value;
 
 /// Arguments that name a file which the task works with; where something is copied or moved to is a new place.
@@ -45,6 +46,22 @@ impl Turn<'_> {
             given.clear();
         }
         (!is_here).then_some((meant, args))
+    }
+
+    /// The computer of a call that names none and is what the current subtask of a goal is about: its tool, on one of its files.
+    pub(super) fn where_subtask_is(
+        &self,
+        target: &Target,
+        tool: &str,
+        args: &Value,
+    ) -> Option<ClientId> {
+        let Work::Goals(work) = &self.state.work else {
+            return None;
+        };
+        let plan = &work.current()?.1.plan;
+        let path = normal(args.get("path")?.as_str()?);
+        let is_its = plan.tool == tool && plan.targets.iter().any(|of| normal(of) == path);
+        plan.on.clone().filter(|_| is_its && *target == Target::Any)
     }
 
     /// What is told of such a call. None where the task's words do not say for certain where the file lies.

@@ -145,6 +145,7 @@ impl KindForm {
             executor_mode: self.executor_mode.unwrap_or(settings.executor.mode),
             executor_draft: self.executor_draft.unwrap_or(settings.executor.draft),
             executor_mends: self.executor_mends.unwrap_or(settings.executor.mends),
+            one_model: self.has_one_model(settings),
             allowed_tools,
             demand_proof: self.demand_proof,
             instructions: self.instructions.clone(),
@@ -164,6 +165,20 @@ impl KindForm {
             models: self.models.clone(),
             templates: self.templates.clone(),
         })
+    }
+
+    fn has_one_model(&self, settings: &Settings) -> bool {
+        let model = |role: Role| {
+            let common = settings.models.role(role);
+            let own = self.models.get(&role).and_then(|own| own.model.as_ref());
+            (
+                common.provider,
+                &common.base_url,
+                own.unwrap_or(&common.model),
+                &common.script,
+            )
+        };
+        model(Role::Planner) == model(Role::Executor)
     }
 
     /// The globs of the kind's toolsets, in their order.

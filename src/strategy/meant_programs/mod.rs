@@ -1,11 +1,14 @@
 //! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a line break
 //! cuts or that the task has in other capitals, with handles that are used as Lua's own files are, with patterns that give several names
-//! one value, or with a `require` of what is there. No Lua program begins with a fence.
+//! one value, with the length of matches, with a sum that each round of a loop forgets, with tabs where the task has a space, or with a
+//! `require` of what is there. No Lua program begins with a fence.
 
 mod broken_texts;
+mod counts;
 mod handles;
 mod patterns;
 mod requires;
+mod shadowed;
 
 use super::paths::normal;
 use super::stated;
@@ -37,11 +40,13 @@ fn mend(prompt: &str, file: &mut Value) -> bool {
     let Some(Value::String(content)) = file.get_mut("content") else {
         return false;
     };
-    let readings: [fn(&str) -> Option<String>; 5] = [
+    let readings: [fn(&str) -> Option<String>; 7] = [
         unfenced,
         broken_texts::whole,
         handles::as_handles,
         patterns::with_captures,
+        counts::counted,
+        shadowed::given_to_the_outer,
         requires::without_requires,
     ];
     let mut mended = false;
@@ -51,8 +56,8 @@ fn mend(prompt: &str, file: &mut Value) -> bool {
             mended = true;
         }
     }
-    if let Some(with_texts) = stated::with_texts(prompt, &program, content) {
-        *content = with_texts;
+    if let Some(as_said) = stated::as_said(prompt, &program, content) {
+        *content = as_said;
         mended = true;
     }
     mended

@@ -1,6 +1,7 @@
 //! The rest of a large result: the pseudo tool `recall` is answered from the journal, no computer is asked.
 
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
+use crate::strategy::told_json::told_json;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -61,7 +62,7 @@ pub fn text_of(call: &CallRecord) -> Option<Cow<'_, str>> {
     match longest {
         Some(text) if !text.is_empty() => Some(Cow::Borrowed(text)),
         _ if result.is_null() => None,
-        _ => Some(Cow::Owned(result.to_string())),
+        _ => Some(Cow::Owned(told_json(result))),
     }
 }
 

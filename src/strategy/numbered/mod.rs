@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 35;
+pub const VERSION: u32 = 36;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -67,7 +67,9 @@ impl<'a> Course<'a> {
         match self.turn.state.current_step() {
             None => {
                 let before = self.turn.before_step().or_else(|| self.ready());
-                let is_done = !self.turn.mended().is_empty() || self.turn.has_typed();
+                let is_done = !self.turn.mended().is_empty()
+                    || self.turn.has_typed()
+                    || self.turn.is_proved();
                 before.unwrap_or_else(|| match is_done {
                     // A small model plans once more what was done: what is left needs no list.
                     true => self.adopt_by_rule(),

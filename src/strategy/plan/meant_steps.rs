@@ -1,7 +1,8 @@
 //! Steps as they are meant that a small model plans in a way of its own: the calls of its tools as commands of the shell
-//! ("fs_write /note.txt refused"), and an edit of a file that is not there.
+//! ("fs_write /note.txt refused"), a computer beside a path ("/map.txt on mine"), and an edit of a file that is not there.
 
 use super::Course;
+use crate::domain::ids::ClientId;
 use crate::domain::track::Track;
 use crate::domain::work::ReactMove;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
@@ -10,6 +11,26 @@ use crate::strategy::paths::normal;
 use serde_json::{Value, json};
 
 impl Course<'_> {
+    /// A step whose target names a computer of the fleet beside a path or a command is carried out there, and one that names none and reads or
+    /// runs what the task has on another computer there.
+    pub(super) fn placed(&self, mut step: PlanStep) -> PlanStep {
+        use PlanAction::{ReadFile, RunProgram, RunTest};
+        let Some(target) = step.target.as_deref().filter(|_| step.on.is_none()) else {
+            return step;
+        };
+        let turn = self.turn(Track::MAIN);
+        let beside = computer_beside(target);
+        if let Some((rest, id)) = beside.filter(|(_, id)| self.inputs.fleet.has(id)) {
+            step.target = Some(rest);
+            step.on = Some(id);
+        } else if matches!(step.action, ReadFile | RunProgram | RunTest) {
+            let path = target.split_whitespace().next().unwrap_or_default();
+            let place = turn.place_of(&normal(path));
+            step.on = place.and_then(|place| turn.unless_own(place));
+        }
+        step
+    }
+
     /// An edit of a file that the task has looked for and not found, and that no earlier step makes, writes it.
     pub(super) fn write_what_is_missing(&self, plan: &mut TaskPlan) {
         let turn = self.turn(Track::MAIN);
@@ -35,6 +56,28 @@ impl Course<'_> {
             step.params = content.map_or(Value::Null, |content| json!({"content": content}));
         }
     }
+}
+
+/// A path or a command, and the computer that stands beside it: "/check.lua 2 on depot", "/map.txt on the computer `mine`", "mine:/map.txt".
+fn computer_beside(target: &str) -> Option<(String, ClientId)> {
+    let id = |name: &str| {
+        let name = name.trim_matches(['`', '"', '\'']);
+        let is_word = !name.contains(char::is_whitespace);
+        ClientId::parse(name).ok().filter(|_| is_word)
+    };
+    let behind = || {
+        let (rest, name) = target.rsplit_once(" on ")?;
+        let name = name.trim();
+        let bare = ["the computer ", "computer "];
+        let bare = bare.iter().find_map(|words| name.strip_prefix(words));
+        Some((rest.trim_end().to_owned(), id(bare.unwrap_or(name))?))
+    };
+    let before = || {
+        let (name, path) = target.split_once(":/")?;
+        Some((format!("/{path}"), id(name)?))
+    };
+    let beside = behind().or_else(before);
+    beside.filter(|(rest, _)| rest.starts_with('/') && !rest.starts_with("//"))
 }
 
 /// A step of the shell whose command reads, writes or runs with a tool, as what it does.
@@ -114,6 +157,56 @@ mod tests {
         }
         let other = step("run_program", "fs_read /a.txt");
         assert_eq!(as_call(other.clone()), other);
+    }
+
+    #[test]
+    fn a_computer_beside_a_path_is_where_the_step_is_carried_out() {
+        for (target, rest, on) in [
+            ("/map.txt on mine", "/map.txt", "mine"),
+            (
+                "/check.lua 2 on the computer `depot`",
+                "/check.lua 2",
+                "depot",
+            ),
+            ("mine:/map.txt", "/map.txt", "mine"),
+        ] {
+            let beside = computer_beside(target);
+            let beside = beside.map(|(rest, id)| (rest, id.to_string()));
+            assert_eq!(beside, Some((rest.to_owned(), on.to_owned())));
+        }
+        for target in [
+            "/map.txt",
+            "turn it on now",
+            "/a.lua on two of them",
+            "http://mine",
+            "",
+        ] {
+            assert_eq!(computer_beside(target), None, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_step_goes_to_the_computer_that_it_or_the_task_names() {
+        let adopted = |target: &str| {
+            let mut profile = plan_profile();
+            profile.plan.resolve_targets = false;
+            let mut rig = Rig::new(profile);
+            rig.state.created.as_mut().unwrap().prompt =
+                "Write /a.txt here. Run /check.lua on the computer `farm`.".to_owned();
+            rig.run();
+            rig.plan(json!([{"id": 1, "action": "run_program", "target": target, "reason": "r", "depends_on": []}]));
+            let step = &rig.work().steps[0].step;
+            let on = step.on.as_ref().map(|on| on.as_str().to_owned());
+            (step.target.clone().unwrap(), on)
+        };
+        let there = |target: &str| (target.to_owned(), Some("farm".to_owned()));
+        assert_eq!(adopted("/b.lua on farm"), there("/b.lua"));
+        assert_eq!(adopted("/check.lua 2"), there("/check.lua 2"));
+        assert_eq!(adopted("/b.lua"), ("/b.lua".to_owned(), None));
+        assert_eq!(
+            adopted("/b.lua on barn"),
+            ("/b.lua on barn".to_owned(), None)
+        );
     }
 
     #[test]

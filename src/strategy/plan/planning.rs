@@ -160,7 +160,8 @@ impl Course<'_> {
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
         plan.steps = steps
-            .map(|step| self.read_where_found(self.with_named_call(as_call(step))))
+            .map(|step| self.placed(as_call(step)))
+            .map(|step| self.read_where_found(self.with_named_call(step)))
             .collect();
         self.write_what_is_missing(&mut plan);
         let plan = match check(&plan, self.work, &self.place()) {

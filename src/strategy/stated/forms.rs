@@ -1,5 +1,6 @@
 //! The form in which a program prints what it finds out: "`/wc.lua FILE` prints the number of lines and the number of words as `LINES WORDS`".
-//! A small model prints the words of the form beside what they stand for.
+//! A small model prints the words of the form beside what they stand for, or what they stand for with the tabs that `print(lines, words)` puts
+//! between them.
 
 use super::reading::pieces;
 use super::{output, output_in_words};
@@ -12,6 +13,9 @@ const ANNOUNCE: [&str; 3] = ["as", "like", "form"];
 
 /// Words of a sentence that tells what a program prints.
 const PRINTS: [&str; 2] = ["prints", "print"];
+
+/// What prints its values with tabs between them.
+const PRINT: &str = "print(";
 
 /// A form of what a program prints.
 #[derive(Debug, PartialEq)]
@@ -48,6 +52,43 @@ fn copies(run: &CallRecord, form: &Form<'_>) -> bool {
             .stand_ins
             .iter()
             .any(|word| words(printed).any(|printed| printed == *word))
+}
+
+/// A program, which has no first slash here, that prints its values with a space between them, as its form has it; none where it prints no such
+/// number of names at once.
+pub(super) fn with_spaces(prompt: &str, program: &str, content: &str) -> Option<String> {
+    let mut all = forms(prompt).into_iter();
+    let form = all.find(|form| {
+        form.program == program
+            && form.stand_ins.len() > 1
+            && form.form.split(' ').eq(form.stand_ins.iter().copied())
+    })?;
+    let mut spaced = String::with_capacity(content.len());
+    let mut rest = content;
+    while let Some((before, behind)) = rest.split_once(PRINT) {
+        spaced.push_str(before);
+        spaced.push_str(PRINT);
+        rest = behind;
+        let values = behind.split_once(')').map(|(values, _)| values);
+        let names = values.map(|values| values.split(',').map(str::trim).collect::<Vec<_>>());
+        let is_print = !before.ends_with(|c: char| c.is_ascii_alphanumeric() || "_.:".contains(c));
+        if let (Some(values), Some(names)) = (values, names)
+            && is_print
+            && names.len() == form.stand_ins.len()
+            && names.iter().all(|name| is_name(name))
+        {
+            spaced.push_str(&names.join(" .. \" \" .. "));
+            rest = &behind[values.len()..];
+        }
+    }
+    spaced.push_str(rest);
+    (spaced != content).then_some(spaced)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -108,6 +149,28 @@ mod tests {
             "",
         ] {
             assert_eq!(forms(prompt), [], "{prompt}");
+        }
+    }
+
+    #[test]
+    fn values_are_printed_with_a_space_between_them_as_the_form_has_it() {
+        let two = "local file = ...\nprint(file)\nprint(lines, words)\nprint('done')";
+        assert_eq!(
+            with_spaces(TASK, "wc.lua", two).as_deref(),
+            Some("local file = ...\nprint(file)\nprint(lines .. \" \" .. words)\nprint('done')")
+        );
+        for (task, program, content) in [
+            (TASK, "other.lua", two),
+            (TASK, "wc.lua", "print(lines, words, 1)"),
+            (TASK, "wc.lua", "print(lines, #words)"),
+            (TASK, "wc.lua", "print(lines, 2)"),
+            (TASK, "wc.lua", "print(lines .. \" \" .. words)"),
+            (TASK, "wc.lua", "print(lines, words"),
+            (TASK, "wc.lua", "log.print(lines, words)"),
+            (&TASK.replace("LINES WORDS", "LINES, WORDS"), "wc.lua", two),
+            (&TASK.replace("LINES WORDS", "LINES"), "wc.lua", two),
+        ] {
+            assert_eq!(with_spaces(task, program, content), None, "{content}");
         }
     }
 

@@ -1,7 +1,9 @@
-//! Runs of the only program that a task names with what it shall be given: "run it with 30", "run /area.lua with 3 4".
+//! Runs of the only program that a task names with what it shall be given: "run it with 30", "run /area.lua with 3 4", "run it with rock
+//! scissors and with paper paper".
 
 use super::bare::in_full;
 use super::reading::is_placeholder;
+use super::usage::usage_of;
 use crate::strategy::paths::{QUOTES, may_stand_in_path};
 use crate::strategy::unmended::only_program;
 
@@ -10,6 +12,9 @@ const RUN_ON: &str = "run it on ";
 
 /// Words behind an argument that tell where the run is made.
 const PLACES: [&str; 2] = ["there", "here"];
+
+/// What stands before each further run of the same sentence.
+const AGAIN: &str = " with ";
 
 /// Marks that may stand behind an argument, and end what is given.
 const ENDS: [char; 6] = ['.', ',', ';', ':', '!', ')'];
@@ -31,11 +36,12 @@ pub fn runs_given(prompt: &str) -> Vec<String> {
             .map(|(at, words)| &prompt[at + words.len()..])
             .collect()
     };
+    let values = Values::of(prompt, &program);
     let with = ["run it with ", by_name.as_str()]
         .into_iter()
-        .flat_map(behind);
+        .flat_map(behind)
+        .flat_map(|text| each_given(text, &values));
     let on = behind(RUN_ON).into_iter().filter_map(file_given);
-    let with = with.filter_map(|text| Some(given(text)?.join(" ")));
     with.chain(on.map(str::to_owned))
         .map(|args| format!("{path} {args}"))
         .collect()
@@ -49,21 +55,76 @@ fn file_given(text: &str) -> Option<&str> {
     (is_one && (bare.len() < word.len() || text.trim() == word)).then_some(bare)
 }
 
-/// The arguments that a text begins with: numbers and quoted words, up to a mark or the end. "With 3 and 4" may be one run or two.
-fn given(text: &str) -> Option<Vec<&str>> {
-    let line = text.lines().next()?;
+/// Words without quotes that may be arguments.
+struct Values<'a> {
+    /// Words among which a task lets its program's user choose: "each rock, paper or scissors".
+    chosen: Vec<&'a str>,
+    /// How many arguments the program takes, as far as the task says it.
+    count: Option<usize>,
+}
+
+impl<'a> Values<'a> {
+    fn of(prompt: &'a str, program: &str) -> Self {
+        Self {
+            chosen: choices(prompt),
+            count: usage_of(prompt, program).map(|usage| usage.names.len()),
+        }
+    }
+}
+
+/// The single words of each list whose last one stands behind "or".
+fn choices(prompt: &str) -> Vec<&str> {
+    const OR: &str = " or ";
+    let lists = prompt.match_indices(OR).flat_map(|(at, _)| {
+        let before = prompt[..at].rsplit(' ');
+        let earlier = before.clone().skip(1);
+        let earlier = earlier.take_while(|word| word.ends_with(','));
+        let last = prompt[at + OR.len()..].split(' ').next();
+        before.take(1).chain(earlier).chain(last)
+    });
+    lists
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// What each of the runs of one sentence is given, as far as that is certain.
+fn each_given(text: &str, values: &Values<'_>) -> Vec<String> {
+    let line = text.lines().next().unwrap_or_default();
+    let mut runs = Vec::new();
+    for part in line.split(AGAIN) {
+        let part = part.strip_suffix(" and").unwrap_or(part);
+        let Some((args, is_whole)) = given(part, values) else {
+            break;
+        };
+        runs.push(args.join(" "));
+        if !is_whole {
+            break;
+        }
+    }
+    runs
+}
+
+/// The arguments that a text begins with, up to a mark or its end, and whether that is its end: numbers and quoted words, or as many words of a
+/// choice as the program takes. "With 3 and 4" may be one run or two.
+fn given<'a>(text: &'a str, values: &Values<'_>) -> Option<(Vec<&'a str>, bool)> {
     let mut args = Vec::new();
-    for word in line.split_whitespace() {
+    let mut is_certain = true;
+    let mut words = text.split_whitespace();
+    for word in words.by_ref() {
         let bare = word.trim_end_matches(ENDS);
         if PLACES.contains(&bare) {
             break;
         }
-        args.push(argument(bare)?);
+        let certain = argument(bare);
+        is_certain &= certain.is_some();
+        args.push(certain.or_else(|| values.chosen.contains(&bare).then_some(bare))?);
         if bare.len() < word.len() {
             break;
         }
     }
-    (!args.is_empty()).then_some(args)
+    let fits = is_certain || values.count == Some(args.len());
+    (fits && !args.is_empty()).then(|| (args, words.next().is_none()))
 }
 
 /// A number, or what is quoted.
@@ -101,6 +162,22 @@ mod tests {
                 vec!["/a.lua 1", "/a.lua 2"],
             ),
             ("Write /a.lua and run it with 3 and 4.", vec![]),
+            (
+                "Write /a.lua. Run it with 3, with 4, and with 5. Go home with 6.",
+                vec!["/a.lua 3", "/a.lua 4", "/a.lua 5"],
+            ),
+            (
+                "Write /rps.lua: `/rps.lua MOVE OTHER` (each rock, paper or scissors) prints who wins. Run it with rock scissors, and with paper paper.",
+                vec!["/rps.lua rock scissors", "/rps.lua paper paper"],
+            ),
+            (
+                "Write /rps.lua: `/rps.lua MOVE OTHER` (each rock or paper) prints who wins. Run it with rock and with rock stone.",
+                vec![],
+            ),
+            (
+                "Write /rps.lua, which takes rock or paper. Run it with rock.",
+                vec![],
+            ),
             ("Write /a.lua and run it with an argument.", vec![]),
             ("Write /a.lua and run it with `NAME`.", vec![]),
             ("Write /a.lua and run it with `two words`.", vec![]),

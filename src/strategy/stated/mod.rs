@@ -36,7 +36,6 @@ use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, pieces
 pub(super) use relative::{MAKES, is_plainly_to_be_made, is_to_be_made};
 use serde_json::Value;
 pub(super) use test_programs::{is_test, runs_of_tests};
-pub(super) use texts::with_texts;
 pub(super) use usage::{printed_else, usage_of};
 pub(super) use written::program_that_writes;
 
@@ -174,6 +173,14 @@ fn oddity(state: &TaskState, prompt: &str, run: &CallRecord) -> Option<String> {
     copied.or_else(|| texts::lacking(state, prompt, &program, run))
 }
 
+/// A program, which has no first slash here, with its texts and the spaces between its values as the task says that it prints them; none if it
+/// is so already.
+pub(super) fn as_said(prompt: &str, program: &str, content: &str) -> Option<String> {
+    let with_texts = texts::with_texts(prompt, program, content);
+    let content = with_texts.as_deref().unwrap_or(content);
+    forms::with_spaces(prompt, program, content).or(with_texts)
+}
+
 /// The newest run of each program.
 fn newest_runs(state: &TaskState) -> impl Iterator<Item = &CallRecord> {
     let mut seen: Vec<String> = Vec::new();
@@ -296,6 +303,11 @@ pub(super) fn is_all_shown(state: &TaskState, is_known: impl Fn(&str) -> bool) -
     !all.is_empty()
         && pieces.all(|(_, piece, _)| is_it(piece) || is_known(piece))
         && all.iter().all(|said| was_shown(state, said))
+}
+
+/// Whether a run printed something.
+pub(super) fn printed_something(run: &CallRecord) -> bool {
+    !output(run).trim().is_empty()
 }
 
 fn output(call: &CallRecord) -> &str {

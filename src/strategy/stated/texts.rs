@@ -56,7 +56,7 @@ fn lacks(state: &TaskState, run: &CallRecord, text: &str) -> bool {
 
 /// A program, which has no first slash here, with its texts letter for letter as the task has them where they stand there in other capitals
 /// ("Total: " for "total:"); none if they are as they should be.
-pub fn with_texts(prompt: &str, program: &str, content: &str) -> Option<String> {
+pub(super) fn with_texts(prompt: &str, program: &str, content: &str) -> Option<String> {
     let mut mended = content.to_owned();
     for (of, text) in said_texts(prompt) {
         if of == program && !mended.contains(text) {

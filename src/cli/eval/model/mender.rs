@@ -35,6 +35,11 @@ pub fn asked_for_input(request: &ChatRequest) -> Option<&str> {
     )
 }
 
+/// The path of the program that a prompt wants written and that is not there.
+pub fn asked_for_program(request: &ChatRequest) -> Option<&str> {
+    asked_between(request, "There is no ", " yet. Write it, whole")
+}
+
 /// The tool whose file a prompt asks for.
 pub fn asked_for_tool(request: &ChatRequest) -> Option<&str> {
     asked_between(request, "Write the whole file of the tool `", "`")
@@ -47,6 +52,24 @@ fn asked_between<'a>(request: &'a ChatRequest, before: &str, behind: &str) -> Op
         .filter(|_| request.role == Role::Executor)?;
     let mut lines = prompt.content.lines();
     lines.find_map(|line| Some(line.strip_prefix(before)?.split_once(behind)?.0))
+}
+
+/// The first move from `next` on that is no look of which a prompt shows what came of it: it was made by rule.
+pub fn after_looks_shown(prompt: &str, moves: &[Move], next: usize) -> usize {
+    let is_shown = |mv: &Move| match &mv.act {
+        Act::Call { tool, .. } => {
+            let name = tool.rsplit('/').next().unwrap_or(tool);
+            let heading = format!("## {name} ");
+            let mut lines = prompt.lines();
+            lines.any(|line| line.starts_with(&heading) && line.ends_with(": done"))
+        }
+        Act::Read { path } => prompt
+            .lines()
+            .any(|line| line.strip_suffix(':') == Some(path)),
+        _ => false,
+    };
+    let shown = moves.iter().skip(next).take_while(|mv| is_shown(mv));
+    next + shown.count()
 }
 
 /// The content as the solution writes it in its next move, with a mistake if one is due; whatever else comes first is missing.
@@ -140,6 +163,26 @@ mod tests {
         assert_eq!(said(0, "/a.txt"), "```\n5\n```");
         assert!(said(0, "/b.txt").starts_with("MISSING:"));
         assert!(said(2, "/b.txt").starts_with("MISSING:"));
+    }
+
+    #[test]
+    fn looks_that_a_prompt_shows_are_no_moves_any_more() {
+        let call = |tool: &str| {
+            let (tool, args) = (tool.to_owned(), json!({}));
+            at(Act::Call { tool, args }, None)
+        };
+        let read = |path: &str| {
+            at(
+                Act::Read {
+                    path: path.to_owned(),
+                },
+                None,
+            )
+        };
+        let moves = [call("depot/stock_count"), read("/a.txt"), call("pay")];
+        let next = |prompt: &str| after_looks_shown(prompt, &moves, 0);
+        assert_eq!(next("## stock_count on depot: done\n{}\n\n/a.txt:\n5"), 2);
+        assert_eq!(next("## stock_count on depot: FAILED\n\n/a.txt:\n5"), 0);
     }
 
     #[test]

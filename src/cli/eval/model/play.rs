@@ -55,7 +55,12 @@ impl Play {
             return self.alone(path, mender::mended);
         }
         if let Some(path) = mender::asked_for_content(request) {
+            let prompt = request.messages.last().map_or("", |last| &last.content);
+            self.next = mender::after_looks_shown(prompt, &self.moves, self.next);
             return self.alone(path, mender::content);
+        }
+        if let Some(path) = mender::asked_for_program(request) {
+            return self.program(path);
         }
         if let Some(path) = mender::asked_for_input(request) {
             return self.alone(path, mender::typed);
@@ -101,6 +106,19 @@ impl Play {
                 say(&self.moves, self.next, path, slip, share)
             }
         }
+    }
+
+    /// A program in a prompt of its own. What comes out as the solution has it needs no move any more.
+    fn program(&mut self, path: &str) -> Said {
+        let right = mender::mended(&self.moves, self.next, path, None, 1.0);
+        let said = self.alone(path, mender::mended);
+        let writes = |mv: &Move| matches!(&mv.act, Act::Write { path: of, .. } if of == path);
+        if said == right
+            && let Some(at) = self.moves.iter().skip(self.next).position(writes)
+        {
+            self.next += at + 1;
+        }
+        said
     }
 
     /// A mistake of who sees one thing only, and does not know what it said before.

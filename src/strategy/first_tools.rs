@@ -1,0 +1,180 @@
+//! Tools that a task's words call by name, that only look, and of whose arguments those words give all: they are called by rule before any
+//! model is asked, as the files that a task names are read. A small model looks through files where it was told which tool to call, or
+//! plans the whole task without knowing what the tool says.
+
+use super::calls_by_rule::request_by_rule;
+use super::paths::mentions;
+use super::places::addressed;
+use super::said_values::said_values;
+use super::shown_tools::named_by;
+use super::text::has_word;
+use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
+use crate::domain::decision::Decision;
+use crate::domain::directive::StrictRequest;
+use crate::domain::ids::ClientId;
+use crate::domain::step::Step;
+use crate::domain::tool::EffectClass;
+use crate::domain::toolbox::Tool;
+use serde_json::Value;
+
+/// Words before the name of a tool that is called later, or in some case only, or on each of several computers.
+const NOT_FIRST: [&str; 14] = [
+    "then",
+    "after",
+    "afterwards",
+    "when",
+    "if",
+    "unless",
+    "until",
+    "once",
+    "again",
+    "every",
+    "each",
+    "group",
+    "groups",
+    "finally",
+];
+
+impl Turn<'_> {
+    /// Calls all of them that stand before any other work of the task, in one step. None after anything was done but to look at files, where
+    /// no files are read by rule either, and in a task that lives on.
+    pub(super) fn first_tools(&self) -> Option<Decision> {
+        let is_begun = !self.state.steps.iter().all(Step::looks_first);
+        if is_begun
+            || self.profile.memory.named_files == 0
+            || !self.may_step_aside()
+            || self.state.wakes().is_some()
+        {
+            return None;
+        }
+        let named = self.named_tools().into_iter();
+        let leading = named.take_while(|tool| tool.effect == EffectClass::Read);
+        let requests: Vec<StrictRequest> = leading
+            .filter_map(|tool| self.request_of_first(tool))
+            .collect();
+        match requests.is_empty() {
+            true => None,
+            false => self.calls_by_rule(requests),
+        }
+    }
+
+    fn request_of_first(&self, tool: &Tool) -> Option<StrictRequest> {
+        let prompt = self.asked_for();
+        let at = mentions(prompt, &tool.name).next()?;
+        let before = &prompt[..at];
+        let shown = self.shown_tools().shown;
+        let is_later = has_word(before, &NOT_FIRST) || named_by(&shown, before).next().is_some();
+        let owner = self.only_place(&tool.name).filter(|_| !is_later)?;
+        let on = Some(owner).filter(|owner| Some(*owner) != self.state.home());
+        let on = on.cloned();
+        let schema = self.schema_of(&addressed(&tool.name, on.as_ref()))?;
+        let args = said_values(prompt, &tool.name, &schema);
+        let required = schema.get("required").and_then(Value::as_array);
+        let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+        required
+            .all(|name| args.contains_key(name))
+            .then(|| request_by_rule(ByRule::FirstTool, &tool.name, Value::Object(args), on))
+    }
+
+    /// The only computer that has a tool ready to be called.
+    fn only_place(&self, tool: &str) -> Option<&ClientId> {
+        let mut owners = self.owners_of(tool);
+        owners.next().filter(|_| owners.next().is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::Target;
+    use crate::domain::task::CallRecord;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use serde_json::json;
+
+    /// A task on `base`, beside which `mine` counts ore, and `depot` counts what is in store and pays.
+    fn begun(strategy: &str, task: &str) -> Drive {
+        let mut profile = profile_of(strategy);
+        profile.executor_mends = 6;
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        let text = json!({"type": "string"});
+        let tool = |name: &str, effect: &str, required: &[&str]| {
+            let properties: serde_json::Map<String, Value> = required
+                .iter()
+                .map(|name| ((*name).to_owned(), text.clone()))
+                .collect();
+            serde_json::from_value(
+                json!({"name": name, "effect": effect, "description": "Counts.",
+                "args_schema": {"type": "object", "required": required, "properties": properties}}),
+            )
+            .unwrap()
+        };
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        drive.fleet.computers[1].tools = vec![tool("ore_count", "read", &["ore"])].into();
+        drive.fleet.computers[2].tools = vec![
+            tool("stock_count", "read", &["item"]),
+            tool("stock_list", "read", &[]),
+            tool("ledger_pay", "effect", &[]),
+        ]
+        .into();
+        drive.run_to_consult_with(|files, call| match call.tool.as_str() {
+            "ore_count" | "stock_count" | "stock_list" => done(json!({"count": 3})),
+            _ => carry_out(files, call),
+        });
+        drive
+    }
+
+    fn called(drive: &Drive) -> Vec<(String, Value)> {
+        let tools = drive
+            .state()
+            .calls()
+            .filter(|call| call.tool.contains("_count") || call.tool == "stock_list");
+        let place = |call: &CallRecord| match &call.target {
+            Target::Computer(id) => format!("{id}/{}", call.tool),
+            _ => call.tool.clone(),
+        };
+        tools.map(|call| (place(call), call.args.clone())).collect()
+    }
+
+    #[test]
+    fn what_the_task_names_whole_and_only_looks_is_called_before_any_model_is_asked() {
+        let task = "Ask the computer `mine` with its tool ore_count how much iron it has, and depot with stock_count how many torches. Write both to /a.txt.";
+        for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
+            let drive = begun(strategy, task);
+            let both = [
+                ("mine/ore_count".to_owned(), json!({"ore": "iron"})),
+                ("depot/stock_count".to_owned(), json!({"item": "torches"})),
+            ];
+            assert_eq!(called(&drive), both, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_whole_or_comes_later_is_the_model_s() {
+        for (task, tools) in [
+            (
+                "Only depot has stock_count. Find out with it how many ladders there are.",
+                vec!["depot/stock_count"],
+            ),
+            (
+                "Look with stock_list what there is, then pay with ledger_pay. Ask stock_count how many ladders are left.",
+                vec!["depot/stock_list"],
+            ),
+            ("Find out with stock_count what is there.", vec![]),
+            ("Do not call stock_list.", vec![]),
+            ("Pay with ledger_pay, and look with stock_list.", vec![]),
+            ("Write 5 to /a.txt, and call stock_list.", vec![]),
+            ("If it rains, call stock_list.", vec![]),
+            (
+                "Ask the group `storage` with stock_count how many torches there are.",
+                vec![],
+            ),
+        ] {
+            let drive = begun("direct", task);
+            let names: Vec<String> = called(&drive).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, tools, "{task}");
+        }
+    }
+}
