@@ -134,10 +134,10 @@ impl Step {
         self.by_rule() == Some(ByRule::FirstLook)
     }
 
-    /// Whether rules read here what the task names, or call what it names and only looks.
+    /// Whether rules find out here what the task names first: files, tools that only look, what somebody is asked.
     pub fn prepares(&self) -> bool {
-        let by_rule = self.by_rule();
-        self.looks_first() || by_rule == Some(ByRule::FirstTool)
+        let finds_out = [ByRule::FirstLook, ByRule::FirstTool, ByRule::FirstQuestion];
+        self.by_rule().is_some_and(|why| finds_out.contains(&why))
     }
 
     /// Whether a program is mended here in a prompt of its own, which no planner wished for.

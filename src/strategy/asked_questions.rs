@@ -82,7 +82,7 @@ impl Turn<'_> {
 }
 
 /// Whether a question was put to people, consent aside; what they said does not matter.
-fn was_asked(state: &TaskState) -> bool {
+pub(super) fn was_asked(state: &TaskState) -> bool {
     let mut asked = state.steps.iter().filter_map(|step| step.question.as_ref());
     asked.any(|asked| asked.question.approval.is_none())
 }

@@ -12,14 +12,14 @@ use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
 use crate::domain::directive::StrictRequest;
-use crate::domain::ids::ClientId;
 use crate::domain::step::Step;
 use crate::domain::tool::EffectClass;
 use crate::domain::toolbox::Tool;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Words before the name of a tool that is called later, or in some case only, or on each of several computers.
-const NOT_FIRST: [&str; 14] = [
+const NOT_FIRST: [&str; 12] = [
     "then",
     "after",
     "afterwards",
@@ -31,10 +31,11 @@ const NOT_FIRST: [&str; 14] = [
     "again",
     "every",
     "each",
-    "group",
-    "groups",
     "finally",
 ];
+
+/// Words of a task that has a tool called through a group.
+const GROUPS: [&str; 2] = ["group", "groups"];
 
 impl Turn<'_> {
     /// Calls all of them that stand before any other work of the task, in one step. None after anything was done but to look at files, where
@@ -65,22 +66,35 @@ impl Turn<'_> {
         let before = &prompt[..at];
         let shown = self.shown_tools().shown;
         let is_later = has_word(before, &NOT_FIRST) || named_by(&shown, before).next().is_some();
-        let owner = self.only_place(&tool.name).filter(|_| !is_later)?;
-        let on = Some(owner).filter(|owner| Some(*owner) != self.state.home());
-        let on = on.cloned();
-        let schema = self.schema_of(&addressed(&tool.name, on.as_ref()))?;
-        let args = said_values(prompt, &tool.name, &schema);
+        let called = self.address_of(&tool.name).filter(|_| !is_later)?;
+        let schema = tool.told_args()?;
+        let args = said_values(prompt, &tool.name, schema);
         let required = schema.get("required").and_then(Value::as_array);
         let mut required = required.into_iter().flatten().filter_map(Value::as_str);
         required
             .all(|name| args.contains_key(name))
-            .then(|| request_by_rule(ByRule::FirstTool, &tool.name, Value::Object(args), on))
+            .then(|| request_by_rule(ByRule::FirstTool, &called, Value::Object(args), None))
     }
 
-    /// The only computer that has a tool ready to be called.
-    fn only_place(&self, tool: &str) -> Option<&ClientId> {
-        let mut owners = self.owners_of(tool);
-        owners.next().filter(|_| owners.next().is_none())
+    /// How such a tool is called: on the only computer that has it ready, or through the one group of which the task speaks.
+    fn address_of(&self, tool: &str) -> Option<String> {
+        let prompt = self.asked_for();
+        if !has_word(prompt, &GROUPS) {
+            let mut owners = self.owners_of(tool);
+            let owner = owners.next().filter(|_| owners.next().is_none())?;
+            let on = Some(owner).filter(|owner| Some(*owner) != self.state.home());
+            return Some(addressed(tool, on));
+        }
+        let owners = self.owners_of(tool).collect::<Vec<_>>();
+        let computers = self.inputs.fleet.computers.iter();
+        let computers = computers.filter(|computer| owners.contains(&&computer.client_id));
+        let groups: BTreeSet<&String> = computers
+            .flat_map(|computer| &computer.groups)
+            .filter(|group| prompt.contains(&format!("`{group}`")))
+            .collect();
+        let mut groups = groups.into_iter();
+        let group = groups.next().filter(|_| groups.next().is_none())?;
+        Some(format!("group:{group}/{tool}"))
     }
 }
 
@@ -119,6 +133,7 @@ mod tests {
             tool("ledger_pay", "effect", &[]),
         ]
         .into();
+        drive.fleet.computers[2].groups = vec!["storage".to_owned()];
         drive.run_to_consult_with(|files, call| match call.tool.as_str() {
             "ore_count" | "stock_count" | "stock_list" => done(json!({"count": 3})),
             _ => carry_out(files, call),
@@ -133,6 +148,7 @@ mod tests {
             .filter(|call| call.tool.contains("_count") || call.tool == "stock_list");
         let place = |call: &CallRecord| match &call.target {
             Target::Computer(id) => format!("{id}/{}", call.tool),
+            Target::Group(group) => format!("group:{group}/{}", call.tool),
             _ => call.tool.clone(),
         };
         tools.map(|call| (place(call), call.args.clone())).collect()
@@ -169,6 +185,10 @@ mod tests {
             ("If it rains, call stock_list.", vec![]),
             (
                 "Ask the group `storage` with stock_count how many torches there are.",
+                vec!["group:storage/stock_count"],
+            ),
+            (
+                "Ask a group with stock_count how many torches there are.",
                 vec![],
             ),
         ] {

@@ -1,7 +1,7 @@
 //! Which file of data lacks its content: one into which a program was to be written, one with which a check is not content, or the one
 //! that the task wants its result written into.
 
-use super::asked_questions::sentences;
+use super::asked_questions::{sentences, was_asked};
 use super::checked_files::{Fault, Faulted, looks_into};
 use super::guards::check_program::is_check;
 use super::guards::misplaced_program::{holds_data, told_of};
@@ -169,8 +169,11 @@ impl<'a> Turn<'a> {
             })
     }
 
-    /// Whether the task tells to ask somebody. A computer is asked with a tool.
+    /// Whether the task tells to ask somebody, and nobody was asked. A computer is asked with a tool.
     fn asks_somebody(&self) -> bool {
+        if was_asked(self.state) {
+            return false;
+        }
         let named = self.named_tools();
         let names_one = |sentence: &str| {
             let mut tools = named.iter();
@@ -179,13 +182,25 @@ impl<'a> Turn<'a> {
         sentences(self.asked_for()).any(|said| has_word(said, &["ask"]) && !names_one(said))
     }
 
-    /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any.
+    /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any, or
+    /// somebody has answered.
     pub(super) fn is_all_known(&self, unfilled: &str) -> bool {
         let tools = self.named_tools_answered();
         let mut files = named_in(self.asked_for());
         files.retain(|path| holds_data(path) && from_root(path) != unfilled);
         let is_known = |path: &String| self.is_known_wherever(path);
-        (tools.is_some() || !files.is_empty()) && tools != Some(false) && files.iter().all(is_known)
+        let is_any = tools.is_some() || !files.is_empty() || self.has_answer();
+        is_any && tools != Some(false) && files.iter().all(is_known)
+    }
+
+    /// Whether a person has answered a question of the task.
+    fn has_answer(&self) -> bool {
+        let mut asked = self
+            .state
+            .steps
+            .iter()
+            .filter_map(|step| step.question.as_ref());
+        asked.any(|asked| asked.question.approval.is_none() && asked.answer.is_some())
     }
 
     /// Whether it is known what a file, which has no first slash here, holds in each place where the task has it, or at its end, of which the
