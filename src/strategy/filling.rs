@@ -121,6 +121,7 @@ impl Turn<'_> {
         let told = json!({
             "prompt": self.asked_for(),
             "path": unfilled.path,
+            "answers": told::answers(state.steps.iter()),
             "known": known,
             "complete": self.is_all_known(&unfilled.path),
             "calculated": is_calculated(self.asked_for(), &unfilled.path),

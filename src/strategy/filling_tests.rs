@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::chat::Role;
+use crate::domain::event::TaskEvent;
 use crate::strategy::bench::answer;
 use crate::strategy::drive::{Drive, carry_out, done, profile_of};
 use crate::strategy::guards::misplaced_program::told_of;
@@ -137,6 +138,29 @@ fn the_file_of_a_result_is_asked_for_once_the_named_tools_have_answered_and_the_
     lost.say_with(&["```\n64\n```", &none], counts);
     assert_eq!(lost.files["/torches.txt"], "64\n");
     assert_eq!(asked(&lost), Role::Planner);
+}
+
+#[test]
+fn what_somebody_answered_is_known_and_its_file_asked_for_before_anything_else() {
+    let task = "Ask the person which colour the door shall have. Write the answer (one word, nothing else) to /colour.txt. /check.lua says whether it is right: run it at the end.";
+    let mut profile = profile_of("direct");
+    profile.executor_mends = 6;
+    let mut drive = Drive::new(profile, task);
+    let check = "print('all is right')";
+    drive.files.insert("/check.lua".into(), check.into());
+    let Some(Decision::Ask { question, .. }) = drive.decide() else {
+        panic!("nobody is asked")
+    };
+    drive.bench.push(TaskEvent::QuestionAnswered {
+        question_id: question.question_id,
+        answer: "a dark green".into(),
+        by: "Ada".into(),
+        authenticated: true,
+    });
+    assert!(drive.run_to_consult());
+    assert_eq!(asked(&drive), Role::Executor);
+    let asked = drive.state().prompt(Role::Executor).last().unwrap();
+    insta::assert_snapshot!("filling_of_an_answer", asked.content);
 }
 
 #[test]

@@ -63,6 +63,7 @@ pub fn after_looks_shown(prompt: &str, moves: &[Move], next: usize) -> usize {
             let mut lines = prompt.lines();
             lines.any(|line| line.starts_with(&heading) && line.ends_with(": done"))
         }
+        Act::Ask { .. } => prompt.lines().any(|line| line.starts_with("Answer of ")),
         Act::Read { path } => prompt
             .lines()
             .any(|line| line.strip_suffix(':') == Some(path)),
