@@ -49,11 +49,15 @@ impl Turn<'_> {
         end.filter(|decision| matches!(decision, Decision::Finish { .. }))
     }
 
-    /// Whether nothing of the task is left that its words tell.
+    /// Whether nothing of the task was left before its planner was asked.
     pub(super) fn is_proved(&self) -> bool {
-        let state = self.state;
-        state.wakes().is_none()
-            && state.steps.iter().all(|step| step.planner.is_none())
+        let mut steps = self.state.steps.iter();
+        steps.all(|step| step.planner.is_none()) && self.nothing_left()
+    }
+
+    /// Whether nothing of the task is left that its words tell, as far as rules read them.
+    pub(super) fn nothing_left(&self) -> bool {
+        self.state.wakes().is_none()
             && self.tools_to_call().is_empty()
             && (self.is_done_and_checked() || self.is_mended_as_said() || self.is_written_and_run())
     }

@@ -206,6 +206,9 @@ mod tests {
             panic!("{}", numbered.shown());
         };
         assert_eq!(list.items.len(), 1, "its one item is the task");
+        let told =
+            "All that the task tells was done, and its runs came out well. Write the last turn now";
+        assert!(numbered.shown().contains(told), "{}", numbered.shown());
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 /// The call that the only line of a text is: a name that can only be a tool's, and behind it a path and other values in the order
 /// in which the tool names them.
 pub(in crate::strategy) fn call(text: &str) -> Option<ReactMove> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.lines().map(str::trim);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("```"));
     let line = lines.next().filter(|_| lines.next().is_none())?;
     let line = list::items(line).pop().unwrap_or_else(|| line.to_owned());
     let line = line.trim_matches('`').trim();
@@ -125,6 +126,11 @@ mod tests {
                 json!("/check.lua"),
             ),
             ("1. fs_read /a.txt", "fs_read", json!("/a.txt")),
+            (
+                "```\nrun_program /check.lua\n```",
+                "run_program",
+                json!("/check.lua"),
+            ),
             (
                 "run_program /sum.lua 2 3",
                 "run_program",

@@ -5,7 +5,7 @@ use super::{item_calls, printer};
 use crate::domain::chat::{Message, StopReason};
 use crate::domain::read::Read;
 use crate::domain::task::Step;
-use crate::domain::work::{ItemState, ListWork, ReactMove};
+use crate::domain::work::{ItemState, ListWork, MadeBy, ReactMove};
 use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::meant_edits;
 use crate::strategy::memory::pins::Pins;
@@ -200,6 +200,7 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "ran_well": pins.tests.last().is_some_and(|test| test.success),
+            "is_over": work.by == MadeBy::Rules && turn.nothing_left(),
             "mend": mend,
             "pins": pins,
         }),
