@@ -155,6 +155,21 @@ async fn every_strategy_brings_a_model_that_errs_to_the_goal() {
     }
 }
 
+/// Source document 004 gives its three tasks so many rounds; what rules do before a planner is asked may take none away.
+#[actix::test]
+async fn without_errors_every_strategy_keeps_to_the_rounds_that_a_task_has() {
+    let suite = Suite::load().unwrap();
+    let bounded = |task: &&Arc<Task>| task.rounds.is_some();
+    let tasks: Vec<Arc<Task>> = suite.tasks.iter().filter(bounded).cloned().collect();
+    assert_eq!(tasks.len(), 3);
+    let strategies: Vec<&str> = strategies().collect();
+    let jobs = jobs(&asked(0.0, 1), &tasks, &strategies);
+    for row in figures::rows(&all(suite, jobs).await) {
+        assert!(row.over_bound.is_empty(), "{:?}", row.over_bound);
+        assert!(row.broken.is_empty(), "{:?}", row.broken);
+    }
+}
+
 #[actix::test]
 async fn the_baseline_does_the_tasks_without_errors_and_fails_some_with_them() {
     let records = measured(0.6, 2, &[BASELINE]).await;
