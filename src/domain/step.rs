@@ -150,6 +150,11 @@ impl Step {
         self.asks_aside_for(Contract::Content)
     }
 
+    /// Whether a content was asked for here in a prompt of its own, and its answer refused.
+    pub fn fills_in_vain(&self) -> bool {
+        self.closed && self.fills() && self.calls.is_empty()
+    }
+
     /// Whether a model is asked here for one of these.
     pub fn asks_aside(&self) -> bool {
         self.mends() || self.fills()

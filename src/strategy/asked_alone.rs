@@ -10,6 +10,11 @@ use super::turn::Turn;
 use super::typed_input::Waiting;
 use super::unfilled::Unfilled;
 use crate::domain::decision::{Contract, Decision};
+use crate::domain::step::Step;
+
+/// How often in a row it is asked for once more after an answer that was refused. Each time costs a step, where a planner that has to find its
+/// own way costs several.
+const MOST_AGAIN: usize = 2;
 
 /// What a model is asked for alone.
 enum Lacking<'a> {
@@ -68,6 +73,16 @@ impl<'a> Turn<'a> {
             .or(file)
             .or_else(|| self.new_program(newest).map(Lacking::Program))
             .or_else(|| self.untyped(newest).map(Lacking::Input))
+    }
+
+    /// Whether a thing is not asked for alone any more, of whose answers `is_it` tells those that were refused: after such an answer it is asked
+    /// for once more at once, and later not.
+    pub(super) fn is_refused_for_good(&self, newest: &Step, is_it: impl Fn(&Step) -> bool) -> bool {
+        let in_vain = self.state.steps.iter();
+        let in_vain = in_vain.filter(|step| step.fills_in_vain() && is_it(step));
+        let in_vain: Vec<u32> = in_vain.map(|step| step.number).collect();
+        let was_now = in_vain.last() == Some(&newest.number);
+        !in_vain.is_empty() && (!was_now || in_vain.len() > MOST_AGAIN)
     }
 
     fn consult_for(&self, lacking: &Lacking<'_>) -> Decision {

@@ -34,6 +34,14 @@ pub(crate) fn profile_of(strategy: &str) -> Profile {
     profile
 }
 
+/// The same of a task whose files are looked at first, and whose model is asked for one thing alone.
+pub(crate) fn profile_with_asides(strategy: &str) -> Profile {
+    let mut profile = profile_of(strategy);
+    profile.executor_mends = 6;
+    profile.memory.named_files = 3;
+    profile
+}
+
 fn tool(name: &str, effect: EffectClass, args: &[&str]) -> ToolSpec {
     let text = json!({"type": "string"});
     let kind = |name: &str| match name {

@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::chat::Role;
 use crate::domain::event::TaskEvent;
 use crate::strategy::bench::answer;
-use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+use crate::strategy::drive::{Drive, carry_out, done, profile_of, profile_with_asides};
 use crate::strategy::guards::misplaced_program::told_of;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,10 +12,7 @@ use serde_json::Value;
 const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
 
 fn drive() -> Drive {
-    let mut profile = profile_of("direct");
-    profile.executor_mends = 6;
-    profile.memory.named_files = 3;
-    let mut drive = Drive::new(profile, TASK);
+    let mut drive = Drive::new(profile_with_asides("direct"), TASK);
     drive.files.insert("/a.txt".into(), "2\n3\n".into());
     drive
 }
@@ -159,8 +156,15 @@ fn what_somebody_answered_is_known_and_its_file_asked_for_before_anything_else()
     });
     assert!(drive.run_to_consult());
     assert_eq!(asked(&drive), Role::Executor);
-    let asked = drive.state().prompt(Role::Executor).last().unwrap();
-    insta::assert_snapshot!("filling_of_an_answer", asked.content);
+    let prompt = drive.state().prompt(Role::Executor).last().unwrap();
+    insta::assert_snapshot!("filling_of_an_answer", prompt.content);
+    // Nothing else is to be done, so an answer that is refused is asked for once more, twice.
+    for _ in 0..2 {
+        drive.say(&["MISSING: the colour"]);
+        assert_eq!(asked(&drive), Role::Executor);
+    }
+    drive.say(&["MISSING: the colour"]);
+    assert_eq!(asked(&drive), Role::Planner);
 }
 
 #[test]
@@ -235,10 +239,7 @@ fn a_file_that_was_renamed_and_is_missed_is_written_anew_with_what_the_task_says
 
 /// A task that its own model is not asked about yet.
 fn begun(strategy: &str, task: &str) -> Drive {
-    let mut profile = profile_of(strategy);
-    profile.executor_mends = 6;
-    profile.memory.named_files = 3;
-    let mut drive = Drive::new(profile, task);
+    let mut drive = Drive::new(profile_with_asides(strategy), task);
     for (path, text) in [
         ("/a.txt", "2\n3\n"),
         ("/b.txt", "1"),
@@ -346,10 +347,7 @@ fn the_numbers_that_are_known_are_told_who_is_asked_for_their_sum() {
     let task =
         "Write the sum of the numbers in /a.txt and /b.txt to /sum.txt. Run /check.lua at the end.";
     let told = |a: &str| {
-        let mut profile = profile_of("direct");
-        profile.executor_mends = 6;
-        profile.memory.named_files = 3;
-        let mut drive = Drive::new(profile, task);
+        let mut drive = Drive::new(profile_with_asides("direct"), task);
         drive.files.insert("/a.txt".into(), a.into());
         drive.files.insert("/b.txt".into(), "70".into());
         assert!(drive.run_to_consult());

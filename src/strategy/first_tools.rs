@@ -103,15 +103,12 @@ mod tests {
     use super::*;
     use crate::domain::call::Target;
     use crate::domain::task::CallRecord;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides};
     use serde_json::json;
 
     /// A task on `base`, beside which `mine` counts ore, and `depot` counts what is in store and pays.
     fn begun(strategy: &str, task: &str) -> Drive {
-        let mut profile = profile_of(strategy);
-        profile.executor_mends = 6;
-        profile.memory.named_files = 3;
-        let mut drive = Drive::new(profile, task);
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
         let text = json!({"type": "string"});
         let tool = |name: &str, effect: &str, required: &[&str]| {
             let properties: serde_json::Map<String, Value> = required

@@ -36,9 +36,14 @@ pub(super) struct NewProgram {
     on: Option<ClientId>,
 }
 
+/// How a refusal of an answer about a program begins.
+fn program_named(path: &str) -> String {
+    format!("the program {path}: ")
+}
+
 impl Turn<'_> {
     /// The program that the newest step's run did not find, whose file its check missed or it was to write by hand, that the current item of a
-    /// list writes, or that is written before anything else; once each.
+    /// list writes, or that is written before anything else; once each, and once more while that answer is refused.
     pub(super) fn new_program(&self, newest: &Step) -> Option<NewProgram> {
         let mut runs = newest.calls.iter();
         let run = runs.find(|call| call.found_no_program());
@@ -63,10 +68,13 @@ impl Turn<'_> {
         };
         let is_of_it =
             |call: &CallRecord| program_of(call) == Some(&path) && self.elsewhere(call) == on;
-        let steps = self.state.steps.iter();
-        let mut asked = steps.filter(|step| step.closed && step.fills());
-        // What was refused names no file.
-        let was_asked = asked.any(|step| step.calls.is_empty() || step.calls.iter().any(is_of_it));
+        let mut asked = self.state.steps.iter().filter(|step| step.fills());
+        let is_refusal = |step: &Step| {
+            let refused = step.blocked.as_ref();
+            refused.is_some_and(|refused| refused.evidence.starts_with(&program_named(&path)))
+        };
+        let was_asked = asked.any(|step| step.calls.iter().any(is_of_it))
+            || self.is_refused_for_good(newest, is_refusal);
         let is_known = self
             .state
             .files
@@ -179,7 +187,7 @@ impl Turn<'_> {
         read: Option<&Read>,
     ) -> Decision {
         let refused = |why: &str| {
-            let told = format!("the program {}: {why}", program.path);
+            let told = format!("{}{why}", program_named(&program.path));
             self.block(Guard::Invalid, told)
         };
         let Some(Read::Content {
@@ -205,7 +213,7 @@ mod tests {
     use super::*;
     use crate::domain::chat::Role;
     use crate::strategy::bench::shown;
-    use crate::strategy::drive::{Drive, call, profile_of};
+    use crate::strategy::drive::{Drive, call, profile_of, profile_with_asides};
 
     const TASK: &str = "Write /primes.lua, which writes all prime numbers up to its argument to /primes.txt. Run it with 30.";
 
@@ -278,10 +286,7 @@ mod tests {
 
     /// A task of which nothing was done yet, with a file.
     fn begun(strategy: &str, task: &str) -> Drive {
-        let mut profile = profile_of(strategy);
-        profile.executor_mends = 6;
-        profile.memory.named_files = 3;
-        let mut drive = Drive::new(profile, task);
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
         drive.files.insert("/poem.txt".into(), "the moon\n".into());
         assert!(drive.run_to_consult());
         drive
@@ -310,8 +315,21 @@ mod tests {
     #[test]
     fn json_in_the_place_of_a_program_is_not_written() {
         let mut drive = begun("direct", "Write /a.lua and run it.");
-        drive.say(&["{\"kind\": \"unclear\", \"missing\": \"what it shall do\"}"]);
+        let unclear = "{\"kind\": \"unclear\", \"missing\": \"what it shall do\"}";
+        drive.say(&[unclear]);
         assert!(!drive.files.contains_key("/a.lua"), "{}", drive.shown());
+        drive.say(&["```lua\nprint(1)\n```"]);
+        assert_eq!(
+            drive.files["/a.lua"], "print(1)\n",
+            "it is asked for once more"
+        );
+        let mut drive = begun("direct", "Write /a.lua and run it.");
+        drive.say(&[unclear, unclear, unclear]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("You work on a ComputerCraft computer"),
+            "{shown}"
+        );
     }
 
     #[test]

@@ -86,13 +86,14 @@ impl Turn<'_> {
             id.is_ok_and(|id| self.inputs.fleet.has(&id))
         };
         let is_known = |piece: &str| normal(piece) == program || is_computer(piece);
+        let words = own_words(prompt);
         let shown = self.shown_tools().shown;
         let ran = self.tests_since_change().last();
         let is_about_it = |sentence: &str| has_word(sentence, &ABOUT_IT) || sentence.contains('`');
         named_in(prompt).iter().all(|path| *path == program)
             && sentences(prompt).all(is_about_it)
-            && !has_word(prompt, &BEYOND)
-            && named_by(&shown, prompt).next().is_none()
+            && !has_word(&words, &BEYOND)
+            && named_by(&shown, &words).next().is_none()
             && self.mended().iter().any(|(path, _)| *path == program)
             && ran.is_some_and(|run| run.success)
             && self.unmade_run().is_none()
@@ -131,13 +132,30 @@ impl Turn<'_> {
     }
 }
 
+/// The words of a task without paths and what stands in quotes or for something: "`/rps.lua MOVE OPPONENT` prints who wins, as seen by MOVE". What
+/// comes "then" in an output is no work of its own: "one line for each, and then `total: SUM`".
+pub(super) fn own_words(prompt: &str) -> String {
+    let is_own = |word: &&str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let stands_for = bare.len() > 1 && bare.chars().all(|c| c.is_ascii_uppercase());
+        !stands_for && !word.contains('/')
+    };
+    let outside = prompt.split('`').step_by(2).map(|text| text.trim_end());
+    let outside = outside.map(|text| text.strip_suffix(" then").unwrap_or(text));
+    let words: Vec<&str> = outside
+        .flat_map(str::split_whitespace)
+        .filter(is_own)
+        .collect();
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::chat::Role;
     use crate::domain::task::TaskStatus;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of, run_tool};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides, run_tool};
     use serde_json::json;
     use std::collections::BTreeMap;
 
@@ -159,10 +177,7 @@ mod tests {
 
     /// A task whose model is asked what is typed, and says it.
     fn typed(task: &str, strategy: &str, passes: bool) -> Drive {
-        let mut profile = profile_of(strategy);
-        profile.executor_mends = 6;
-        profile.memory.named_files = 3;
-        let mut drive = Drive::new(profile, task);
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
         drive.add_tools(vec![run_tool()]);
         let order = "local what = read()\nfs.open(\"/order.txt\", \"w\")";
         drive.files.insert("/order.lua".into(), order.into());
@@ -217,10 +232,7 @@ mod tests {
     }
     /// A task whose program is mended by a model that is asked for it alone.
     fn mended(strategy: &str, task: &str) -> Drive {
-        let mut profile = profile_of(strategy);
-        profile.executor_mends = 6;
-        profile.memory.named_files = 3;
-        let mut drive = Drive::new(profile, task);
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
         drive.files.insert("/a.lua".into(), "print(error())".into());
         assert!(drive.run_to_consult());
         drive.say(&["```lua\nready\n```"]);

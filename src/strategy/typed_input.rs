@@ -135,8 +135,7 @@ impl<'a> Turn<'a> {
             from_root(path) == waiting.path || is_check(prompt, path) || own()
         };
         // An answer that was refused is asked for once more at once.
-        let is_before = |step: &Step| step.fills() && step.calls.is_empty();
-        steps.all(|step| step.looks_first() || !step.closed || is_before(step))
+        steps.all(|step| step.looks_first() || !step.closed || step.fills_in_vain())
             && named.all(|path| is_it(&path))
             && self.tools_to_call().is_empty()
             && self.state.wakes().is_none()

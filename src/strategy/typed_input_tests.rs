@@ -1,7 +1,9 @@
 use super::*;
 use crate::domain::call::CallReport;
 use crate::domain::chat::Role;
-use crate::strategy::drive::{Drive, call, carry_out, done, profile_of, run_tool};
+use crate::strategy::drive::{
+    Drive, call, carry_out, done, profile_of, profile_with_asides, run_tool,
+};
 use std::collections::BTreeMap;
 
 const TASK: &str = "/order.lua asks two questions. Order 12 ladders. Then run /check.lua, which says whether it is right.";
@@ -76,10 +78,7 @@ fn ran_first(task: &str, strategy: &str) -> Vec<Value> {
 }
 
 fn ran_with(task: &str, strategy: &str, typed: &str) -> Vec<Value> {
-    let mut profile = profile_of(strategy);
-    profile.executor_mends = 6;
-    profile.memory.named_files = 3;
-    let mut drive = Drive::new(profile, task);
+    let mut drive = Drive::new(profile_with_asides(strategy), task);
     drive.add_tools(vec![run_tool()]);
     drive.files.insert("/order.lua".into(), ORDER.into());
     let computer =

@@ -120,16 +120,18 @@ impl<'a> Turn<'a> {
 
     /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
     /// nothing: small models know all then, and go on looking. Before anything else where nothing else is to be done. Asked for once in a
-    /// task.
+    /// task, and there once more while its answer is refused.
     fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let brought_nothing =
             |call: &CallRecord| !call.succeeded() || named_files::was_shown(self.state, call);
-        let is_lost = newest.blocked.is_some()
+        let is_lost = (newest.blocked.is_some() && !newest.fills())
             || (newest.by_rule().is_none()
                 && !newest.calls.is_empty()
                 && newest.calls.iter().all(brought_nothing));
         let mut before = self.state.steps.iter().filter(|step| step.closed);
-        if !(is_lost || self.only_writes_result()) || before.any(Step::fills) {
+        let was_asked = before.any(|step| step.fills() && !step.fills_in_vain())
+            || self.is_refused_for_good(newest, |_| true);
+        if !(is_lost || self.only_writes_result()) || was_asked {
             return None;
         }
         let prompt = self.asked_for();
@@ -156,7 +158,7 @@ impl<'a> Turn<'a> {
         let mut programs = named_in(prompt).into_iter();
         let shown = self.shown_tools().shown;
         let mut named = shown_tools::named_by(&shown, prompt);
-        let is_look = |step: &Step| step.prepares() || !step.closed;
+        let is_look = |step: &Step| step.prepares() || !step.closed || step.fills_in_vain();
         self.state.steps.iter().all(is_look)
             && self.state.wakes().is_none()
             && self.tools_to_call().is_empty()

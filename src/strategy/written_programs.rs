@@ -8,7 +8,7 @@ use super::memory::pins::runs;
 use super::mending::{WRITE, program_of};
 use super::named_files::READ;
 use super::paths::{mentions, named_in, normal};
-use super::proved::BEYOND;
+use super::proved::{BEYOND, own_words};
 use super::shown_tools::named_by;
 use super::stated::{self, program_that_writes};
 use super::text::has_word;
@@ -131,30 +131,13 @@ impl Turn<'_> {
     }
 }
 
-/// The words of a task without paths and what stands in quotes or for something: "`/rps.lua MOVE OPPONENT` prints who wins, as seen by MOVE". What
-/// comes "then" in an output is no work of its own: "one line for each, and then `total: SUM`".
-fn own_words(prompt: &str) -> String {
-    let is_own = |word: &&str| {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let stands_for = bare.len() > 1 && bare.chars().all(|c| c.is_ascii_uppercase());
-        !stands_for && !word.contains('/')
-    };
-    let outside = prompt.split('`').step_by(2).map(|text| text.trim_end());
-    let outside = outside.map(|text| text.strip_suffix(" then").unwrap_or(text));
-    let words: Vec<&str> = outside
-        .flat_map(str::split_whitespace)
-        .filter(is_own)
-        .collect();
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::chat::Role;
     use crate::domain::task::TaskStatus;
     use crate::domain::work::Work;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides};
 
     /// A task whose program is asked for alone, with a file that it may be given.
     fn written(strategy: &str, task: &str, program: &str) -> Drive {
@@ -164,11 +147,8 @@ mod tests {
     }
 
     fn begun(strategy: &str, task: &str) -> Drive {
-        let mut profile = profile_of(strategy);
-        profile.executor_mends = 6;
-        profile.one_model = true;
-        profile.memory.named_files = 3;
-        let mut drive = Drive::new(profile, task);
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
+        drive.bench.profile.one_model = true;
         drive.files.insert("/poem.txt".into(), "the moon\n".into());
         assert!(drive.run_to_consult());
         drive

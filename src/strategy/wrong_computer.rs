@@ -1,10 +1,12 @@
 //! Calls on the task's own computer about a file that the task has on another one: a weak model that is shown a program of `mine` writes
 //! it at home.
 
+use super::asked_questions::sentences;
+use super::fleet::computers_in;
 use super::guards::overwrite::IF_HASH;
 use super::guards::{on_other_computer, times_told};
 use super::mending::RUN;
-use super::paths::{named_in, normal};
+use super::paths::{mentions, named_in, normal};
 use super::places::addressed;
 use super::turn::Turn;
 use crate::domain::call::Target;
@@ -81,7 +83,13 @@ impl Turn<'_> {
         if !is_own || !named_in(self.asked_for()).contains(&path) {
             return None;
         }
-        let meant = self.unless_own(self.place_of(&path)?)?;
+        let read_from = self.unless_own(self.place_of(&path)?)?;
+        // What one sentence has on a computer, another one may want brought to the next.
+        let writes = args.get("content").is_some();
+        let meant = match self.last_place_of(&path).filter(|_| writes) {
+            Some(brought_to) => brought_to,
+            None => read_from,
+        };
         let words =
             format!("the task has /{path} on {meant}, and this call is for another computer");
         (times_told(self.state, &words) < MOST_OBJECTIONS).then(|| {
@@ -93,6 +101,16 @@ impl Turn<'_> {
                 "{words}. {how}If all is done there, end the task; only if you do mean /{path} here, say it again"
             )
         })
+    }
+
+    /// The only other computer that the last sentence about a file names.
+    fn last_place_of(&self, path: &str) -> Option<ClientId> {
+        let said = sentences(self.asked_for());
+        let said = said.filter(|said| mentions(said, path).next().is_some());
+        let named = computers_in(said.last()?);
+        let others = self.other_computers();
+        let mut there = others.into_iter().filter(|other| named.contains(other));
+        there.next().filter(|_| there.next().is_none())
     }
 
     /// The same call on another computer, as the model writes calls: words alone do not turn a small model from the call that it has in mind.
@@ -205,5 +223,22 @@ mod tests {
         direct.say(&[&write(&"print(1) ".repeat(MOST_SHOWN))]);
         let words = "To have something done there, call the tool as mine/fs_write";
         assert!(direct.shown().contains(words), "{}", direct.shown());
+    }
+
+    #[test]
+    fn what_is_to_be_brought_to_another_computer_is_written_there() {
+        let task = "The computer `mine` has the file /map.txt. Bring it to the computer `depot` as /map.txt.";
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.add_computer("mine");
+        drive.add_computer("depot");
+        let write = json!({"path": "/map.txt", "content": "shaft A"});
+        drive.say(&[
+            &call("fs_read", json!({"path": "/map.txt"})),
+            &call("fs_write", write),
+        ]);
+        let shown = drive.shown();
+        for told in ["the task has /map.txt on mine", "the task has /map.txt on depot", "\"depot/fs_write\""] {
+            assert!(shown.contains(told), "{told}: {shown}");
+        }
     }
 }
