@@ -237,7 +237,11 @@ mod tests {
             &call("fs_write", write),
         ]);
         let shown = drive.shown();
-        for told in ["the task has /map.txt on mine", "the task has /map.txt on depot", "\"depot/fs_write\""] {
+        for told in [
+            "the task has /map.txt on mine",
+            "the task has /map.txt on depot",
+            "\"depot/fs_write\"",
+        ] {
             assert!(shown.contains(told), "{told}: {shown}");
         }
     }
