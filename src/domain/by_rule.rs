@@ -5,6 +5,8 @@
 pub enum ByRule {
     /// Reads the files that the task names, before any model is asked.
     FirstLook,
+    /// Makes the searches that the task tells, before any model is asked.
+    FirstSearch,
     /// Calls the tools that the task names and that only look, before any model is asked.
     FirstTool,
     /// Asks a person what the task tells to ask first.
@@ -32,8 +34,9 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 13] = [
+    pub const ALL: [ByRule; 14] = [
         ByRule::FirstLook,
+        ByRule::FirstSearch,
         ByRule::FirstTool,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
@@ -52,6 +55,7 @@ impl ByRule {
     pub fn words(self) -> &'static str {
         match self {
             ByRule::FirstLook => "Reading the files that the task names",
+            ByRule::FirstSearch => "Looking for what the task speaks of",
             ByRule::FirstTool => "Calling the tools that the task names",
             ByRule::FirstQuestion => "Asking what the task tells to ask",
             ByRule::FirstRun => "Running what the task speaks of",

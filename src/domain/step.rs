@@ -134,9 +134,14 @@ impl Step {
         self.by_rule() == Some(ByRule::FirstLook)
     }
 
-    /// Whether rules find out here what the task names first: files, tools that only look, what somebody is asked.
+    /// Whether rules find out here what the task names first: files, searches, tools that only look, what somebody is asked.
     pub fn prepares(&self) -> bool {
-        let finds_out = [ByRule::FirstLook, ByRule::FirstTool, ByRule::FirstQuestion];
+        let finds_out = [
+            ByRule::FirstLook,
+            ByRule::FirstSearch,
+            ByRule::FirstTool,
+            ByRule::FirstQuestion,
+        ];
         self.by_rule().is_some_and(|why| finds_out.contains(&why))
     }
 

@@ -1,7 +1,9 @@
-//! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, or a new
-//! program. Programs that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a
+//! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, a new
+//! program, a few lines as they shall be, or which files are deleted. Programs that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a
 //! thing at once.
 
+use super::chosen_files::Choice;
+use super::line_edits::LineEdit;
 use super::mending::WRITE;
 use super::new_programs::NewProgram;
 use super::places::addressed;
@@ -22,6 +24,8 @@ enum Lacking<'a> {
     Input(Waiting<'a>),
     Tool(Unwritten<'a>),
     Program(NewProgram),
+    Lines(LineEdit),
+    Files(Choice),
 }
 
 impl<'a> Turn<'a> {
@@ -38,6 +42,8 @@ impl<'a> Turn<'a> {
             (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
             (Some(Lacking::Tool(tool)), Some(read)) => self.write_tool(step, &tool, read),
             (Some(Lacking::Program(new)), Some(read)) => self.write_program(step, &new, read),
+            (Some(Lacking::Lines(edit)), Some(read)) => self.patch_lines(step, &edit, read),
+            (Some(Lacking::Files(choice)), Some(read)) => self.delete_chosen(step, &choice, read),
             (Some(lacking), None) => self.consult_for(&lacking),
             (None, _) => self.refused_fill("there is nothing to write any more"),
         })
@@ -72,6 +78,8 @@ impl<'a> Turn<'a> {
         tool()
             .or(file)
             .or_else(|| self.new_program(newest).map(Lacking::Program))
+            .or_else(|| self.line_edit(newest).map(Lacking::Lines))
+            .or_else(|| self.choice(newest).map(Lacking::Files))
             .or_else(|| self.untyped(newest).map(Lacking::Input))
     }
 
@@ -91,6 +99,8 @@ impl<'a> Turn<'a> {
             Lacking::Input(waiting) => self.consult_for_input(waiting),
             Lacking::Tool(tool) => self.consult_for_tool(tool),
             Lacking::Program(program) => self.consult_for_program(program),
+            Lacking::Lines(edit) => self.consult_for_lines(edit),
+            Lacking::Files(choice) => self.consult_for_choice(choice),
         }
     }
 }

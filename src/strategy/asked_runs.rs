@@ -34,7 +34,7 @@ const MOST_RUNS_OF_A_CHECK: usize = 5;
 
 impl Turn<'_> {
     /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is
-    /// asked: what is wrong is known then. None after anything else was done, after a run that was not as it should be, where the task
+    /// asked: what is wrong is known then. So is the run of a program in whose output something is wanted. None after anything else was done, after a run that was not as it should be, where the task
     /// says that something is not to be run, and in a task that lives on.
     pub(super) fn first_run(&self) -> Option<Decision> {
         let prompt = self.asked_for();
@@ -47,11 +47,12 @@ impl Turn<'_> {
             || is_begun
             || steps.is_empty()
             || self.state.wakes().is_some()
-            || !(has_word(prompt, &MENDS) || has_word(prompt, &FAILS))
             || stated::forbids_runs(prompt)
         {
             return None;
         }
+        let is_ailing = has_word(prompt, &MENDS) || has_word(prompt, &FAILS);
+        let told = stated::told_output(prompt).filter(|_| !is_ailing);
         let pins = Pins::of(self.state, self.profile);
         if pins.tests.last().is_some_and(|run| !run.success) {
             return None;
@@ -61,10 +62,10 @@ impl Turn<'_> {
         let made = |call: &CallRecord| runs(call).then(|| run_on(home, call));
         let made: Vec<String> = self.state.calls().filter_map(made).collect();
         let is_made = |run: &String| made.iter().any(|made| names(run, made));
-        let asked = asked(prompt)
-            .into_iter()
-            .chain(stated::bare_run(prompt).map(str::to_owned));
-        let mut to_make = asked.filter_map(|run| {
+        let bare = stated::bare_run(prompt).filter(|_| is_ailing);
+        let speaks = asked(prompt).into_iter().filter(|_| is_ailing);
+        let speaks = speaks.chain(bare.or(told).map(str::to_owned));
+        let mut to_make = speaks.filter_map(|run| {
             let path = program_of(&run);
             let place = self.place_of(&path).filter(|place| place.online)?;
             place.tool(RUN)?;

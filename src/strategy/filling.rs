@@ -5,6 +5,8 @@
 
 use super::calculation;
 use super::checked_files::Fault;
+use super::chosen_files::DELETE;
+use super::line_edits::PATCH;
 use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
@@ -20,7 +22,7 @@ use crate::domain::files::{from_root, key};
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render as render_prompt};
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{QUOTES, normal};
 use crate::strategy::text::{fenced, has_word};
 use serde_json::json;
 use std::borrow::Cow;
@@ -34,6 +36,9 @@ const MOST_BARE: usize = 80;
 
 /// Words of a line of such an answer that has several.
 const MOST_WORDS: usize = 3;
+
+/// How a task says with which word a line begins.
+const BEGINS: [&str; 2] = [" begins with ", " starts with "];
 
 /// How an answer says that something has to be found out first.
 const MISSING: &str = "missing";
@@ -49,13 +54,19 @@ impl Turn<'_> {
         if !(newest.fills() || writes_said(newest)) {
             return self.after_run(newest);
         }
-        if newest.calls.iter().any(is_typed_run) {
+        let deletes = |call: &CallRecord| call.tool == DELETE;
+        if newest
+            .calls
+            .iter()
+            .any(|call| is_typed_run(call) || deletes(call))
+        {
             return self.closing_run();
         }
         let mut written = newest.calls.iter();
-        let written = written.find(|call| call.tool == WRITE && call.succeeded())?;
+        let writes = |call: &&CallRecord| [WRITE, PATCH].contains(&call.tool.as_str());
+        let written = written.find(|call| writes(call) && call.succeeded())?;
         let path = from_root(&normal(written.args.get("path")?.as_str()?));
-        let is_program = path.ends_with(".lua");
+        let is_program = path.ends_with(".lua") || written.tool == PATCH;
         (is_program || self.is_all_known(&path))
             .then(|| self.closing_run().or_else(|| self.run_of_program(written)))
             .flatten()
@@ -152,7 +163,8 @@ impl Turn<'_> {
         };
         let prompt = self.asked_for();
         let is_asked = is_calculated(prompt, &unfilled.path);
-        let content = &worked_out(content, prompt, is_asked);
+        let content = without_label(content, prompt);
+        let content = &worked_out(&content, prompt, is_asked);
         let holds = unfilled.wrong.as_ref().map(|wrong| wrong.holds.trim());
         if holds == Some(content.trim()) {
             return self.refused_fill("the answer was what it holds already");
@@ -166,6 +178,29 @@ impl Turn<'_> {
 
     pub(super) fn refused_fill(&self, why: &str) -> Decision {
         self.block(Guard::Invalid, format!("what the file has to hold: {why}"))
+    }
+}
+
+/// A line without the word with which it begins by the task's own words, where these want a part of it and nothing else: "One of them begins
+/// with BROKEN and names a sensor. Write its name (nothing else)".
+fn without_label<'c>(content: &'c str, prompt: &str) -> Cow<'c, str> {
+    let line = content.trim();
+    let is_one = !line.contains('\n') && prompt.contains("nothing else");
+    let said = BEGINS.iter().filter_map(|words| prompt.split_once(words));
+    let mut labels = said.filter_map(|(_, behind)| {
+        let behind = behind.trim_start_matches(QUOTES);
+        behind.split(|c: char| !c.is_alphanumeric()).next()
+    });
+    let part = labels.find_map(|label| {
+        let part = line
+            .strip_prefix(label)
+            .filter(|_| is_one && !label.is_empty())?;
+        let part = part.strip_prefix(|c: char| c == ':' || c.is_whitespace())?;
+        Some(part.trim()).filter(|part| !part.is_empty())
+    });
+    match part {
+        Some(part) => Cow::Owned(format!("{part}\n")),
+        None => Cow::Borrowed(content),
     }
 }
 

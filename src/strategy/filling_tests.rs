@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::chat::Role;
 use crate::domain::event::TaskEvent;
-use crate::strategy::bench::answer;
+use crate::strategy::bench::{answer, shown};
 use crate::strategy::drive::{Drive, carry_out, done, profile_of, profile_with_asides};
 use crate::strategy::guards::misplaced_program::told_of;
 use proptest::prelude::*;
@@ -286,6 +286,33 @@ fn where_nothing_else_is_to_be_done_the_content_is_asked_for_before_any_planner(
 }
 
 #[test]
+fn a_copy_that_is_not_the_same_is_a_content() {
+    let check = "/check.lua says whether it is right: run it at the end.";
+    let changed = format!("Make /c.txt a copy of /a.txt in which the line `2` is `7`. {check}");
+    assert_eq!(asked(&begun("plan", &changed)), Role::Executor);
+}
+
+#[test]
+fn a_program_in_whose_output_something_is_wanted_runs_before_that_is_asked_for() {
+    let task = "/count.lua prints some lines. One of them is a number. Write it (nothing else) to /n.txt, then run /check.lua, which says whether it is right.";
+    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
+        for (path, text) in [("/count.lua", "12"), ("/check.lua", "right")] {
+            drive.files.insert(path.into(), text.into());
+        }
+        assert!(drive.run_to_consult());
+        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
+        let shown = shown(drive.state().prompt(Role::Executor));
+        let told = "## run /count.lua on base: done";
+        assert!(shown.contains(told), "{strategy}: {shown}");
+        let goes_on = drive.say(&["```\n12\n```"]);
+        assert_eq!(drive.files["/n.txt"], "12\n", "{strategy}");
+        let is_planned = !["plan", "goals"].contains(&strategy);
+        assert_eq!(goes_on, is_planned, "{strategy}");
+    }
+}
+
+#[test]
 fn what_is_not_known_yet_is_told_and_each_file_is_asked_for_once() {
     let mut drive = drive();
     drive.say(&[&write(PROGRAM), "MISSING: what /a.txt holds"]);
@@ -397,5 +424,25 @@ proptest! {
     fn any_answer_is_read_without_a_panic(text in "(```|MISSING|\n| would hold the text of a program|/a.txt|\\PC){0,30}") {
         let _ = read(&answer(&text));
         let _ = told_of(&text);
+    }
+}
+
+#[test]
+fn the_word_with_which_a_line_begins_is_left_out_where_nothing_else_is_wanted() {
+    let task = "/audit.lua prints some lines. One of them begins with BROKEN and names a sensor. Write its name (nothing else) to /a.txt.";
+    for (content, prompt, written) in [
+        ("BROKEN sensor-k7\n", task, "sensor-k7\n"),
+        ("BROKEN: sensor-k7", task, "sensor-k7\n"),
+        ("sensor-k7\n", task, "sensor-k7\n"),
+        ("BROKEN\n", task, "BROKEN\n"),
+        ("BROKENsensor\n", task, "BROKENsensor\n"),
+        ("BROKEN a\nBROKEN b\n", task, "BROKEN a\nBROKEN b\n"),
+        (
+            "BROKEN a\n",
+            "One of them begins with BROKEN. Write it to /a.txt.",
+            "BROKEN a\n",
+        ),
+    ] {
+        assert_eq!(without_label(content, prompt), written, "{content}");
     }
 }

@@ -3,7 +3,7 @@
 //! plans the whole task without knowing what the tool says.
 
 use super::calls_by_rule::request_by_rule;
-use super::paths::mentions;
+use super::paths::{behind, mentions};
 use super::places::addressed;
 use super::said_values::said_values;
 use super::shown_tools::named_by;
@@ -15,7 +15,7 @@ use crate::domain::directive::StrictRequest;
 use crate::domain::step::Step;
 use crate::domain::tool::EffectClass;
 use crate::domain::toolbox::Tool;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Words before the name of a tool that is called later, or in some case only, or on each of several computers.
@@ -34,6 +34,12 @@ const NOT_FIRST: [&str; 12] = [
     "finally",
 ];
 
+/// How many peripherals are looked into with one tool.
+const MOST_PERIPHERALS: usize = 3;
+
+/// What stands behind the name of a tool of which it is only said what it is for: "Move the iron (inventory_list shows the slots)".
+const SHOWS: [&str; 4] = [" shows ", " lists ", " tells ", " says "];
+
 /// Words of a task that has a tool called through a group.
 const GROUPS: [&str; 2] = ["group", "groups"];
 
@@ -41,7 +47,9 @@ impl Turn<'_> {
     /// Calls all of them that stand before any other work of the task, in one step. None after anything was done but to look at files, where
     /// no files are read by rule either, and in a task that lives on.
     pub(super) fn first_tools(&self) -> Option<Decision> {
-        let is_begun = !self.state.steps.iter().all(Step::looks_first);
+        let only_looks =
+            |step: &Step| step.looks_first() || step.by_rule() == Some(ByRule::FirstSearch);
+        let is_begun = !self.state.steps.iter().all(only_looks);
         if is_begun
             || self.profile.memory.named_files == 0
             || !self.may_step_aside()
@@ -52,7 +60,8 @@ impl Turn<'_> {
         let named = self.named_tools().into_iter();
         let leading = named.take_while(|tool| tool.effect == EffectClass::Read);
         let requests: Vec<StrictRequest> = leading
-            .filter_map(|tool| self.request_of_first(tool))
+            .filter_map(|tool| self.requests_of_first(tool))
+            .flatten()
             .collect();
         match requests.is_empty() {
             true => None,
@@ -60,20 +69,30 @@ impl Turn<'_> {
         }
     }
 
-    fn request_of_first(&self, tool: &Tool) -> Option<StrictRequest> {
+    fn requests_of_first(&self, tool: &Tool) -> Option<Vec<StrictRequest>> {
         let prompt = self.asked_for();
         let at = mentions(prompt, &tool.name).next()?;
         let before = &prompt[..at];
         let shown = self.shown_tools().shown;
-        let is_later = has_word(before, &NOT_FIRST) || named_by(&shown, before).next().is_some();
+        let said = behind(prompt, at, &tool.name);
+        let is_after_work = named_by(&shown, before).next().is_some()
+            && !SHOWS.iter().any(|words| said.starts_with(words));
+        let is_later = has_word(before, &NOT_FIRST) || is_after_work;
         let called = self.address_of(&tool.name).filter(|_| !is_later)?;
         let schema = tool.told_args()?;
         let args = said_values(prompt, &tool.name, schema);
         let required = schema.get("required").and_then(Value::as_array);
-        let mut required = required.into_iter().flatten().filter_map(Value::as_str);
-        required
-            .all(|name| args.contains_key(name))
-            .then(|| request_by_rule(ByRule::FirstTool, &called, Value::Object(args), None))
+        let required = required.into_iter().flatten().filter_map(Value::as_str);
+        let request = |args| request_by_rule(ByRule::FirstTool, &called, Value::Object(args), None);
+        let of_each: Vec<_> = of_each_peripheral(prompt, schema)
+            .take(MOST_PERIPHERALS)
+            .collect();
+        // Of several in quotes one alone may have been read.
+        if !of_each.is_empty() && (args.is_empty() || of_each.contains(&args)) {
+            return Some(of_each.into_iter().map(request).collect());
+        }
+        let mut lacking = required.filter(|name| !args.contains_key(*name));
+        lacking.next().is_none().then(|| vec![request(args)])
     }
 
     /// How such a tool is called: on the only computer that has it ready, or through the one group of which the task speaks.
@@ -96,6 +115,40 @@ impl Turn<'_> {
         let group = groups.next().filter(|_| groups.next().is_none())?;
         Some(format!("group:{group}/{tool}"))
     }
+}
+
+/// What a tool takes that takes one text alone, for each peripheral that the task names.
+fn of_each_peripheral(prompt: &str, schema: &Value) -> impl Iterator<Item = Map<String, Value>> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut taken = properties.into_iter().flatten();
+    let only = taken.next().filter(|_| taken.next().is_none());
+    let only = only.filter(|(_, of)| of["type"] == "string" && of.get("enum").is_none());
+    let named = only.into_iter().flat_map(|(name, _)| {
+        let named = peripherals_in(prompt).into_iter();
+        named.map(move |peripheral| (name.clone(), Value::from(peripheral)))
+    });
+    named.map(|taken| Map::from_iter([taken]))
+}
+
+/// The peripherals that a text names as ComputerCraft's wired modems do: "minecraft:chest_0".
+fn peripherals_in(text: &str) -> Vec<&str> {
+    let may_stand = |c: char| c.is_ascii_alphanumeric() || "_:.-/".contains(c);
+    let words = text.split(|c| !may_stand(c));
+    let words = words.map(|word| word.trim_end_matches(['.', ':']));
+    let is_one = |word: &&str| {
+        let parts = word.split_once(':').zip(word.rsplit_once('_'));
+        parts.is_some_and(|((family, name), (_, number))| {
+            let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+            !family.is_empty() && !name.contains([':', '/']) && is_number
+        })
+    };
+    let mut named: Vec<&str> = Vec::new();
+    for word in words.filter(is_one) {
+        if !named.contains(&word) {
+            named.push(word);
+        }
+    }
+    named
 }
 
 #[cfg(test)]
@@ -192,6 +245,24 @@ mod tests {
             let drive = begun("direct", task);
             let names: Vec<String> = called(&drive).into_iter().map(|(name, _)| name).collect();
             assert_eq!(names, tools, "{task}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_takes_one_name_looks_into_each_peripheral_that_the_task_names() {
+        let task = "Move the iron from minecraft:chest_0 to `create:item_vault_12` (stock_count shows what is there, ledger_pay moves it).";
+        let drive = begun("plan", task);
+        let each = ["minecraft:chest_0", "create:item_vault_12"];
+        let each = each.map(|name| ("depot/stock_count".to_owned(), json!({"item": name})));
+        assert_eq!(called(&drive), each);
+        for text in [
+            "at 10:30_2/x",
+            "http://a_1",
+            "chest_0",
+            "minecraft:chest",
+            ":a_1",
+        ] {
+            assert!(peripherals_in(text).is_empty(), "{text}");
         }
     }
 }

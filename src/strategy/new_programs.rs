@@ -10,10 +10,10 @@ use super::memory::contents;
 use super::mending::{WRITE, program_of};
 use super::named_files;
 use super::numbered;
-use super::paths::{named_in, normal};
+use super::paths::{QUOTES, behind, mentions, named_in, normal};
 use super::places::addressed;
 use super::stated::{self, program_that_writes};
-use super::text::{fenced, has_word};
+use super::text::{fenced, has_word, sentence_before};
 use super::turn::Turn;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -166,11 +166,39 @@ impl Turn<'_> {
             "writes": data().find(|path| program_that_writes(prompt, path).as_ref() == Some(&name)).map(|path| from_root(&path)),
             "reads": data().find(|path| self.is_read_by_program(path)).map(|path| from_root(&path)),
             "is_test": stated::is_test(prompt, &name),
+            "is_module": is_module(prompt, &name),
+            "refused": self.refusal_of(program),
         });
         Ok(vec![
             Message::system(render(prompts, "shared/programmer", json!({}))?),
             Message::user(render(prompts, "shared/new_program", told)?),
         ])
+    }
+
+    /// Why the answer of just now was refused.
+    fn refusal_of(&self, program: &NewProgram) -> Option<&str> {
+        let refused = self.state.newest_closed()?.blocked.as_ref()?;
+        refused.evidence.strip_prefix(&program_named(&program.path))
+    }
+
+    /// What an answer lacks by the task's words, whatever it does: what a module gives to who loads it, and in a test the program that it tests.
+    fn lacks(&self, program: &NewProgram, content: &str) -> Option<String> {
+        let prompt = self.asked_for();
+        let name = normal(&program.path);
+        if is_module(prompt, &name) && !content.lines().any(|line| line.starts_with("return")) {
+            return Some("a module ends with `return` and what it gives".to_owned());
+        }
+        if !stated::is_test(prompt, &name) {
+            return None;
+        }
+        let mut others = named_in(prompt).into_iter().filter(|path| {
+            *path != name && is_module(prompt, path) && stated::is_to_be_made(prompt, path)
+        });
+        let unused = others.find(|path| !loads(content, path))?;
+        let path = from_root(&unused);
+        Some(format!(
+            "it does not load {path}, which it tests: `dofile(\"{path}\")`"
+        ))
     }
 
     /// Whether a file of data, which has no first slash here, is what the program of the task reads: the task says that it reads one, and this
@@ -200,12 +228,42 @@ impl Turn<'_> {
         if content.trim_start().starts_with('{') {
             return refused("the answer is JSON, and no program");
         }
+        if let Some(lacking) = self.lacks(program, content) {
+            return refused(&lacking);
+        }
         let why = format!("Writing {}, as the task says", program.path);
         match self.write_aside(step, why, &program.path, program.on.as_ref(), content) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),
         }
     }
+}
+
+/// Whether a program, whose path has no first slash, is what the task calls a module.
+fn is_module(prompt: &str, path: &str) -> bool {
+    mentions(prompt, path).any(|at| {
+        let before = sentence_before(&prompt[..at]).trim_end_matches(QUOTES);
+        let said = behind(prompt, at, path);
+        let returns = [" that returns ", " which returns ", " returns "];
+        before.trim_end().ends_with("module") || returns.iter().any(|words| said.starts_with(words))
+    })
+}
+
+/// Whether a program loads such a module: by its path, or by its name as `require` takes it.
+fn loads(content: &str, module: &str) -> bool {
+    let name = module.trim_end_matches(".lua");
+    let name = name.strip_suffix("/init").unwrap_or(name);
+    [name.to_owned(), name.replace('/', ".")]
+        .iter()
+        .any(|name| {
+            let quoted = |quote: char| {
+                let loads = |(at, _): (usize, &str)| {
+                    content[..at].ends_with(|c: char| c == '/' || c == quote)
+                };
+                content.match_indices(name.as_str()).any(loads)
+            };
+            quoted('"') || quoted('\'')
+        })
 }
 
 #[cfg(test)]
@@ -344,13 +402,39 @@ mod tests {
         let asked = shown(drive.state().prompt(Role::Executor));
         for part in [
             "# /m/init.lua, which is there\n\n```lua\nreturn {}\n```",
-            "There is no /m/test.lua yet. Write it, whole, in one ```lua block. /m/init.lua is there, and is no part of it: it is",
+            "There is no /m/test.lua yet. Write it, whole, in one ```lua block. Its first line is `local m = dofile(\"/m/init.lua\")`.",
         ] {
             assert!(asked.contains(part), "{asked}");
         }
-        drive.say(&["```lua\nprint(1)\n```"]);
+        drive.say(&["```lua\nlocal m = dofile(\"/m/init.lua\")\nprint(1)\n```"]);
         let ran = drive.state().calls().last().map(|call| call.args.clone());
         assert_eq!(ran, Some(json!({"path": "/m/test.lua"})));
+    }
+
+    #[test]
+    fn a_module_gives_something_and_a_test_loads_it_or_it_is_told_and_asked_for_once_more() {
+        let task = "Create a module /m/init.lua that adds, and a test program /m/test.lua that checks it. Run the tests.";
+        let mut drive = begun("plan", task);
+        drive.say(&["```lua\nlocal m = {}\nprint(1)\n```"]);
+        let asked = |drive: &Drive| shown(drive.state().prompt(Role::Executor));
+        insta::assert_snapshot!("module_refused", asked(&drive));
+        drive.say(&[
+            "```lua\nreturn {}\n```",
+            "```lua\nlocal m = {}\nprint(1)\n```",
+        ]);
+        let why = "Your last answer was not taken: it does not load /m/init.lua, which it tests: `dofile(\"/m/init.lua\")`.";
+        assert!(asked(&drive).contains(why), "{}", asked(&drive));
+        for content in [
+            "dofile('/m/init.lua')",
+            "require(\"m\")",
+            "require(\"m.init\")",
+            "require '/m'",
+        ] {
+            assert!(loads(content, "m/init.lua"), "{content}");
+        }
+        for content in ["-- the test of m", "require(\"am\")"] {
+            assert!(!loads(content, "m/init.lua"), "{content}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tasks of which nothing is left before anything was planned: what is typed into a program was asked for alone, or a file was written by
 //! rule, and the check of which the task's last sentence speaks has run well; or the only program of which it speaks was mended, and prints
-//! what it says; or all that it wants are programs, which were asked for alone, and their runs, which ended well. A small model that is to
+//! what it says; or all that it wants are programs, which were asked for alone, and their runs, which ended well; or lines of one program were
+//! asked for alone, and it ran well. A small model that is to
 //! plan then plans the whole task once more, and does it twice.
 
 use super::asked_questions::sentences;
@@ -26,7 +27,7 @@ use crate::domain::task::CallRecord;
 use crate::strategy::paths::normal;
 
 /// Words of the sentences of a task that only wants a program mended: each has one, or an output in quotes.
-const ABOUT_IT: [&str; 13] = [
+pub(super) const ABOUT_IT: [&str; 13] = [
     "mend", "fix", "fixes", "repair", "debug", "fails", "wrong", "not", "shall", "should",
     "prints", "print", "run",
 ];
@@ -59,7 +60,10 @@ impl Turn<'_> {
     pub(super) fn nothing_left(&self) -> bool {
         self.state.wakes().is_none()
             && self.tools_to_call().is_empty()
-            && (self.is_done_and_checked() || self.is_mended_as_said() || self.is_written_and_run())
+            && (self.is_done_and_checked()
+                || self.is_mended_as_said()
+                || self.is_written_and_run()
+                || self.is_patched_and_run())
     }
 
     fn is_done_and_checked(&self) -> bool {
@@ -71,6 +75,9 @@ impl Turn<'_> {
             is_check(prompt, path)
                 || worked.any(|call| names(&call.args, path) || self.runs_what_names(call, path))
                 || (holds_data(path) && self.is_known_wherever(path))
+                || self.is_patched_below(path)
+                || self.is_cleared(path)
+                || self.was_heard(path)
         };
         self.is_checked() && !worked.is_empty() && named_in(prompt).iter().all(is_done)
     }

@@ -3,6 +3,7 @@
 use super::directive::printer;
 use super::guards::overwrite::likely_edit;
 use super::memory::recall::{self, Handle};
+use super::said_lines;
 use super::text::{cut_middle, fenced, head_and_tail};
 use super::told_json::told_json;
 use crate::domain::call::{CallReport, Outcome, Target};
@@ -28,6 +29,8 @@ pub struct Shown<'a> {
     pub handle: Option<Handle>,
     /// Lines in place of the `content` of a result.
     pub content: Option<String>,
+    /// Words of the task: lines of an output that have one of them stay when it is cut.
+    pub words: Vec<&'a str>,
 }
 
 /// A call and its end, for people. `max_bytes` bounds each text.
@@ -182,7 +185,10 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
                 let text = if text.is_empty() {
                     "(nothing)".to_owned()
                 } else {
-                    format!("\n{}", fenced(&cut_middle(text, max_bytes, rest), ""))
+                    format!(
+                        "\n{}",
+                        fenced(&said_lines::cut(text, max_bytes, &shown.words, rest), "")
+                    )
                 };
                 let _ = writeln!(out, "{name}: {text}");
             }

@@ -13,7 +13,7 @@ pub fn cut_middle(text: &str, max: usize, rest: impl Fn(usize) -> Option<String>
     if text.len() <= max {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(max * 2 / 3);
+    let head = head_of(text, max);
     let tail = text.ceil_char_boundary(text.len() - (max - max * 2 / 3));
     let more = rest(head).map(|how| format!("; to read on: {how}"));
     format!(
@@ -23,6 +23,11 @@ pub fn cut_middle(text: &str, max: usize, rest: impl Fn(usize) -> Option<String>
         more.unwrap_or_default(),
         &text[tail..]
     )
+}
+
+/// Bytes of a text that are kept before its middle.
+pub fn head_of(text: &str, max: usize) -> usize {
+    text.floor_char_boundary(max * 2 / 3)
 }
 
 /// A fenced block that nothing in `content` can close: what a tool or a file says is data, never instructions.

@@ -127,6 +127,7 @@ impl<'a> Turn<'a> {
             false => {
                 let decision = self.first_look().or_else(|| self.look_at_ends());
                 let decision = decision.or_else(|| self.first_question());
+                let decision = decision.or_else(|| self.first_search());
                 let decision = decision.or_else(|| self.first_tools());
                 let decision = decision.or_else(|| self.look_around());
                 let decision = decision.or_else(|| self.call_with_word());

@@ -10,21 +10,23 @@ use super::memory::pins::runs;
 use super::mending::WRITE;
 use super::named_files;
 use super::shown_tools;
-use super::stated::{content_said, program_that_writes};
+use super::stated::{self, content_said, program_that_writes};
 use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
 use crate::domain::tool::ComputerView;
 use crate::strategy::paths::{mentions, named_in, normal};
-use crate::strategy::text::{has_word, sentence_before};
+use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use serde_json::Value;
 
 /// Bytes of a file that is shown with what a check says of it: that prompt is short, or it is no help.
 const MOST_BYTES: usize = 1_000;
 
 /// Tools that bring what a file holds from another one.
-const BRING: [&str; 2] = ["fs_move", "fs_copy"];
+const BRING: [&str; 2] = ["fs_move", COPY];
+const COPY: &str = "fs_copy";
 
 /// Words of a sentence that tells to put a result into a file.
 pub(super) const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
@@ -158,16 +160,24 @@ impl<'a> Turn<'a> {
         let mut programs = named_in(prompt).into_iter();
         let shown = self.shown_tools().shown;
         let mut named = shown_tools::named_by(&shown, prompt);
-        let is_look = |step: &Step| step.prepares() || !step.closed || step.fills_in_vain();
+        let is_heard =
+            |path: &String| stated::told_output(prompt).is_some_and(|told| normal(told) == *path);
+        let is_look = |step: &Step| {
+            let is_before = step.prepares() || !step.closed || step.fills_in_vain();
+            is_before || step.by_rule() == Some(ByRule::FirstRun)
+        };
         self.state.steps.iter().all(is_look)
             && self.state.wakes().is_none()
             && self.tools_to_call().is_empty()
             && !has_word(prompt, &UNLESS)
             && !self.asks_somebody()
             && self.has_closing_check()
-            && programs.all(|path| holds_data(&path) || is_check(prompt, &path))
+            && programs.all(|path| holds_data(&path) || is_check(prompt, &path) || is_heard(&path))
             && named.all(|tool| {
-                ONLY.contains(&tool.name.as_str()) || tool.name.starts_with(ABOUT_TOOLS)
+                let is_content = tool.name == COPY && is_changed_copy(prompt);
+                is_content
+                    || ONLY.contains(&tool.name.as_str())
+                    || tool.name.starts_with(ABOUT_TOOLS)
             })
     }
 
@@ -184,15 +194,33 @@ impl<'a> Turn<'a> {
         sentences(self.asked_for()).any(|said| has_word(said, &["ask"]) && !names_one(said))
     }
 
-    /// Whether every tool that the task names has answered and every other file of data that it names is known whole, and there is any, or
-    /// somebody has answered.
+    /// Whether every tool that the task names has answered, the program in whose output something is wanted has run well, and every other file
+    /// of data that it names is known whole, and there is any, or somebody has answered.
     pub(super) fn is_all_known(&self, unfilled: &str) -> bool {
         let tools = self.named_tools_answered();
         let mut files = named_in(self.asked_for());
         files.retain(|path| holds_data(path) && from_root(path) != unfilled);
         let is_known = |path: &String| self.is_known_wherever(path);
-        let is_any = tools.is_some() || !files.is_empty() || self.has_answer();
-        is_any && tools != Some(false) && files.iter().all(is_known)
+        let heard = self.has_heard();
+        let is_any =
+            [tools, heard].iter().any(Option::is_some) || !files.is_empty() || self.has_answer();
+        let is_none_left = tools != Some(false) && heard != Some(false);
+        is_any && is_none_left && files.iter().all(is_known)
+    }
+
+    /// Whether a program, whose path has no first slash here, is that one and has run well.
+    pub(super) fn was_heard(&self, path: &str) -> bool {
+        let told = stated::told_output(self.asked_for()).map(normal);
+        told.as_deref() == Some(path) && self.has_heard() == Some(true)
+    }
+
+    /// Whether the program in whose output something is wanted has run well; none where the task speaks of none.
+    fn has_heard(&self) -> Option<bool> {
+        let told = normal(stated::told_output(self.asked_for())?);
+        let is_it =
+            |call: &CallRecord| call.args["path"].as_str().map(normal) == Some(told.clone());
+        let mut calls = self.state.calls();
+        Some(calls.any(|call| runs(call) && call.succeeded() && is_it(call)))
     }
 
     /// Whether a person has answered a question of the task.
@@ -261,8 +289,35 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Whether a task wants a copy that is not the same: what that holds is written.
+fn is_changed_copy(prompt: &str) -> bool {
+    let behind = prompt
+        .split_once("copy of ")
+        .map(|(_, behind)| sentence_after(behind));
+    let differs = [" in which ", " but with ", " where ", " except "];
+    behind.is_some_and(|said| differs.iter().any(|words| said.contains(words)))
+}
+
 /// The file for which a step was refused, from the root.
 fn refused_path(step: &Step) -> Option<String> {
     let blocked = step.blocked.as_ref()?;
     told_of(&blocked.evidence).map(|path| from_root(&normal(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_changed_copy;
+
+    #[test]
+    fn a_copy_in_which_something_differs_is_no_plain_one() {
+        let differs = "Make /b.txt a copy of /a.txt in which `x` is `y`.";
+        assert!(is_changed_copy(differs));
+        for plain in [
+            "Make /b.txt a copy of /a.txt.",
+            "Make /b.txt a copy of /a.txt. The folder in which it lies is /.",
+            "Write the file in which `x` is `y`.",
+        ] {
+            assert!(!is_changed_copy(plain), "{plain}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::directive::block;
 use crate::strategy::named_files;
 use crate::strategy::render::{self, Shown};
+use crate::strategy::said_lines;
 use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::{Value, json};
 
@@ -94,6 +95,11 @@ pub fn calls(
     view: View,
     expect: Option<&str>,
 ) -> Vec<String> {
+    let asked = state
+        .created
+        .as_ref()
+        .map(|created| created.prompt.as_str());
+    let words = said_lines::words_of(asked.unwrap_or_default());
     let each = step.calls.iter().enumerate();
     each.map(|(index, call)| {
         let shown = Shown {
@@ -101,6 +107,7 @@ pub fn calls(
             max_bytes: view.max_bytes,
             handle: Some(handle(step, index)),
             content: known_content(state, profile, step, index, view),
+            words: words.clone(),
         };
         let told = render::call_as(call, &shown);
         match call.args.get("content").and_then(Value::as_str) {

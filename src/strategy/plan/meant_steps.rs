@@ -14,12 +14,25 @@ impl Course<'_> {
     /// A step whose target names a computer of the fleet beside a path or a command is carried out there, and one that names none and reads or
     /// runs what the task has on another computer there.
     pub(super) fn placed(&self, mut step: PlanStep) -> PlanStep {
-        use PlanAction::{ReadFile, RunProgram, RunTest};
+        use PlanAction::{EditFile, ReadFile, RunProgram, RunTest, WriteFile};
         let Some(target) = step.target.as_deref().filter(|_| step.on.is_none()) else {
             return step;
         };
         let turn = self.turn(Track::MAIN);
-        let beside = computer_beside(target);
+        let beside = computer_beside(target).or_else(|| {
+            let (path, id) = computer_behind(target)?;
+            // Behind a program it may be its argument.
+            let has_it = || {
+                turn.place_of(&normal(&path))
+                    .is_some_and(|place| place.client_id == id)
+            };
+            let is_place = match step.action {
+                ReadFile | WriteFile | EditFile => true,
+                RunProgram | RunTest => has_it(),
+                _ => false,
+            };
+            is_place.then_some((path, id))
+        });
         if let Some((rest, id)) = beside.filter(|(_, id)| self.inputs.fleet.has(id)) {
             step.target = Some(rest);
             step.on = Some(id);
@@ -78,6 +91,13 @@ fn computer_beside(target: &str) -> Option<(String, ClientId)> {
     };
     let beside = behind().or_else(before);
     beside.filter(|(rest, _)| rest.starts_with('/') && !rest.starts_with("//"))
+}
+
+/// A path and the only word behind it, as the name of a computer: "/map.txt mine".
+fn computer_behind(target: &str) -> Option<(String, ClientId)> {
+    let (path, name) = target.trim().split_once(' ')?;
+    let id = ClientId::parse(name.trim_matches(['`', '"', '\'', '(', ')'])).ok()?;
+    (path.starts_with('/') && !name.contains(' ')).then(|| (path.to_owned(), id))
 }
 
 /// A step of the shell whose command reads, writes or runs with a tool, as what it does.
@@ -202,6 +222,9 @@ mod tests {
         let there = |target: &str| (target.to_owned(), Some("farm".to_owned()));
         assert_eq!(adopted("/b.lua on farm"), there("/b.lua"));
         assert_eq!(adopted("/check.lua 2"), there("/check.lua 2"));
+        assert_eq!(adopted("/check.lua farm"), there("/check.lua"));
+        let argument = ("/b.lua farm".to_owned(), None);
+        assert_eq!(adopted("/b.lua farm"), argument, "it may be one");
         assert_eq!(adopted("/b.lua"), ("/b.lua".to_owned(), None));
         assert_eq!(
             adopted("/b.lua on barn"),

@@ -12,6 +12,7 @@ mod relative;
 mod silent;
 mod test_programs;
 mod texts;
+mod told_output;
 mod usage;
 mod written;
 
@@ -32,10 +33,12 @@ use crate::strategy::text::{has_word, head_and_tail};
 pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(super) use content::{content_said, content_told};
 pub(super) use given::runs_given;
-use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, pieces, sentence};
+pub(super) use reading::pieces;
+use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, sentence};
 pub(super) use relative::{MAKES, is_plainly_to_be_made, is_to_be_made};
 use serde_json::Value;
 pub(super) use test_programs::{is_test, runs_of_tests};
+pub(super) use told_output::told_output;
 pub(super) use usage::{printed_else, usage_of};
 pub(super) use written::program_that_writes;
 

@@ -53,7 +53,7 @@ pub(super) fn quoted(text: &str) -> Option<(&str, (&str, &str))> {
 }
 
 /// Every quoted piece of a text, behind all that stands before it and before all that stands behind it.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+pub fn pieces(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (between, (piece, after)) = quoted(rest)?;

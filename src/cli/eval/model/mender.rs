@@ -54,6 +54,97 @@ fn asked_between<'a>(request: &'a ChatRequest, before: &str, behind: &str) -> Op
     lines.find_map(|line| Some(line.strip_prefix(before)?.split_once(behind)?.0))
 }
 
+/// The file of which a prompt wants lines as they shall be, and these lines as they are.
+pub fn asked_for_lines(request: &ChatRequest) -> Option<(&str, String)> {
+    let prompt = request
+        .messages
+        .last()
+        .filter(|_| request.role == Role::Executor)?;
+    let mut lines = prompt.content.lines();
+    let path = lines.find_map(|line| {
+        line.strip_prefix("# Lines of ")?
+            .strip_suffix(" as they are")
+    })?;
+    Some((path, fenced_in(lines)?))
+}
+
+/// The first fenced text of some lines.
+fn fenced_in<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let fence = lines.find(|line| line.starts_with("```"))?;
+    let lines: Vec<&str> = lines.take_while(|line| *line != fence).collect();
+    Some(lines.join("\n"))
+}
+
+/// What a prompt shows of the file of which the next move makes this one a copy.
+pub fn copied<'a>(prompt: &'a str, next: Option<&'a Move>, path: &str) -> Option<String> {
+    let Act::Call { tool, args } = &next?.act else {
+        return None;
+    };
+    let from = args["from"].as_str()?;
+    let is_it = tool == "fs_copy" && args["to"] == path;
+    let mut lines = prompt.lines();
+    lines.find(|line| line.strip_suffix(':') == Some(from) && is_it)?;
+    fenced_in(lines)
+}
+
+/// Whether a prompt asks which files are to be deleted.
+pub fn asks_for_files(request: &ChatRequest) -> bool {
+    let prompt = request.messages.last();
+    let prompt = prompt.filter(|_| request.role == Role::Executor);
+    prompt.is_some_and(|prompt| {
+        let mut lines = prompt.content.lines();
+        lines.any(|line| line.starts_with("Which of these files are to be deleted?"))
+    })
+}
+
+/// The file that a move deletes.
+pub fn deleted(mv: &Move) -> Option<&str> {
+    match &mv.act {
+        Act::Call { tool, args } if tool == "fs_delete" => args["path"].as_str(),
+        _ => None,
+    }
+}
+
+/// The files that the solution deletes, with a mistake if one is due.
+pub fn files(moves: &[Move], slip: Option<Slip>, share: f64) -> Said {
+    let files: Vec<&str> = moves.iter().filter_map(deleted).collect();
+    with_slip(fenced("", &files.join("\n")), slip, share, "None of them.")
+}
+
+/// What a move patches in a file.
+pub fn patch_of<'a>(mv: &'a Move, path: &str) -> Option<&'a Value> {
+    match &mv.act {
+        Act::Call { tool, args } if tool == "fs_patch" && args["path"] == path => Some(args),
+        _ => None,
+    }
+}
+
+/// Lines of a file as the solution patches them, with a mistake if one is due.
+pub fn patched(moves: &[Move], path: &str, lines: &str, slip: Option<Slip>, share: f64) -> Said {
+    let patch = moves.iter().find_map(|mv| patch_of(mv, path));
+    let mut text = lines.to_owned();
+    let mut replace =
+        |old: &str, new: &str| text = text.replacen(old.trim_end(), new.trim_end(), 1);
+    let edits = patch.and_then(|args| args["edits"].as_array());
+    for edit in edits.into_iter().flatten() {
+        let part = |name: &str| edit[name].as_str().unwrap_or_default();
+        replace(part("search"), part("replace"));
+    }
+    let diff = patch
+        .and_then(|args| args["diff"].as_str())
+        .unwrap_or_default();
+    let with = |sign: char| diff.lines().filter_map(move |line| line.strip_prefix(sign));
+    for (old, new) in with('-').zip(with('+')) {
+        replace(old, new);
+    }
+    with_slip(
+        fenced("", &text),
+        slip,
+        share,
+        "They are right as they are.",
+    )
+}
+
 /// The first move from `next` on that is no look of which a prompt shows what came of it: it was made by rule.
 pub fn after_looks_shown(prompt: &str, moves: &[Move], next: usize) -> usize {
     let is_shown = |mv: &Move| match &mv.act {
@@ -64,6 +155,11 @@ pub fn after_looks_shown(prompt: &str, moves: &[Move], next: usize) -> usize {
             lines.any(|line| line.starts_with(&heading) && line.ends_with(": done"))
         }
         Act::Ask { .. } => prompt.lines().any(|line| line.starts_with("Answer of ")),
+        Act::Run { path, .. } => {
+            let heading = format!("## run {path} ");
+            let mut lines = prompt.lines();
+            lines.any(|line| line.starts_with(&heading) && line.ends_with(": done"))
+        }
         Act::Read { path } => prompt
             .lines()
             .any(|line| line.strip_suffix(':') == Some(path)),
@@ -209,6 +305,45 @@ mod tests {
         assert_eq!(said(1, "five"), "```lua\nthen\n```");
         assert_eq!(said(2, "five"), "```lua\nthen\n```");
         assert_eq!(said(0, "six"), "I know no such tool.");
+    }
+
+    #[test]
+    fn a_copy_that_is_patched_next_is_made_of_what_the_prompt_shows() {
+        let args = json!({"from": "/a.cfg", "to": "/b.cfg"});
+        let tool = "fs_copy".to_owned();
+        let copy = at(Act::Call { tool, args }, None);
+        let shown = "/a.cfg:\n```\nside=south\n```\n";
+        let text = copied(shown, Some(&copy), "/b.cfg");
+        assert_eq!(text.as_deref(), Some("side=south"));
+        assert_eq!(copied(shown, Some(&copy), "/c.cfg"), None);
+        assert_eq!(copied("/c.cfg:", Some(&copy), "/b.cfg"), None);
+    }
+
+    #[test]
+    fn the_files_that_the_solution_deletes_are_named() {
+        let delete = |path: &str| {
+            let (tool, args) = ("fs_delete".to_owned(), json!({"path": path}));
+            at(Act::Call { tool, args }, None)
+        };
+        let said = files(&[delete("/a.tmp"), delete("/b.tmp")], None, 0.5);
+        assert_eq!(said.content, "```\n/a.tmp\n/b.tmp\n```");
+    }
+
+    #[test]
+    fn the_lines_that_a_prompt_shows_are_as_the_solution_patches_them() {
+        let patch = |args| {
+            let tool = "fs_patch".to_owned();
+            [at(Act::Call { tool, args }, None)]
+        };
+        let edits =
+            json!({"path": "/a.lua", "edits": [{"search": "x = 4,\n", "replace": "x = 9,\n"}]});
+        let diff = json!({"path": "/a.lua", "diff": "@@ -1,1 +1,1 @@\n-    x = 4,\n+    x = 9,\n"});
+        for args in [edits, diff] {
+            let said = patched(&patch(args), "/a.lua", "    x = 4,\n    y = 4,", None, 0.5);
+            assert_eq!(said.content, "```\n    x = 9,\n    y = 4,\n```");
+        }
+        let other = patched(&[], "/a.lua", "x", None, 0.5);
+        assert_eq!(other.content, "```\nx\n```");
     }
 
     #[test]

@@ -57,10 +57,19 @@ impl Play {
         if let Some(path) = mender::asked_for_content(request) {
             let prompt = request.messages.last().map_or("", |last| &last.content);
             self.next = mender::after_looks_shown(prompt, &self.moves, self.next);
-            return self.alone(path, mender::content);
+            return match mender::copied(prompt, self.moves.get(self.next), path) {
+                Some(text) => self.lines(path, &text),
+                None => self.alone(path, mender::content),
+            };
         }
         if let Some(path) = mender::asked_for_program(request) {
             return self.program(path);
+        }
+        if let Some((path, lines)) = mender::asked_for_lines(request) {
+            return self.lines(path, &lines);
+        }
+        if mender::asks_for_files(request) {
+            return self.files();
         }
         if let Some(path) = mender::asked_for_input(request) {
             return self.alone(path, mender::typed);
@@ -96,7 +105,7 @@ impl Play {
     fn alone(
         &mut self,
         path: &str,
-        say: fn(&[Move], usize, &str, Option<Slip>, f64) -> Said,
+        say: impl Fn(&[Move], usize, &str, Option<Slip>, f64) -> Said,
     ) -> Said {
         let slip = self.slip_in_a_side_task();
         match slip {
@@ -117,6 +126,37 @@ impl Play {
             && let Some(at) = self.moves.iter().skip(self.next).position(writes)
         {
             self.next += at + 1;
+        }
+        said
+    }
+
+    /// Lines of a file as they shall be. Once they are right, neither the look at them nor their patch is a move any more.
+    fn lines(&mut self, path: &str, lines: &str) -> Said {
+        let patched = |moves: &[Move], _: usize, path: &str, slip, share| {
+            mender::patched(moves, path, lines, slip, share)
+        };
+        let right = patched(&self.moves, self.next, path, None, 1.0);
+        let said = self.alone(path, patched);
+        let patches = self
+            .moves
+            .iter()
+            .position(|mv| mender::patch_of(mv, path).is_some());
+        if let Some(at) = patches.filter(|at| said == right && *at >= self.next) {
+            self.next = at + 1;
+        }
+        said
+    }
+
+    /// The files that are to be deleted, none of which is a move any more once they are named.
+    fn files(&mut self) -> Said {
+        let right = mender::files(&self.moves, None, 1.0);
+        let said = self.alone("", |moves, _, _, slip, share| {
+            mender::files(moves, slip, share)
+        });
+        let deletes = |mv: &Move| mender::deleted(mv).is_some();
+        let last = self.moves.iter().rposition(deletes);
+        if let Some(at) = last.filter(|at| said == right && *at >= self.next) {
+            self.next = at + 1;
         }
         said
     }
