@@ -17,7 +17,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render};
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) const DELETE: &str = "fs_delete";
 
@@ -141,7 +141,7 @@ impl Turn<'_> {
             };
             self.state.calls().any(is_it)
         };
-        call.args["path"] == Value::from(from_root(folder)) && found.iter().all(deleted)
+        call.args["path"] == from_root(folder) && found.iter().all(deleted)
     }
 }
 
@@ -153,6 +153,7 @@ mod tests {
     use crate::domain::tool::ToolSpec;
     use crate::strategy::bench::shown;
     use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides};
+    use serde_json::Value;
     use std::collections::BTreeMap;
 
     const TASK: &str = "Delete every file whose name ends in .tmp, wherever it is below /work, and nothing else. /check.lua says whether it is right: run it at the end.";

@@ -122,7 +122,7 @@ fn folder_in(sentence: &str) -> Option<String> {
             sentence.contains(&format!("{word}{path}"))
                 || quoted.any(|quoted| sentence.contains(&quoted))
         };
-        !is_file_like(&path) && BELOW.iter().any(|word| is_below(&word))
+        !is_file_like(&path) && BELOW.iter().any(is_below)
     });
     let folder = folders.next();
     folder.filter(|_| folders.next().is_none())

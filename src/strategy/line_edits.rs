@@ -34,9 +34,14 @@ const PATCHES: [&str; 4] = ["patch", "patched", "diff", "patching"];
 /// Words of one that wants the uses of a name changed.
 const RENAMES: [&str; 3] = ["rename", "replace", "update"];
 
-/// How many names or numbers of a task are looked for in that file, and lines around each place.
+/// How many names or numbers of a task are looked for in that file.
 const MOST_WORDS: usize = 4;
+
+/// Lines that are shown before and behind a name: they may hold what is said of it.
 const AROUND: u64 = 2;
+
+/// The same of a number: without its neighbours a small model takes the key of an entry for its value.
+const BESIDE: u64 = 1;
 
 /// Lines that are shown: this prompt is short, or it is no help.
 const MOST_LINES: usize = 16;
@@ -89,7 +94,7 @@ pub(super) fn searches(prompt: &str) -> Vec<Search> {
         tool: GREP,
         pattern: (*word).to_owned(),
         at: path.clone(),
-        context: Some(AROUND),
+        context: Some(if is_number(word) { BESIDE } else { AROUND }),
     };
     words.iter().take(MOST_WORDS).map(search).collect()
 }
@@ -294,12 +299,7 @@ fn found(call: &CallRecord) -> Option<Vec<(String, u64, String)>> {
         if !has_word(text, &[&word.to_lowercase()]) && is_number(word) {
             continue;
         }
-        let (mut before, mut after) = (texts(&found["before"]), texts(&found["after"]));
-        if is_number(word) {
-            // Without its neighbours a small model takes the key for the value; more of them are only more to write.
-            before.drain(..before.len().saturating_sub(1));
-            after.truncate(1);
-        }
+        let (before, after) = (texts(&found["before"]), texts(&found["after"]));
         let first = line.checked_sub(before.len() as u64)?;
         let path = found["path"].as_str()?;
         let of_place = before.into_iter().chain([text.to_owned()]).chain(after);

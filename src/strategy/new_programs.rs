@@ -257,9 +257,7 @@ fn loads(content: &str, module: &str) -> bool {
         .iter()
         .any(|name| {
             let quoted = |quote: char| {
-                let loads = |(at, _): (usize, &str)| {
-                    content[..at].ends_with(|c: char| c == '/' || c == quote)
-                };
+                let loads = |(at, _): (usize, &str)| content[..at].ends_with(['/', quote]);
                 content.match_indices(name.as_str()).any(loads)
             };
             quoted('"') || quoted('\'')
