@@ -222,8 +222,11 @@ pub(super) fn read(answer: &ChatAnswer) -> Option<String> {
         let ends_in_number = line.trim_end().ends_with(|c: char| c.is_ascii_digit());
         ends_in_number && (1..=MOST_WORDS).contains(&count)
     };
+    // Nor a sentence about it: "They are right as they are."
+    let is_sentence = said.ends_with('.') && said.split_whitespace().count() > MOST_WORDS;
     let is_bare = answer.stop == StopReason::Stop
         && !said.is_empty()
+        && !is_sentence
         && !said.contains('`')
         && said.len() <= MOST_BARE
         && (!said.contains('\n') || said.lines().all(is_entry));

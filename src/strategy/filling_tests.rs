@@ -410,6 +410,8 @@ fn a_fence_or_a_single_line_is_a_content() {
         ("MISSING: the heights", None),
         ("**Missing:** the heights\n```\n0\n```", None),
         ("It holds\nthe sum", None),
+        ("They are right as they are.", None),
+        ("is open.", Some("is open.\n")),
         ("", None),
     ] {
         assert_eq!(read(&answer(said)).as_deref(), content, "{said}");
