@@ -1,6 +1,6 @@
 //! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, a new
-//! program, a few lines as they shall be, or which files are deleted. Programs that are mended have their own place (`mending`). Models that lose themselves in the prompt of a whole task do such a
-//! thing at once.
+//! program, a few lines as they shall be, or which files are deleted. Programs that are mended have their own place (`mending`). Models that
+//! lose themselves in the prompt of a whole task do such a thing at once.
 
 use super::chosen_files::Choice;
 use super::line_edits::LineEdit;
@@ -12,11 +12,12 @@ use super::turn::Turn;
 use super::typed_input::Waiting;
 use super::unfilled::Unfilled;
 use crate::domain::decision::{Contract, Decision};
+use crate::domain::read::Read;
 use crate::domain::step::Step;
 
 /// How often in a row it is asked for once more after an answer that was refused. Each time costs a step, where a planner that has to find its
 /// own way costs several.
-const MOST_AGAIN: usize = 2;
+const MOST_AGAIN: usize = 3;
 
 /// What a model is asked for alone.
 enum Lacking<'a> {
@@ -35,17 +36,24 @@ impl<'a> Turn<'a> {
         if !step.fills() {
             return None;
         }
+        let Some(lacking) = self.lacking() else {
+            return Some(self.refused_fill("there is nothing to write any more"));
+        };
         let answered = step.executor.last().filter(|tried| tried.answer.is_some());
-        let read = answered.map(|tried| tried.read.as_ref());
-        Some(match (self.lacking(), read) {
-            (Some(Lacking::Content(file)), Some(read)) => self.write_filled(step, &file, read),
-            (Some(Lacking::Input(waiting)), Some(read)) => self.run_typed(step, &waiting, read),
-            (Some(Lacking::Tool(tool)), Some(read)) => self.write_tool(step, &tool, read),
-            (Some(Lacking::Program(new)), Some(read)) => self.write_program(step, &new, read),
-            (Some(Lacking::Lines(edit)), Some(read)) => self.patch_lines(step, &edit, read),
-            (Some(Lacking::Files(choice)), Some(read)) => self.delete_chosen(step, &choice, read),
-            (Some(lacking), None) => self.consult_for(&lacking),
-            (None, _) => self.refused_fill("there is nothing to write any more"),
+        let Some(tried) = answered else {
+            return Some(self.consult_for(&lacking));
+        };
+        let said = match &tried.read {
+            Some(Read::Content { content }) => content.as_deref(),
+            _ => None,
+        };
+        Some(match lacking {
+            Lacking::Content(file) => self.write_filled(step, &file, said),
+            Lacking::Input(waiting) => self.run_typed(step, &waiting, said),
+            Lacking::Tool(tool) => self.write_tool(step, &tool, said),
+            Lacking::Program(new) => self.write_program(step, &new, said),
+            Lacking::Lines(edit) => self.patch_lines(step, &edit, said),
+            Lacking::Files(choice) => self.delete_chosen(step, &choice, said),
         })
     }
 
@@ -91,6 +99,12 @@ impl<'a> Turn<'a> {
         let in_vain: Vec<u32> = in_vain.map(|step| step.number).collect();
         let was_now = in_vain.last() == Some(&newest.number);
         !in_vain.is_empty() && (!was_now || in_vain.len() > MOST_AGAIN)
+    }
+
+    /// Why the answer of just now was refused, behind the words with which such a refusal begins.
+    pub(super) fn refused_just_now(&self, begin: &str) -> Option<&'a str> {
+        let refused = self.state.newest_closed()?.blocked.as_ref()?;
+        refused.evidence.strip_prefix(begin)
     }
 
     fn consult_for(&self, lacking: &Lacking<'_>) -> Decision {

@@ -34,8 +34,8 @@ const MOST_RUNS_OF_A_CHECK: usize = 5;
 
 impl Turn<'_> {
     /// Where a task wants a program mended, or says that it fails, and speaks of a run of it, that run is made before its model is
-    /// asked: what is wrong is known then. So is the run of a program in whose output something is wanted. None after anything else was done, after a run that was not as it should be, where the task
-    /// says that something is not to be run, and in a task that lives on.
+    /// asked: what is wrong is known then. So is the run of a program in whose output something is wanted. None after anything else was
+    /// done, after a run that was not as it should be, where the task says that something is not to be run, and in a task that lives on.
     pub(super) fn first_run(&self) -> Option<Decision> {
         let prompt = self.asked_for();
         let steps = &self.state.steps;

@@ -5,6 +5,7 @@
 use super::asked_questions::sentences;
 use super::first_search::FIND;
 use super::named_tools::FORBIDS;
+use super::paths::{mentions, normal};
 use super::places::addressed;
 use super::text::{fenced, has_word};
 use super::turn::Turn;
@@ -14,7 +15,6 @@ use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
-use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render};
 use serde_json::json;
@@ -61,8 +61,9 @@ impl Turn<'_> {
         let steps = steps.filter(|step| step.by_rule() == Some(ByRule::FirstSearch));
         let mut calls = steps.flat_map(|step| &step.calls);
         let call = calls.next().filter(|_| calls.next().is_none())?;
-        let folder = call.args["path"].as_str()?;
-        let is_it = call.tool == FIND && call.succeeded() && sentence.contains(folder);
+        let folder = normal(call.args["path"].as_str()?);
+        let names_folder = mentions(sentence, &folder).next().is_some();
+        let is_it = call.tool == FIND && call.succeeded() && names_folder;
         let result = call.report()?.result.as_ref().filter(|_| is_it)?;
         if result["truncated"] != false || has_word(sentence, &FORBIDS) {
             return None;
@@ -79,18 +80,13 @@ impl Turn<'_> {
 
     fn choice_prompt(&self, choice: &Choice) -> Result<Vec<Message>, PromptError> {
         let prompts = &self.profile.prompts;
-        let refused = self
-            .state
-            .newest_closed()
-            .and_then(|step| step.blocked.as_ref());
-        let refused = refused.and_then(|told| told.evidence.strip_prefix(WHICH));
         let told = json!({
             "prompt": self.asked_for(),
             "files": fenced(&choice.found.join("\n"), ""),
-            "refused": refused,
+            "refused": self.refused_just_now(WHICH),
         });
         Ok(vec![
-            Message::system(render(prompts, "shared/filler", json!({}))?),
+            Message::system(render(prompts, "shared/file_chooser", json!({}))?),
             Message::user(render(prompts, "shared/files_to_delete", told)?),
         ])
     }
@@ -100,14 +96,11 @@ impl Turn<'_> {
         &self,
         step: &Step,
         choice: &Choice,
-        read: Option<&Read>,
+        said: Option<&str>,
     ) -> Decision {
         let refused = |why: &str| self.block(Guard::Invalid, format!("{WHICH}{why}"));
-        let content = match read {
-            Some(Read::Content { content }) => content.as_deref().unwrap_or_default(),
-            _ => "",
-        };
-        let mut named: Vec<&str> = content.lines().map(str::trim).collect();
+        let lines = said.unwrap_or_default().lines();
+        let mut named: Vec<&str> = lines.map(str::trim).collect();
         named.retain(|line| !line.is_empty());
         named.sort_unstable();
         named.dedup();
@@ -241,6 +234,7 @@ mod tests {
             "How many files with the extension .tmp are there below /work?",
             "Do not delete any files whose names end in .tmp below /work.",
             "Delete all *.tmp files below /work. Delete /a.txt.",
+            "Count all *.tmp files below /work. Delete the folder /workshop.",
         ] {
             let drive = begun("plan", task);
             assert!(drive.state().prompt(Role::Executor).is_empty(), "{task}");

@@ -11,6 +11,7 @@ use super::memory::{View, told};
 use super::mending::WRITE;
 use super::named_files;
 use super::places::sentence_of;
+use super::said_lines;
 use super::stated;
 use super::turn::Turn;
 use super::typed_input::is_typed_run;
@@ -19,11 +20,10 @@ use crate::domain::by_rule::ByRule;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::files::{from_root, key};
-use crate::domain::read::Read;
 use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render as render_prompt};
-use crate::strategy::paths::{QUOTES, normal};
-use crate::strategy::text::{fenced, has_word};
+use crate::strategy::paths::normal;
+use crate::strategy::text::{fenced, has_word, sentence_after};
 use serde_json::json;
 use std::borrow::Cow;
 
@@ -153,12 +153,9 @@ impl Turn<'_> {
         &self,
         step: &Step,
         unfilled: &Unfilled<'_>,
-        read: Option<&Read>,
+        said: Option<&str>,
     ) -> Decision {
-        let Some(Read::Content {
-            content: Some(content),
-        }) = read
-        else {
+        let Some(content) = said else {
             return self.refused_fill("it is not known yet: find it out first");
         };
         let prompt = self.asked_for();
@@ -188,8 +185,8 @@ fn without_label<'c>(content: &'c str, prompt: &str) -> Cow<'c, str> {
     let is_one = !line.contains('\n') && prompt.contains("nothing else");
     let said = BEGINS.iter().filter_map(|words| prompt.split_once(words));
     let mut labels = said.filter_map(|(_, behind)| {
-        let behind = behind.trim_start_matches(QUOTES);
-        behind.split(|c: char| !c.is_alphanumeric()).next()
+        let words = said_lines::words_of(sentence_after(behind));
+        words.into_iter().next()
     });
     let part = labels.find_map(|label| {
         let part = line

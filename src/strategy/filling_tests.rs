@@ -158,8 +158,8 @@ fn what_somebody_answered_is_known_and_its_file_asked_for_before_anything_else()
     assert_eq!(asked(&drive), Role::Executor);
     let prompt = drive.state().prompt(Role::Executor).last().unwrap();
     insta::assert_snapshot!("filling_of_an_answer", prompt.content);
-    // Nothing else is to be done, so an answer that is refused is asked for once more, twice.
-    for _ in 0..2 {
+    // Nothing else is to be done, so an answer that is refused is asked for once more, three times.
+    for _ in 0..3 {
         drive.say(&["MISSING: the colour"]);
         assert_eq!(asked(&drive), Role::Executor);
     }
@@ -443,6 +443,16 @@ fn the_word_with_which_a_line_begins_is_left_out_where_nothing_else_is_wanted() 
             "BROKEN a\n",
             "One of them begins with BROKEN. Write it to /a.txt.",
             "BROKEN a\n",
+        ),
+        (
+            "BROKEN a\n",
+            "One of them begins with the word `BROKEN`. Write its name (nothing else).",
+            "a\n",
+        ),
+        (
+            "a gate\n",
+            "Its text begins with a vowel. Write it (nothing else) to /a.txt.",
+            "a gate\n",
         ),
     ] {
         assert_eq!(without_label(content, prompt), written, "{content}");

@@ -107,7 +107,7 @@ fn searches(prompt: &str) -> Vec<Search> {
             context: None,
         };
         let by_name = pattern_in(sentence).map(|pattern| search(FIND, pattern));
-        let by_text = || text_in(prompt, sentence).map(|text| search(GREP, text));
+        let by_text = || name_looked_for(prompt, sentence).map(|text| search(GREP, text));
         all.extend(by_name.or_else(by_text));
     }
     all
@@ -152,7 +152,7 @@ fn pattern_in(sentence: &str) -> Option<String> {
 }
 
 /// The name that a sentence wants looked for below its folder: the first quoted one of the task up to the end of that sentence.
-fn text_in(prompt: &str, sentence: &str) -> Option<String> {
+pub(super) fn name_looked_for(prompt: &str, sentence: &str) -> Option<String> {
     if !has_word(sentence, &LOOKS) || !has_word(sentence, &LOOKED_FOR) {
         return None;
     }

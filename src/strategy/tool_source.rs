@@ -10,7 +10,6 @@ use crate::domain::call::Outcome;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::ids::ClientId;
-use crate::domain::read::Read;
 use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::prompts::{PromptError, render as render_prompt};
@@ -119,16 +118,13 @@ impl<'a> Turn<'a> {
         &self,
         step: &Step,
         tool: &Unwritten<'_>,
-        read: Option<&Read>,
+        said: Option<&str>,
     ) -> Decision {
         let refused = |why: &str| {
             let told = format!("the file of the tool {}: {why}", tool.name);
             self.block(Guard::Invalid, told)
         };
-        let Some(Read::Content {
-            content: Some(source),
-        }) = read
-        else {
+        let Some(source) = said else {
             return refused("the answer holds none");
         };
         if tool

@@ -18,7 +18,6 @@ use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
-use crate::domain::read::Read;
 use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::prompts::{PromptError, render as render_prompt};
@@ -226,14 +225,10 @@ impl<'a> Turn<'a> {
         &self,
         step: &Step,
         waiting: &Waiting<'_>,
-        read: Option<&Read>,
+        said: Option<&str>,
     ) -> Decision {
-        let content = match read {
-            Some(Read::Content { content }) => content.as_deref(),
-            _ => None,
-        };
         let asked = waiting.labels();
-        let content = content.unwrap_or_else(|| filled_in(step, &asked).unwrap_or_default());
+        let content = said.unwrap_or_else(|| filled_in(step, &asked).unwrap_or_default());
         let mut asked = asked.iter();
         let answer = |line| answer_in(line, asked.next().map_or("", String::as_str));
         let lines = content.lines().filter(|line| !line.trim().is_empty());

@@ -1,14 +1,15 @@
-//! Programs that were asked for alone, once they are written: the runs of which the task speaks are made, the files that they write are read,
-//! and where the task wants nothing more it is done before anything was planned.
+//! Programs that were asked for alone, whole or by their lines, once they are written: the runs of which the task speaks are made, the files
+//! that they write are read, and where the task wants nothing more it is done before anything was planned.
 
 use super::asked_questions::sentences;
 use super::asked_runs;
+use super::line_edits::{PATCH, file_to_patch};
 use super::memory::contents;
 use super::memory::pins::runs;
 use super::mending::{WRITE, program_of};
 use super::named_files::READ;
 use super::paths::{mentions, named_in, normal};
-use super::proved::{BEYOND, own_words};
+use super::proved::{ABOUT_IT, BEYOND, own_words};
 use super::shown_tools::named_by;
 use super::stated::{self, program_that_writes};
 use super::text::has_word;
@@ -17,7 +18,11 @@ use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
 use crate::domain::files::from_root;
 use crate::domain::step::{CallRecord, Step};
+use crate::domain::toolbox::Tool;
 use serde_json::json;
+
+/// Words of a task that wants another run.
+const ONCE_MORE: [&str; 4] = ["again", "more", "twice", "each"];
 
 impl Turn<'_> {
     /// After a run of such a program that the task speaks of: the next such run, or a look at what it wrote.
@@ -95,6 +100,40 @@ impl Turn<'_> {
                 let prints = || call.is_some_and(stated::printed_something);
                 run.success && (prints() || self.writes_a_file(&programs))
             })
+            && stated::unlike(self.state).is_empty()
+    }
+
+    /// Whether the task wants nothing but a patch of one program and its run, its lines were asked for alone, and it ran well then and printed
+    /// something against which the task's words say nothing. Whether they are right no rule knows, so a planner that is another model
+    /// looks at it.
+    pub(super) fn is_patched_and_run(&self) -> bool {
+        let prompt = self.asked_for();
+        let Some(path) = file_to_patch(prompt) else {
+            return false;
+        };
+        let is_about_it = |sentence: &str| {
+            let names_it = mentions(sentence, &path).next().is_some();
+            names_it || has_word(sentence, &ABOUT_IT) || sentence.contains('`')
+        };
+        // What comes then is the run, and "the answer" is what it prints.
+        let words = own_words(prompt).to_lowercase();
+        let words = words.replace("then run", "run").replace("the answer", "it");
+        let mut beyond = BEYOND.into_iter().filter(|word| *word != "write");
+        let shown = self.shown_tools().shown;
+        let is_its_tool = |tool: &Tool| [PATCH, WRITE].contains(&tool.name.as_str());
+        let ran = self.tests_since_change().last();
+        let ran = ran.filter(|run| run.success && asked_runs::program_of(&run.what) == path);
+        let run = ran.and_then(|run| self.call_of(&run.what));
+        self.profile.one_model
+            && self.was_patched(&from_root(&path), None)
+            && sentences(prompt).all(is_about_it)
+            && !beyond.any(|word| has_word(&words, &[word]))
+            && !has_word(&words, &ONCE_MORE)
+            && named_by(&shown, &words).all(is_its_tool)
+            && self.other_computers().is_empty()
+            && stated::bare_run(prompt).is_some()
+            && self.unmade_run().is_none()
+            && run.is_some_and(stated::printed_something)
             && stated::unlike(self.state).is_empty()
     }
 

@@ -13,8 +13,22 @@ const TELLS: [&str; 4] = [" prints ", " lists ", " shows ", " reports "];
 /// What may stand in it before that name.
 const OPENINGS: [&str; 3] = ["", "the program", "running"];
 
-/// The only program of a task of which that is told. None where it is to be made, where it checks the work, and where the task says of any
-/// run that it is not to be made.
+/// How a task speaks of a part of what was printed. Where it does not, the program may be named for something else, and a run of it is a deed.
+const PARTS: [&str; 10] = [
+    "one of them",
+    "one of these",
+    "some of them",
+    "of its lines",
+    "of these lines",
+    "of those lines",
+    "its output",
+    "its last line",
+    "its first line",
+    "what it prints",
+];
+
+/// The only program of a task of which that is told. None where the task speaks of no part of that, where the program is to be made, where it
+/// checks the work, and where the task says of any run that it is not to be made.
 pub fn told_output(prompt: &str) -> Option<&str> {
     let mut told = named_in(prompt).into_iter().filter(|path| {
         let is_told = |at: usize| {
@@ -31,7 +45,9 @@ pub fn told_output(prompt: &str) -> Option<&str> {
             && mentions(prompt, path).any(is_told)
     });
     let program = told.next().filter(|_| told.next().is_none())?;
-    let is_free = !forbids_runs(prompt);
+    let lower = prompt.to_lowercase();
+    let is_wanted = PARTS.iter().any(|part| lower.contains(part));
+    let is_free = is_wanted && !forbids_runs(prompt);
     is_free.then(|| in_full(prompt, &program)).flatten()
 }
 
@@ -47,12 +63,16 @@ mod tests {
                 Some("/audit.lua"),
             ),
             (
-                "The program `/stock.lua` lists what is there. Write the number of torches to /torches.txt.",
+                "The program `/stock.lua` lists what is there. Write its last line to /torches.txt.",
                 Some("/stock.lua"),
+            ),
+            (
+                "/quarry.lua prints how deep it is. Write a help text for it to /help.txt.",
+                None,
             ),
             ("/audit.lua prints `9`. Write it to /nine.txt.", None),
             (
-                "/a.lua prints one line, /b.lua another one.",
+                "/a.lua prints lines, /b.lua reads one of them.",
                 Some("/a.lua"),
             ),
             ("/a.lua prints one line. /b.lua prints another one.", None),
@@ -61,8 +81,14 @@ mod tests {
                 "Write /audit.lua. /audit.lua prints all names of the table.",
                 None,
             ),
-            ("/audit.lua prints some lines. Do not run it.", None),
-            ("If /audit.lua prints some lines, write 1 to /a.txt.", None),
+            (
+                "/audit.lua prints some lines. Write one of them to /a.txt. Do not run it.",
+                None,
+            ),
+            (
+                "If /audit.lua prints some lines, write one of them to /a.txt.",
+                None,
+            ),
         ] {
             assert_eq!(told_output(prompt), told, "{prompt}");
         }

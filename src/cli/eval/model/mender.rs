@@ -76,7 +76,7 @@ fn fenced_in<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<String> {
 }
 
 /// What a prompt shows of the file of which the next move makes this one a copy.
-pub fn copied<'a>(prompt: &'a str, next: Option<&'a Move>, path: &str) -> Option<String> {
+pub fn copied(prompt: &str, next: Option<&Move>, path: &str) -> Option<String> {
     let Act::Call { tool, args } = &next?.act else {
         return None;
     };
