@@ -31,10 +31,12 @@ pub enum ByRule {
     SaidContent,
     /// Carries out an item of a plan which is a whole call.
     PlanItem,
+    /// Does with a tool what the task tells to do with it, once its file was asked for alone.
+    ToldUse,
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 14] = [
+    pub const ALL: [ByRule; 15] = [
         ByRule::FirstLook,
         ByRule::FirstSearch,
         ByRule::FirstTool,
@@ -49,6 +51,7 @@ impl ByRule {
         ByRule::LookInto,
         ByRule::SaidContent,
         ByRule::PlanItem,
+        ByRule::ToldUse,
     ];
 
     /// What the request of such a step says. Journals hold these words.
@@ -68,6 +71,7 @@ impl ByRule {
             ByRule::LookInto => "Reading the file that this is about",
             ByRule::SaidContent => "Writing what the task says that it holds",
             ByRule::PlanItem => "Carrying out what the plan says",
+            ByRule::ToldUse => "Doing with the tool what the task tells",
         }
     }
 

@@ -5,7 +5,7 @@ use super::checked_files::Fault;
 use super::guards::computer_as_folder;
 use super::memory::contents;
 use super::mending::WRITE;
-use super::paths::{file_name, normal};
+use super::paths::{file_name, named_in, normal};
 use super::places::addressed;
 use super::turn::Turn;
 use crate::domain::call::Target;
@@ -111,6 +111,20 @@ impl Turn<'_> {
         let given = |name: &str| args.get(name).and_then(Value::as_str);
         let (from_on, from) = self.place_in(given("from")?);
         let (to_on, to) = self.place_in(given("to")?);
+        // Made where the file shall come to, such a copy leads from the computer on which the task has it.
+        let is_onto_itself = from_on.is_none() && to_on.is_none() && from == to;
+        if is_onto_itself && matches!(target, Target::Computer(_)) {
+            let place = self.place_of(&from).map(|place| &place.client_id);
+            let from_on = place.filter(|id| *id != own)?.clone();
+            let (from, to_on) = (from_root(&from), own.clone());
+            let to = from.clone();
+            return Some(Across {
+                from_on,
+                from,
+                to_on,
+                to,
+            });
+        }
         // A path alone is where the call is made, or where the task has that file.
         let placed = || self.place_of(&from).filter(|_| *target == Target::Any);
         let from_on = from_on.or_else(|| placed().map(|place| place.client_id.clone()));
@@ -131,9 +145,19 @@ impl Turn<'_> {
     }
 
     /// The computer of the task with whose name a place begins, and the path behind it, without its first slash. What begins with a slash is a
-    /// path, and so is what begins with the name of a folder that is known.
+    /// path, unless the task's words have only what follows that name ("/depot/map.txt", of a task that speaks of /map.txt), and so is what
+    /// begins with the name of a folder that is known.
     fn place_in(&self, given: &str) -> (Option<ClientId>, String) {
-        let bare = given.trim();
+        let mut bare = given.trim();
+        if let Some((_, path)) = bare
+            .strip_prefix('/')
+            .and_then(|rooted| rooted.split_once('/'))
+        {
+            let named = named_in(self.asked_for());
+            if !named.contains(&normal(bare)) && named.contains(&normal(path)) {
+                bare = bare.trim_start_matches('/');
+            }
+        }
         let (name, path) = bare.split_once([':', '/']).unwrap_or((bare, ""));
         let named = ClientId::parse(name).ok();
         let named = named.filter(|_| !computer_as_folder::is_known_folder(self.state, name));
@@ -154,8 +178,12 @@ mod tests {
     const TASK: &str =
         "The computer `mine` has the file /map.txt. Bring it to the computer `depot` as /map.txt.";
 
-    /// The last call that came of a copy, with its computer.
     fn made(from: &str, to: &str, was_read: bool) -> String {
+        made_with("fs_copy", from, to, was_read)
+    }
+
+    /// The last call that came of a copy, with its computer.
+    fn made_with(tool: &str, from: &str, to: &str, was_read: bool) -> String {
         let mut drive = Drive::new(profile_of("direct"), TASK);
         drive.add_computer("mine");
         drive.add_computer("depot");
@@ -164,7 +192,7 @@ mod tests {
             drive.say(&[&call("mine/fs_read", json!({"path": "/map.txt"}))]);
         }
         drive.add_copy();
-        drive.say(&[&call("fs_copy", json!({"from": from, "to": to}))]);
+        drive.say(&[&call(tool, json!({"from": from, "to": to}))]);
         let last = drive.state().calls().last();
         last.map_or_else(String::new, |call| {
             format!("{:?} {} {}", call.target, call.tool, call.args)
@@ -177,6 +205,7 @@ mod tests {
             ("/map.txt", "depot"),
             ("/map.txt", "depot/map.txt"),
             ("/map.txt", "depot/"),
+            ("/map.txt", "/depot/map.txt"),
             ("mine:/map.txt", "depot:/map.txt"),
         ] {
             let made = made(from, to, true);
@@ -192,13 +221,27 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_onto_itself_where_the_file_shall_come_to_is_one_from_where_the_task_has_it() {
+        let made = |tool: &str| made_with(tool, "/map.txt", "/map.txt", true);
+        let there = made("depot/fs_copy");
+        assert!(
+            there.contains("depot") && there.contains("fs_write"),
+            "{there}"
+        );
+        for tool in ["mine/fs_copy", "fs_copy"] {
+            assert!(!made(tool).contains("fs_write"), "{tool}");
+        }
+    }
+
+    #[test]
     fn no_other_copy_is_and_none_of_what_is_not_known() {
         for (from, to, was_read) in [
             ("/map.txt", "depot", false),
             ("/a.txt", "/b.txt", true),
             ("/a.txt", "/far/b.txt", true),
             ("base:/a.txt", "/b.txt", true),
-            ("/map.txt", "/depot/map.txt", true),
+            ("/map.txt", "/depot/old.txt", true),
+            ("/map.txt", "/far/map.txt", true),
         ] {
             let made = made(from, to, was_read);
             assert!(!made.contains("fs_write"), "{from} {to}: {made}");

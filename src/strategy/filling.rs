@@ -15,7 +15,7 @@ use super::said_lines;
 use super::stated;
 use super::turn::Turn;
 use super::typed_input::is_typed_run;
-use super::unfilled::Unfilled;
+use super::unfilled::{REFUSED, Unfilled};
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::{ChatAnswer, Message, StopReason};
 use crate::domain::decision::{Decision, Guard};
@@ -174,7 +174,7 @@ impl Turn<'_> {
     }
 
     pub(super) fn refused_fill(&self, why: &str) -> Decision {
-        self.block(Guard::Invalid, format!("what the file has to hold: {why}"))
+        self.block(Guard::Invalid, format!("{REFUSED}{why}"))
     }
 }
 

@@ -51,6 +51,14 @@ struct Missing<'a> {
     on: Option<&'a ClientId>,
 }
 
+/// A file that is not where it is wanted, and where one of its name is. Both from the root.
+pub(super) struct Found<'a> {
+    pub path: String,
+    pub there: String,
+    /// The computer, unless it is the task's own.
+    pub on: Option<&'a ClientId>,
+}
+
 impl<'a> Turn<'a> {
     /// Looks for the name of a file that the last step did not find. None where nothing may be searched, and of a name that was looked
     /// for already, by whomever.
@@ -83,6 +91,18 @@ impl<'a> Turn<'a> {
 
     /// What the end of a prompt says of such a file while the last run fails for want of it.
     pub(super) fn told_found(&self) -> Option<String> {
+        let Found { path, there, on } = self.found_for_run()?;
+        let copier = addressed("fs_copy", on);
+        self.schema_of(&copier)?;
+        let copy = self.written(&copier, &json!({"from": there, "to": path}))?;
+        Some(format!(
+            "{path} is not there, and there is {there}, which is called the same. If that is what is missing, put it there, and then run \
+             what failed:\n{copy}"
+        ))
+    }
+
+    /// The file for want of which the last run fails, and the one place where the look for its name found one.
+    pub(super) fn found_for_run(&self) -> Option<Found<'a>> {
         let run = self.state.calls().rev().find(|call| runs(call))?;
         let missing = self.missing_in(run)?;
         let steps = self.state.steps.iter().rev();
@@ -91,14 +111,9 @@ impl<'a> Turn<'a> {
             .flat_map(|step| &step.calls);
         let look = looks.find(|call| pattern(call) == Some(file_name(&missing.path)))?;
         let path = from_root(&missing.path);
-        let found = found_by(look).filter(|found| *found != path)?;
-        let copier = addressed("fs_copy", missing.on);
-        self.schema_of(&copier)?;
-        let copy = self.written(&copier, &json!({"from": found, "to": path}))?;
-        Some(format!(
-            "{path} is not there, and there is {found}, which is called the same. If that is what is missing, put it there, and then run \
-             what failed:\n{copy}"
-        ))
+        let there = found_by(look).filter(|found| *found != path)?;
+        let on = missing.on;
+        Some(Found { path, there, on })
     }
 
     /// Where the look for a file's name found it, if that is one place and the file itself is not known.
@@ -208,7 +223,7 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::tool::{EffectClass, ToolSpec};
-    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, call, carry_out, done, profile_of, profile_with_asides};
     use std::collections::BTreeMap;
 
     const TASK: &str =
@@ -293,6 +308,18 @@ mod tests {
                 "{strategy}: {prompt}"
             );
         }
+    }
+
+    #[test]
+    fn who_plans_is_shown_the_step_that_copies_what_was_found() {
+        let task = TASK.replace("belongs.", "belongs and run /pump.lua.");
+        let mut drive = Drive::new(profile_with_asides("plan"), &task);
+        drive.add_tools(vec![finder()]);
+        drive.files.insert("/pump.lua".into(), "print(1)".into());
+        assert!(drive.run_to_consult_with(computer(&["/old/pump.cfg"])));
+        let told = drive.shown();
+        let told = told.split("/etc/pump.cfg is not there, and").nth(1);
+        insta::assert_snapshot!("found_elsewhere", told.unwrap_or_default());
     }
 
     #[test]

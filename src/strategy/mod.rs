@@ -31,6 +31,7 @@ pub mod goals;
 pub mod guards;
 mod line_edits;
 mod lua_lists;
+mod made_tools;
 mod meant_call;
 mod meant_edits;
 mod meant_programs;

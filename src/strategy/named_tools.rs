@@ -1,7 +1,7 @@
 //! Tools that a task's words call by their whole names ("with its tool ore_count", "tool_write"): a small model looks through files where it
 //! was told which tool to call.
 
-use super::said_values::said_values;
+use super::said_values::{said_calls, said_values};
 use super::shown_tools::skeleton;
 use super::text::{has_word, sentence_after, sentence_before};
 use super::turn::Turn;
@@ -14,7 +14,7 @@ use crate::domain::tool::{ComputerView, ToolState};
 use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Calls of one tool that failed, until another one is shown.
 const MOST_TRIES: usize = 2;
@@ -68,8 +68,14 @@ impl<'a> Turn<'a> {
         self.written(name, &self.args_to_give(name))
     }
 
-    /// What such a tool has to take, "…" where the task's words give no value.
+    /// What such a tool has to take, "…" where the task's words give no value; of several calls that they tell, of the next one.
     pub(super) fn args_to_give(&self, name: &str) -> Value {
+        if let Some(next) = self
+            .calls_left(name)
+            .and_then(|left| left.into_iter().next())
+        {
+            return next;
+        }
         let args = self.schema_of(name).map(|schema| {
             let mut args = skeleton(&schema);
             if let Value::Object(args) = &mut args {
@@ -80,14 +86,37 @@ impl<'a> Turn<'a> {
         args.unwrap_or_else(|| json!({}))
     }
 
-    /// What who plans is told of these tools, by the template `id`; `told` tells one of them. Behind it, which tools are refused.
+    /// What the calls of a tool take that the task's words tell and that were not made, where they tell several.
+    pub(super) fn calls_left(&self, name: &str) -> Option<Vec<Value>> {
+        let schema = self.schema_of(name)?;
+        let mut said = said_calls(self.asked_for(), name, &schema);
+        if said.is_empty() {
+            return None;
+        }
+        let is_made = |said: &Map<String, Value>| {
+            let mut calls = self.state.calls();
+            calls.any(|call| {
+                let gives = |(name, value): (&String, &Value)| call.args.get(name) == Some(value);
+                call.tool == name && call.outcome() == Some(Outcome::Done) && said.iter().all(gives)
+            })
+        };
+        said.retain(|said| !is_made(said));
+        Some(said.into_iter().map(Value::Object).collect())
+    }
+
+    /// What who plans is told of these tools, by the template `id`; `told` tells one of them, or one of several calls of it with what that
+    /// takes. Behind it, which tools are refused.
     pub(super) fn told_to_planner(
         &self,
         id: &str,
-        told: impl Fn(&str) -> String,
+        told: impl Fn(&str, Option<&Value>) -> String,
     ) -> Result<Vec<Message>, PromptError> {
         let named = self.tools_to_call().into_iter().take(MOST_TOLD);
-        let named: Vec<String> = named.map(told).collect();
+        let named = named.flat_map(|name| match self.calls_left(name) {
+            Some(left) => left.iter().map(|args| told(name, Some(args))).collect(),
+            None => vec![told(name, None)],
+        });
+        let named: Vec<String> = named.collect();
         let mut messages = Vec::new();
         if !named.is_empty() {
             let told = render(&self.profile.prompts, id, json!({"named": named}))?;
@@ -136,8 +165,14 @@ impl<'a> Turn<'a> {
         let of_it = |call: &&CallRecord| call.tool == tool.name;
         let answered = |call: &CallRecord| call.outcome() == Some(Outcome::Done);
         let calls = || self.state.calls().filter(of_it);
-        calls().any(answered)
-            || calls().count() >= MOST_TRIES
+        let left = self.calls_left(&tool.name);
+        let most = MOST_TRIES + left.as_ref().map_or(0, Vec::len);
+        let is_answered = match left {
+            Some(left) => left.is_empty(),
+            None => calls().any(answered),
+        };
+        is_answered
+            || calls().filter(|call| !answered(call)).count() >= most
             || self.was_done_otherwise(&tool.name)
     }
 
@@ -177,6 +212,7 @@ mod tests {
     use crate::domain::chat::Role;
     use crate::domain::task::CallRecord;
     use crate::domain::tool::ToolSpec;
+    use crate::domain::work::Work;
     use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
 
     fn drive(task: &str) -> Drive {
@@ -250,6 +286,63 @@ mod tests {
                 let names = ["names: ledger_pay", "names these tools"];
                 assert!(!names.iter().any(|words| told.contains(words)), "{told}");
             }
+        }
+    }
+
+    const PAY: &str = "Pay 10 coins to `Hopper` and 15 to `Lovelace` with ledger_pay.";
+    const HOPPER: &str = "{\"amount\":10,\"to\":\"Hopper\"}";
+    const LOVELACE: &str = "{\"amount\":15,\"to\":\"Lovelace\"}";
+
+    fn paying(strategy: &str) -> Drive {
+        let mut drive = Drive::new(profile_of(strategy), PAY);
+        let pay = json!({"name": "ledger_pay", "effect": "effect", "description": "Pays.", "args_schema":
+            {"type": "object", "required": ["to", "amount"], "properties": {"to": {"type": "string"}, "amount": {"type": "integer"}}}});
+        drive.add_tools(vec![serde_json::from_value(pay).unwrap()]);
+        assert!(drive.run_to_consult());
+        drive
+    }
+
+    #[test]
+    fn of_several_calls_that_a_sentence_tells_the_next_one_is_shown_until_each_was_made() {
+        let mut drive = paying("direct");
+        let pays = |files: &mut _, call: &CallRecord| match call.tool.as_str() {
+            "ledger_pay" => done(json!({"paid": true})),
+            _ => carry_out(files, call),
+        };
+        drive.say(&[&call("fs_list", json!({}))]);
+        for (to, amount, due) in [("Hopper", 10, HOPPER), ("Lovelace", 15, LOVELACE)] {
+            let form = format!("{{\"tool\": \"ledger_pay\", \"args\": {due}}}");
+            assert!(drive.shown().contains(&form), "{}", drive.shown());
+            let args = json!({"to": to, "amount": amount});
+            drive.say_with(&[&call("ledger_pay", args)], pays);
+        }
+        let shown = drive.shown();
+        assert!(!shown.contains("names this tool"), "{shown}");
+    }
+
+    #[test]
+    fn who_plans_is_told_each_of_several_calls_and_goals_have_a_subtask_for_each() {
+        for strategy in ["numbered", "goals", "plan"] {
+            let shown = paying(strategy).shown();
+            assert!(
+                shown.contains(HOPPER) && shown.contains(LOVELACE),
+                "{strategy} {shown}"
+            );
+        }
+        let subtask = |tool: &str| json!({"description": "pay both", "tool": tool, "targets": ["/ledger.txt"]});
+        for subtasks in [json!([subtask("ledger_pay")]), json!([subtask("fs_list")])] {
+            let mut drive = paying("goals");
+            let goals = json!({"objectives": [{"description": "paid", "subtasks": subtasks}]});
+            drive.say(&[&goals.to_string()]);
+            let Work::Goals(work) = &drive.state().work else {
+                panic!("{}", drive.shown());
+            };
+            let plans = work
+                .subtasks()
+                .map(|(_, subtask)| subtask.plan.description.clone());
+            let plans: Vec<String> = plans.filter(|plan| plan.contains("ledger_pay")).collect();
+            let each = [HOPPER, LOVELACE].map(|args| format!("call ledger_pay with {args}"));
+            assert_eq!(plans, each);
         }
     }
 

@@ -38,6 +38,9 @@ pub(super) const BEYOND: [&str; 17] = [
     "save", "pay", "answer", "also", "both", "then",
 ];
 
+/// Words before a value of which the output of a program is made.
+const USES: [&str; 3] = ["use", "uses", "using"];
+
 impl Turn<'_> {
     /// The end of such a task, if nothing stands against it.
     pub(super) fn proved_end(
@@ -60,6 +63,7 @@ impl Turn<'_> {
     pub(super) fn nothing_left(&self) -> bool {
         self.state.wakes().is_none()
             && self.tools_to_call().is_empty()
+            && !self.is_tool_left()
             && (self.is_done_and_checked()
                 || self.is_mended_as_said()
                 || self.is_written_and_run()
@@ -78,6 +82,7 @@ impl Turn<'_> {
                 || self.is_patched_below(path)
                 || self.is_cleared(path)
                 || self.was_heard(path)
+                || self.is_folder_of_made_tool(path)
         };
         self.is_checked() && !worked.is_empty() && named_in(prompt).iter().all(is_done)
     }
@@ -92,12 +97,20 @@ impl Turn<'_> {
             let id = ClientId::parse(piece);
             id.is_ok_and(|id| self.inputs.fleet.has(&id))
         };
-        let is_known = |piece: &str| normal(piece) == program || is_computer(piece);
+        // With what the program does it, beside what it prints then.
+        let is_used = |head: &str| {
+            let word = head.trim_end().rsplit(' ').next().unwrap_or_default();
+            USES.contains(&word)
+        };
+        let is_known = |head: &str, piece: &str| {
+            normal(piece) == program || is_computer(piece) || is_used(head)
+        };
+        let is_about = |path: &String| *path == program || self.is_left_alone(path, None);
         let words = own_words(prompt);
         let shown = self.shown_tools().shown;
         let ran = self.tests_since_change().last();
         let is_about_it = |sentence: &str| has_word(sentence, &ABOUT_IT) || sentence.contains('`');
-        named_in(prompt).iter().all(|path| *path == program)
+        named_in(prompt).iter().all(is_about)
             && sentences(prompt).all(is_about_it)
             && !has_word(&words, &BEYOND)
             && named_by(&shown, &words).next().is_none()
@@ -253,7 +266,14 @@ mod tests {
             let drive = mended(strategy, task);
             assert_eq!(drive.state().status, TaskStatus::Completed, "{strategy}");
             assert_eq!(drive.files["/a.lua"], "ready\n");
+            let kept = mended(
+                strategy,
+                &format!("{task} Make it use `a = 1`. You must not change anything below /vault."),
+            );
+            assert_eq!(kept.state().status, TaskStatus::Completed, "{strategy}");
             for more in [
+                "It prints what /vault/a.txt says.",
+                "It shall not lack `a = 1`.",
                 "Copy it to /b.lua.",
                 "Then `/a.lua 2` prints `two`.",
                 "Mend /c.lua, too.",

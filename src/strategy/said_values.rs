@@ -31,6 +31,25 @@ pub(super) fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<Strin
     whole
 }
 
+/// What several calls of one tool are given, where its sentence has a clause for each that gives all of it: "pay 10 coins to `Hopper` and 15 to
+/// `Lovelace`". Empty where it tells of one, or where a clause is not certain.
+pub(super) fn said_calls(prompt: &str, tool: &str, schema: &Value) -> Vec<Map<String, Value>> {
+    let sentence = sentence_of(prompt, tool).unwrap_or_default();
+    if required(schema).is_empty() {
+        return Vec::new();
+    }
+    let clauses = sentence.split(", ").flat_map(|part| part.split(" and "));
+    let gives = |clause: &&str| {
+        let quoted = quoted_in(clause);
+        !numbers_in(clause).is_empty() || quoted.iter().any(|text| *text != tool)
+    };
+    let calls = clauses
+        .filter(gives)
+        .map(|clause| by_kind(clause, tool, schema));
+    let calls: Option<Vec<Map<String, Value>>> = calls.collect();
+    calls.filter(|calls| calls.len() > 1).unwrap_or_default()
+}
+
 /// What is to be counted, where that is the one text that a tool takes: "find out with stock_count how many torches there are".
 fn by_count(prompt: &str, tool: &str, schema: &Value) -> Option<Map<String, Value>> {
     let required = required(schema);
@@ -291,11 +310,43 @@ mod tests {
         }
     }
 
+    #[test]
+    fn several_calls_of_one_sentence_are_read_where_each_clause_is_whole() {
+        let pay = json!({"required": ["to", "amount"], "properties": {
+            "to": {"type": "string"}, "amount": {"type": "integer"}}});
+        for (prompt, calls) in [
+            (
+                "With the tool pay_it of the computer `depot`, pay 10 coins to `Hopper` and 15 to `Lovelace`. Then pay 3.",
+                json!([{"to": "Hopper", "amount": 10}, {"to": "Lovelace", "amount": 15}]),
+            ),
+            (
+                "Pay 1 to `A`, 2 to `B` and 3 to `C` with pay_it.",
+                json!([{"to": "A", "amount": 1}, {"to": "B", "amount": 2}, {"to": "C", "amount": 3}]),
+            ),
+            ("Pay 10 to `Hopper` with pay_it.", json!([])),
+            ("Pay 10 to `Hopper` and `Lovelace` with pay_it.", json!([])),
+            (
+                "Pay 10 to `A` and 15 to `B` with pay_it, within 5 minutes.",
+                json!([]),
+            ),
+            ("Pay `A` with pay_it.", json!([])),
+        ] {
+            let said: Vec<Value> = said_calls(prompt, "pay_it", &pay)
+                .into_iter()
+                .map(Value::Object)
+                .collect();
+            assert_eq!(Value::Array(said), calls, "{prompt}");
+        }
+        let none = json!({"properties": {"to": {"type": "string"}}});
+        assert!(said_calls("Pay 1 to `A` and 2 to `B` with pay_it.", "pay_it", &none).is_empty());
+    }
+
     proptest! {
         #[test]
         fn any_words_are_read_without_a_panic(prompt in "(set_it|`|\"|computer | 12|é|back|\\. ){0,20}") {
             let schema = json!({"required": ["to"], "properties": {"to": {"type": "string"}}});
             said_values(&prompt, "set_it", &schema);
+            said_calls(&prompt, "set_it", &schema);
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::fleet::ToolLookup;
 use super::guards::failure_text;
 use super::mending::{RUN, WRITE as WRITE_FILE};
+use super::stated;
 use super::turn::Turn;
 use crate::domain::call::Outcome;
 use crate::domain::chat::Message;
@@ -16,11 +17,14 @@ use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::text::{fenced, head_and_tail};
 use serde_json::{Value, json};
 
-const WRITE: &str = "tool_write";
-const TEST: &str = "tool_test";
+pub(super) const WRITE: &str = "tool_write";
+pub(super) const TEST: &str = "tool_test";
 
 /// Where the files of tools lie.
 const TOOLS: &str = "/tools/";
+
+/// How a refusal of an answer about a tool begins.
+const REFUSED: &str = "the file of the tool";
 
 /// How often in a task.
 const MOST_FILES: usize = 3;
@@ -47,11 +51,8 @@ struct Wrong<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// The tool that the newest step could not write, or whose test failed in it.
+    /// The tool that the newest step could not write, or whose test failed in it, or that the task tells to make before anything else.
     pub(super) fn unwritten(&self, newest: &'a Step) -> Option<Unwritten<'a>> {
-        let [call] = newest.calls.as_slice() else {
-            return None;
-        };
         let steps = self
             .state
             .steps
@@ -61,6 +62,27 @@ impl<'a> Turn<'a> {
         if files.count() >= MOST_FILES {
             return None;
         }
+        let first = || {
+            let name = self.first_tool_to_make(newest)?.to_owned();
+            let (on, wrong) = (None, None);
+            Some(Unwritten { name, on, wrong })
+        };
+        self.failed_tool(newest).or_else(first)
+    }
+
+    fn failed_tool(&self, newest: &'a Step) -> Option<Unwritten<'a>> {
+        let tried = match is_refusal(newest) {
+            true if self.is_refused_for_good(newest, is_refusal) => return None,
+            true => self
+                .state
+                .steps
+                .iter()
+                .rfind(|step| !step.calls.is_empty())?,
+            false => newest,
+        };
+        let [call] = tried.calls.as_slice() else {
+            return None;
+        };
         let (name, wrong) = match call.tool.as_str() {
             WRITE if call.outcome() == Some(Outcome::Failed) => (self.name_of(call)?, None),
             TEST if call.outcome() == Some(Outcome::Done) && !call.succeeded() => {
@@ -81,9 +103,9 @@ impl<'a> Turn<'a> {
 
     /// How the tool is called that such a call was to write.
     fn name_of(&self, call: &CallRecord) -> Option<String> {
-        let given = named(call).filter(|name| is_name(name));
+        let given = named(call).filter(|name| stated::is_tool_name(name));
         given
-            .or_else(|| named_by(self.asked_for()))
+            .or_else(|| stated::tool_named_by(self.asked_for()))
             .map(str::to_owned)
     }
 
@@ -121,7 +143,7 @@ impl<'a> Turn<'a> {
         said: Option<&str>,
     ) -> Decision {
         let refused = |why: &str| {
-            let told = format!("the file of the tool {}: {why}", tool.name);
+            let told = format!("{REFUSED} {}: {why}", tool.name);
             self.block(Guard::Invalid, told)
         };
         let Some(source) = said else {
@@ -141,6 +163,12 @@ impl<'a> Turn<'a> {
             Err(problems) => refused(&problems.join("; ")),
         }
     }
+}
+
+/// Whether an answer about a tool was refused in a step.
+pub(super) fn is_refusal(step: &Step) -> bool {
+    let refused = step.blocked.as_ref().filter(|_| step.fills());
+    refused.is_some_and(|refused| refused.evidence.starts_with(REFUSED))
 }
 
 /// The write or the run of a program that was given to the tools for tools: no tool is called like a file outside of their folder.
@@ -165,33 +193,8 @@ pub(super) fn meant_program(
     tools.has(meant).then(|| (meant.to_owned(), args))
 }
 
-fn named(call: &CallRecord) -> Option<&str> {
+pub(super) fn named(call: &CallRecord) -> Option<&str> {
     call.args.get("name").and_then(Value::as_str)
-}
-
-/// The tool that a task wants made: "Make a tool `double`", "a tool double that …" says nothing certain.
-fn named_by(prompt: &str) -> Option<&str> {
-    let quoted = |(at, words): (usize, &'static str)| {
-        let rest = &prompt[at + words.len()..];
-        let (name, _) = rest.split_once(['`', '"'])?;
-        is_name(name).then_some(name)
-    };
-    let mut places = [
-        "tool `",
-        "tool \"",
-        "tool called `",
-        "tool called \"",
-        "tool named `",
-    ]
-    .into_iter()
-    .filter_map(|words| Some((prompt.find(words)?, words)));
-    places.find_map(quoted)
-}
-
-fn is_name(name: &str) -> bool {
-    let mut letters = name.chars();
-    letters.next().is_some_and(|c| c.is_ascii_alphabetic())
-        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 #[cfg(test)]
@@ -267,7 +270,9 @@ mod tests {
         let test = call(TEST, json!({"name": "double"}));
         drive.say_with(&[&test], computer);
         insta::assert_snapshot!("tool_to_mend", asked(&drive));
-        drive.say_with(&[&format!("```lua\n{FILE}\n```")], computer);
+        for _ in 0..4 {
+            drive.say_with(&[&format!("```lua\n{FILE}\n```")], computer);
+        }
         let told = "the file of the tool double: the answer was the file as it is";
         assert!(drive.shown().contains(told), "{}", drive.shown());
     }
@@ -300,19 +305,5 @@ mod tests {
             _ => computer(files, call),
         });
         assert!(drive.state().prompt(Role::Executor).is_empty());
-    }
-
-    #[test]
-    fn a_task_names_its_tool_in_quotes() {
-        for (prompt, name) in [
-            (TASK, Some("double")),
-            ("Write the tool \"dig_forward\".", Some("dig_forward")),
-            ("Make a tool called `a1`.", Some("a1")),
-            ("Use the tool `/a.lua`.", None),
-            ("Make a tool that doubles.", None),
-            ("tool `", None),
-        ] {
-            assert_eq!(named_by(prompt), name, "{prompt}");
-        }
     }
 }

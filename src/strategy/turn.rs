@@ -135,6 +135,7 @@ impl<'a> Turn<'a> {
                 let decision = decision.or_else(|| self.begin_mending());
                 let decision = decision.or_else(|| self.ask_alone());
                 let decision = decision.or_else(|| self.run_filled());
+                let decision = decision.or_else(|| self.use_made_tool());
                 let decision = decision.or_else(|| self.run_instead());
                 decision.or_else(|| self.first_run())
             }

@@ -11,6 +11,7 @@ use super::mending::WRITE;
 use super::named_files;
 use super::shown_tools;
 use super::stated::{self, content_said, program_that_writes};
+use super::tool_source::WRITE as WRITE_TOOL;
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::files::from_root;
@@ -39,6 +40,9 @@ const ABOUT_TOOLS: &str = "tool_";
 
 /// Words of a task that wants something written only in some case.
 const UNLESS: [&str; 5] = ["if", "unless", "otherwise", "when", "until"];
+
+/// How a refusal of an answer about such a file begins.
+pub(super) const REFUSED: &str = "what the file has to hold: ";
 
 /// A file of which is to be said what it has to hold.
 pub(super) struct Unfilled<'a> {
@@ -121,7 +125,8 @@ impl<'a> Turn<'a> {
     }
 
     /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
-    /// nothing: small models know all then, and go on looking. Before anything else where nothing else is to be done. Asked for once in a
+    /// nothing: small models know all then, and go on looking. Before anything else where nothing else is to be done, and once a tool of the task was
+    /// used as it tells. Asked for once in a
     /// task, and there once more while its answer is refused.
     fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let brought_nothing =
@@ -131,9 +136,15 @@ impl<'a> Turn<'a> {
                 && !newest.calls.is_empty()
                 && newest.calls.iter().all(brought_nothing));
         let mut before = self.state.steps.iter().filter(|step| step.closed);
-        let was_asked = before.any(|step| step.fills() && !step.fills_in_vain())
-            || self.is_refused_for_good(newest, |_| true);
-        if !(is_lost || self.only_writes_result()) || was_asked {
+        let is_tool = |step: &Step| step.calls.iter().any(|call| call.tool == WRITE_TOOL);
+        let is_refusal = |step: &Step| {
+            let refused = step.blocked.as_ref();
+            refused.is_some_and(|refused| refused.evidence.starts_with(REFUSED))
+        };
+        let was_asked = before.any(|step| step.fills() && !step.fills_in_vain() && !is_tool(step))
+            || self.is_refused_for_good(newest, is_refusal);
+        let is_due = is_lost || self.only_writes_result() || self.was_used_as_told();
+        if !is_due || was_asked {
             return None;
         }
         let prompt = self.asked_for();
@@ -195,15 +206,17 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether every tool that the task names has answered, the program in whose output something is wanted has run well, and every other file
-    /// of data that it names is known whole, and there is any, or somebody has answered.
+    /// of data that it names is known whole, and there is any, or somebody has answered, or a tool was made and used.
     pub(super) fn is_all_known(&self, unfilled: &str) -> bool {
         let tools = self.named_tools_answered();
         let mut files = named_in(self.asked_for());
         files.retain(|path| holds_data(path) && from_root(path) != unfilled);
         let is_known = |path: &String| self.is_known_wherever(path);
         let heard = self.has_heard();
-        let is_any =
-            [tools, heard].iter().any(Option::is_some) || !files.is_empty() || self.has_answer();
+        let is_any = [tools, heard].iter().any(Option::is_some)
+            || !files.is_empty()
+            || self.has_answer()
+            || self.was_used_as_told();
         let is_none_left = tools != Some(false) && heard != Some(false);
         is_any && is_none_left && files.iter().all(is_known)
     }

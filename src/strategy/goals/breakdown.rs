@@ -16,6 +16,7 @@ use crate::strategy::mending::WRITE;
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::places::sentence_of;
 use crate::strategy::stated::program_that_writes;
+use serde_json::Value;
 
 impl<'a> Course<'a> {
     /// The goal is not broken down yet.
@@ -127,25 +128,29 @@ impl<'a> Course<'a> {
     }
 
     /// A first decomposition without a subtask for a tool which the task names gets one, before what its words name behind it: a small model
-    /// that is told so breaks the goal down as before.
+    /// that is told so breaks the goal down as before. Where the words tell several calls, each has its own: one for all of them is marked
+    /// behind the first.
     fn use_named_tools(&self, objectives: &mut [ObjectivePlan], known: &FleetKnown<'_>) {
         let (turn, prompt) = (&self.turn, self.prompt());
+        for tool in turn.tools_to_call() {
+            let is_several = turn.calls_left(tool).is_some_and(|left| left.len() > 1);
+            let mut places = objectives.iter().enumerate().flat_map(|(nth, objective)| {
+                let subtasks = objective.subtasks.iter().enumerate();
+                let of_it = subtasks.filter(|(_, subtask)| subtask.tool == tool);
+                of_it.map(move |(at, _)| (nth, at))
+            });
+            if let (true, Some((nth, at)), None) = (is_several, places.next(), places.next()) {
+                let subtasks = self.subtasks_of_tool(tool, known);
+                objectives[nth].subtasks.splice(at..=at, subtasks);
+            }
+        }
         loop {
             let subtasks = objectives.iter().flat_map(|objective| &objective.subtasks);
             let tools: Vec<&str> = subtasks.map(|subtask| subtask.tool.as_str()).collect();
             let Some(tool) = turn.tool_left_out(&tools.join(" ")) else {
                 return;
             };
-            let on = turn.only_owner(tool);
-            let subtask = SubtaskPlan {
-                description: sentence_of(prompt, tool)
-                    .map_or_else(|| tool.to_owned(), |sentence| sentence.trim().to_owned()),
-                tool: tool.to_owned(),
-                targets: Vec::new(),
-                on: on.cloned(),
-                needs_change: known.tool(tool, on).is_some_and(|facts| facts.changes),
-                writes: Vec::new(),
-            };
+            let subtasks = self.subtasks_of_tool(tool, known);
             let named_at = mentions(prompt, tool).next();
             let is_behind = |subtask: &SubtaskPlan| {
                 let targets = subtask.targets.iter().map(|target| normal(target));
@@ -156,11 +161,34 @@ impl<'a> Course<'a> {
                 Some((nth, objective.subtasks.iter().position(is_behind)?))
             });
             match (place, objectives.last_mut()) {
-                (Some((nth, at)), _) => objectives[nth].subtasks.insert(at, subtask),
-                (None, Some(last)) => last.subtasks.push(subtask),
+                (Some((nth, at)), _) => {
+                    objectives[nth].subtasks.splice(at..at, subtasks);
+                }
+                (None, Some(last)) => last.subtasks.extend(subtasks),
                 (None, None) => return,
             }
         }
+    }
+
+    /// One for each call of a tool that the task's words tell and that was not made.
+    fn subtasks_of_tool(&self, tool: &str, known: &FleetKnown<'_>) -> Vec<SubtaskPlan> {
+        let turn = &self.turn;
+        let on = turn.only_owner(tool);
+        let subtask = |description: String| SubtaskPlan {
+            description,
+            tool: tool.to_owned(),
+            targets: Vec::new(),
+            on: on.cloned(),
+            needs_change: known.tool(tool, on).is_some_and(|facts| facts.changes),
+            writes: Vec::new(),
+        };
+        if let Some(left) = turn.calls_left(tool) {
+            let call = |args: &Value| subtask(format!("call {tool} with {args}"));
+            return left.iter().map(call).collect();
+        }
+        let sentence = sentence_of(self.prompt(), tool);
+        let told = sentence.map_or_else(|| tool.to_owned(), |said| said.trim().to_owned());
+        vec![subtask(told)]
     }
 
     /// Why a later decomposition goes back, once, that has no subtask for a tool which the task names.

@@ -125,6 +125,20 @@ impl Course<'_> {
         said.count() > enough && self.turn.state.calls().any(is_made)
     }
 
+    /// Whether the call of a subtask was made and came out well before, with just these arguments, and nothing is left that the task's words tell,
+    /// as its own check shows: who makes it again does the work twice.
+    pub(super) fn was_made_ahead(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
+        let home = self.turn.state.home();
+        let again = Signature::of(&Target::Any, &wanted.name, &wanted.arguments, home);
+        let is_it = |call: &CallRecord| {
+            call.succeeded() && Signature::of(&call.target, &call.tool, &call.args, home) == again
+        };
+        let is_its_own = work
+            .current()
+            .is_some_and(|(_, subtask)| subtask.plan.tool == wanted.name);
+        is_its_own && self.turn.state.calls().any(is_it) && self.turn.nothing_left()
+    }
+
     /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had
     /// come out the same often enough, and well; or its files are programs that were mended by themselves.
     fn was_done_before(&self, subtask: &Subtask) -> bool {

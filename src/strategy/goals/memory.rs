@@ -52,9 +52,12 @@ pub fn decompose_prompt(
     )?;
     let mut prompt = vec![Message::system(system), Message::user(goal_text(turn)?)];
     prompt.extend(told::asides(turn.state, turn.profile)?);
-    let named = |name: &str| match turn.only_owner(name) {
-        Some(on) => format!("{name} (\"on\": \"{on}\")"),
-        None => name.to_owned(),
+    let named = |name: &str, args: Option<&Value>| {
+        let called = args.map_or_else(|| name.to_owned(), |args| format!("{name} {args}"));
+        match turn.only_owner(name) {
+            Some(on) => format!("{called} (\"on\": \"{on}\")"),
+            None => called,
+        }
     };
     prompt.extend(turn.told_to_planner("goals/named_tools", named)?);
     if let Some(work) = work {

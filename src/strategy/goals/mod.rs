@@ -181,6 +181,11 @@ impl<'a> Course<'a> {
                     marked => marked,
                 }
             }
+            ([call], None) if self.was_made_ahead(call, work) => {
+                let reason =
+                    "its call was made before, and the task's own check has run well since";
+                self.marked(true, reason.to_owned())
+            }
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
             (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),
         }

@@ -10,7 +10,7 @@ use crate::domain::chat::{ChatAnswer, Message, Role};
 use crate::domain::task::TaskStatus;
 use crate::domain::work::{MadeBy, SubtaskState};
 use crate::strategy::bench::answer;
-use crate::strategy::drive::{Drive, call, calls, carry_out, profile_of};
+use crate::strategy::drive::{Drive, call, calls, carry_out, done, profile_of};
 use proptest::prelude::*;
 
 const HELLO: &str = r#"{"objectives": [{"description": "Say hello", "subtasks": [

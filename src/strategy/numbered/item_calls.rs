@@ -3,7 +3,7 @@
 
 use super::{Course, bare_line, function_call};
 use crate::domain::by_rule::ByRule;
-use crate::domain::call::{Address, Outcome};
+use crate::domain::call::{Address, Outcome, Target};
 use crate::domain::decision::Decision;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
@@ -95,12 +95,14 @@ impl Course<'_> {
         })
     }
 
-    /// A plan without items that copy a file onto itself where the task has it, on another computer; as it is if nothing else is in it.
-    pub(super) fn without_vain_copies(&self, items: Vec<String>) -> Vec<String> {
+    /// A plan without items that copy a file onto itself where the task has it, on another computer, or that change what the task tells to leave
+    /// as it is; as it is if nothing else is in it.
+    pub(super) fn without_vain_items(&self, items: Vec<String>) -> Vec<String> {
         let is_vain = |item: &String| match call_in(item) {
             Some(ReactMove::Act { tool, args }) => {
                 let args = self.whole_args(&tool, &args);
-                self.turn.copies_onto_itself(&tool, &args)
+                let left_alone = || self.turn.left_alone(&Target::Any, &tool, &args);
+                self.turn.copies_onto_itself(&tool, &args) || left_alone().is_some()
             }
             _ => false,
         };
@@ -323,6 +325,18 @@ mod tests {
             shown.contains(left) && !shown.contains("/map.txt mine"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn an_item_that_changes_what_is_to_be_left_as_it_is_is_left_out() {
+        let task =
+            "/lights.lua fails. You must not change anything below /vault. Mend it and run it.";
+        let plan = "1. fs_copy /vault/a.cfg /vault/a.cfg.bak\n2. fs_delete /vault/a.cfg\n3. write /lights.lua anew";
+        let mut drive = Drive::new(profile_of(NAME), task);
+        drive.add_copy();
+        drive.say(&[plan]);
+        let shown = drive.shown();
+        assert!(shown.contains("1. [now] write /lights.lua"), "{shown}");
     }
 
     #[test]

@@ -7,6 +7,9 @@ use crate::domain::work::ReactMove;
 use crate::strategy::guards::check_program::is_only_run;
 use crate::strategy::paths::named_in;
 
+/// Words of such a heading: a tool or "run" with a program, "on" and the computer.
+const MOST_WORDS_TOLD: usize = 4;
+
 /// How an item begins that writes a file.
 const WRITES: [&str; 4] = ["fs_write", "write_and_run", "write", "create"];
 
@@ -19,11 +22,17 @@ pub(super) fn as_meant(items: &[String], prompt: &str) -> Vec<String> {
     };
     let left: Vec<String> = items
         .iter()
-        .filter(|item| !is_told_check(item))
+        .filter(|item| !is_told_check(item) && !is_told_result(item))
         .cloned()
         .collect();
     let left = if left.is_empty() { items } else { left };
     in_one_piece(left.into_iter().map(without_half).collect())
+}
+
+/// Whether an item is the heading of a call that was shown, "inventory_list on depot: done": models copy it line by line, until they are cut.
+fn is_told_result(item: &str) -> bool {
+    let told = item.strip_suffix(": done").unwrap_or_default();
+    told.contains(" on ") && told.split_whitespace().count() <= MOST_WORDS_TOLD
 }
 
 /// An item that was cut in the middle of what it writes says only that it is written: models copy the half that they are shown.
@@ -127,6 +136,20 @@ mod tests {
                 "run_program /check.lua",
             ]
         );
+    }
+
+    #[test]
+    fn the_heading_of_a_call_that_was_shown_is_no_item() {
+        assert_eq!(
+            meant(&[
+                "inventory_list on depot: done",
+                "fs_read /a.txt on base: done",
+                "inventory_push 1",
+                "say on which day the work was: done"
+            ]),
+            ["inventory_push 1", "say on which day the work was: done"]
+        );
+        assert_eq!(meant(&["fs_list on base: done"]).len(), 1);
     }
 
     #[test]

@@ -39,7 +39,10 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
         Message::user(told::task(turn.state, turn.profile)?),
     ];
     prompt.extend(told::asides(turn.state, turn.profile)?);
-    prompt.extend(turn.told_to_planner("numbered/named_tools", str::to_owned)?);
+    let named = |name: &str, args: Option<&Value>| {
+        args.map_or_else(|| name.to_owned(), |args| format!("{name} {args}"))
+    };
+    prompt.extend(turn.told_to_planner("numbered/named_tools", named)?);
     // One former try is enough to learn from.
     let tried = turn.state.steps.iter().rev().find_map(|step| {
         let said = step.planner.as_ref()?;

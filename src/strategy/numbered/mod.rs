@@ -95,7 +95,7 @@ impl<'a> Course<'a> {
         let problem = match &step.read {
             Some(Read::List(list)) if list.problems.is_empty() => {
                 let items = meant_items::as_meant(&list.items, self.turn.asked_for());
-                let items = self.without_vain_copies(items);
+                let items = self.without_vain_items(items);
                 let problem = self.too_long(items.len());
                 // Half a plan looks done too early; where no other comes it is better than none.
                 let cut_off = list.cut_off && !is_last;
@@ -293,9 +293,11 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Whether the task changed something and its own check has run well since: items that are still open are no reason to go on.
+    /// Whether the task changed something and its own check has run well since, or nothing is left that its words tell: items that are still
+    /// open are no reason to go on.
     fn has_proof(&self) -> bool {
-        self.turn.is_checked() && self.turn.state.calls().any(changes)
+        let is_proved = self.turn.is_checked() || self.turn.nothing_left();
+        is_proved && self.turn.state.calls().any(changes)
     }
 
     /// A final answer moves on from the current item; with later items open it is early.

@@ -3,11 +3,15 @@
 use super::Course;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep};
+use crate::strategy::paths::QUOTES;
 use crate::strategy::said_values::said_values;
 use crate::strategy::shown_tools::TO_BE_FILLED;
 use crate::strategy::turn::Turn;
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+/// Words between a tool, its computer and what it is given.
+const BETWEEN: [&str; 6] = ["on", "with", "params", "args", "and", ""];
 
 /// Params in which small models name the tool.
 const NAMES_OF_TOOL: [&str; 4] = ["tool", "tool_name", "method", "name"];
@@ -24,10 +28,11 @@ pub(super) struct NamedCall<'a> {
 
 impl Course<'_> {
     /// A step with the tool and the values that the task gives it, as far as it leaves them open.
-    pub(super) fn with_named_call(&self, mut step: PlanStep) -> PlanStep {
+    pub(super) fn with_named_call(&self, step: PlanStep) -> PlanStep {
         if step.action != PlanAction::CallTool {
             return step;
         }
+        let (mut step, is_open) = self.with_tool_alone(step);
         let turn = self.turn(Track::MAIN);
         let mut params = match step.params.take() {
             Value::Object(params) => params,
@@ -44,7 +49,8 @@ impl Course<'_> {
         let named = named
             .iter()
             .find(|tool| Some(&tool.name) == step.target.as_ref());
-        if let Some(schema) = named.and_then(|tool| turn.schema_of(&tool.name)) {
+        let schema = named.and_then(|tool| turn.schema_of(&tool.name));
+        if let Some(schema) = schema.filter(|_| is_open) {
             let target = step.target.as_deref().unwrap_or_default();
             params.retain(|_, value| *value != TO_BE_FILLED);
             for (name, value) in said_values(turn.asked_for(), target, &schema) {
@@ -56,6 +62,96 @@ impl Course<'_> {
         }
         step
     }
+}
+
+impl Course<'_> {
+    /// A step whose target says more than its tool, "ledger_pay on depot params {amount: 10, to: Hopper}" or "ledger_pay depot 10 Hopper", with
+    /// what stands there as its computer and its params; and whether what it is given may still be the task's word. It is not where the target
+    /// says something that no rule reads.
+    fn with_tool_alone(&self, mut step: PlanStep) -> (PlanStep, bool) {
+        let turn = self.turn(Track::MAIN);
+        let target = step.target.as_deref().map_or("", str::trim);
+        let end = target.find([' ', '(', '{']).unwrap_or(target.len());
+        let (tool, behind) = target.split_at(end);
+        let schema = turn.schema_of(tool).filter(|_| !behind.is_empty());
+        let Some(schema) = schema else {
+            return (step, true);
+        };
+        let (words, pairs) = behind.split_once(['{', '(']).unwrap_or((behind, ""));
+        let bare = |word: &str| {
+            word.trim_matches(|c: char| QUOTES.contains(&c) || ",:()".contains(c))
+                .to_owned()
+        };
+        let mut words: Vec<String> = words.split_whitespace().map(bare).collect();
+        let computers = self.inputs.fleet.computers.iter();
+        let owners = computers.filter(|computer| computer.tool(tool).is_some());
+        let on = owners
+            .map(|computer| &computer.client_id)
+            .find(|id| words.iter().any(|word| *word == id.as_str()));
+        words.retain(|word| {
+            !BETWEEN.contains(&word.as_str()) && on.is_none_or(|id| id.as_str() != word)
+        });
+        let is_open = words.is_empty() && pairs.is_empty();
+        if step.params.is_null() && !is_open {
+            let of_pairs = given_as_pairs(pairs, &schema);
+            let params = if of_pairs.is_empty() {
+                given_by_kind(&words, &schema)
+            } else {
+                of_pairs
+            };
+            step.params = Some(params)
+                .filter(|params| !params.is_empty())
+                .map_or(Value::Null, Value::Object);
+        }
+        step.on = step.on.take().or_else(|| on.cloned());
+        step.target = Some(tool.to_owned());
+        (step, is_open)
+    }
+}
+
+/// "amount: 10, to: Hopper}", as far as a tool takes what is named there.
+fn given_as_pairs(pairs: &str, schema: &Value) -> Map<String, Value> {
+    let pairs = pairs
+        .split(['}', ')'])
+        .next()
+        .unwrap_or_default()
+        .split(',');
+    let pairs = pairs.filter_map(|pair| pair.split_once([':', '=']));
+    let bare = |text: &str| text.trim().trim_matches(QUOTES).to_owned();
+    let pairs = pairs.map(|(name, value)| (bare(name), value_of(&bare(value))));
+    pairs
+        .filter(|(name, _)| schema["properties"].get(name).is_some())
+        .collect()
+}
+
+/// Words as what a tool has to take, where there is exactly one that each of it can mean.
+fn given_by_kind(words: &[String], schema: &Value) -> Map<String, Value> {
+    let (numbers, texts): (Vec<Value>, Vec<Value>) = words
+        .iter()
+        .map(|word| value_of(word))
+        .partition(Value::is_number);
+    let required = schema["required"].as_array().into_iter().flatten();
+    let mut taken = required.filter_map(Value::as_str).map(|name| {
+        let kind = schema["properties"][name]["type"].as_str()?;
+        let one = match kind {
+            "integer" | "number" => numbers.as_slice(),
+            "string" => texts.as_slice(),
+            _ => return None,
+        };
+        let [one] = one else { return None };
+        Some((name.to_owned(), one.clone()))
+    });
+    let all: Option<Map<String, Value>> = taken.by_ref().collect();
+    // Two of a kind would be the same word.
+    all.filter(|all| all.len() == words.len())
+        .unwrap_or_default()
+}
+
+/// A word as a number, if it is one.
+fn value_of(word: &str) -> Value {
+    let number = serde_json::from_str(word).ok();
+    let number = number.filter(Value::is_number);
+    number.unwrap_or_else(|| Value::from(word))
 }
 
 /// The tool that one of the params names, which is none of its arguments.
@@ -97,7 +193,11 @@ mod tests {
         let mut rig = Rig::new(profile);
         rig.state.created.as_mut().unwrap().prompt = TASK.to_owned();
         let tool = |name: &str, args: Value| {
-            let args = json!({"type": "object", "additionalProperties": false, "required": [], "properties": args});
+            let required = match name {
+                "ledger_pay" => vec!["to", "amount"],
+                _ => vec![],
+            };
+            let args = json!({"type": "object", "additionalProperties": false, "required": required, "properties": args});
             let tool = json!({"name": name, "effect": "effect", "args_schema": args});
             crate::domain::toolbox::Tool::of(serde_json::from_value(tool).unwrap())
         };
@@ -176,6 +276,34 @@ mod tests {
                 "{plan}"
             );
         }
+    }
+
+    #[test]
+    fn a_target_that_says_more_than_its_tool_is_read_as_the_call_that_it_is() {
+        let pay =
+            |amount: u32, to: &str| format!("ledger_pay {}", json!({"amount": amount, "to": to}));
+        let dig = step(1, json!("turtle_dig"), Value::Null);
+        for (target, call) in [
+            (
+                "ledger_pay on base params {amount: 10, to: Hopper}",
+                pay(10, "Hopper"),
+            ),
+            ("ledger_pay(\"to\" = \"Grace\", amount: 5)", pay(5, "Grace")),
+            ("ledger_pay on base", pay(25, "Ada")),
+            ("ledger_pay base 15 Lovelace", pay(15, "Lovelace")),
+            ("ledger_pay 15 16", "ledger_pay null".to_owned()),
+            ("ledger_pay Ada Alan 3", "ledger_pay null".to_owned()),
+        ] {
+            let plan = json!([dig, step(2, json!(target), Value::Null)]);
+            let wanted = format!("turtle_dig {{\"direction\":\"down\"}}; {call}");
+            assert_eq!(adopted(plan), wanted, "{target}");
+        }
+        let given = step(
+            2,
+            json!("ledger_pay on base"),
+            json!({"to": "Alan", "amount": 1}),
+        );
+        assert!(adopted(json!([dig, given])).ends_with(&pay(1, "Alan")));
     }
 
     #[test]

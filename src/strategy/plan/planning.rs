@@ -4,7 +4,7 @@
 use super::Course;
 use super::check::check;
 use super::finish::{Ended, NotGood};
-use super::leave_out::leave_out;
+use super::leave_out::{leave_out, leave_what_stays};
 use super::meant_steps::as_call;
 use super::targets::{absolute, lookups, resolve};
 use super::written_files;
@@ -164,6 +164,7 @@ impl Course<'_> {
             .map(|step| self.read_where_found(self.with_named_call(step)))
             .collect();
         self.write_what_is_missing(&mut plan);
+        leave_what_stays(&mut plan);
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),

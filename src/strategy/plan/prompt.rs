@@ -18,6 +18,7 @@ use crate::strategy::directive::block::without_thinking;
 use crate::strategy::directive::executor::NO_WORDS;
 use crate::strategy::memory::told;
 use crate::strategy::mending::RUN;
+use crate::strategy::missing_files::Found;
 use crate::strategy::shown_tools;
 use crate::strategy::text::{estimate_tokens, fenced, head_and_tail};
 use crate::strategy::typed_input::Waiting;
@@ -101,6 +102,7 @@ impl Course<'_> {
     pub(super) fn plan_prompt(&self, wanted: &Wanted, wording: Wording) -> Prompt {
         let mut messages = self.opening(wording)?;
         messages.extend(self.named_tools()?);
+        messages.extend(self.found_elsewhere()?);
         let correction = match wording {
             Wording::Full => Vec::new(),
             Wording::WithProblems => self.correction(true)?,
@@ -132,15 +134,32 @@ impl Course<'_> {
     /// Steps that call the tools which the task names, as far as nothing came of them yet.
     fn named_tools(&self) -> Prompt {
         let turn = self.turn(Track::MAIN);
-        turn.told_to_planner("plan/named_tools", |name| {
+        turn.told_to_planner("plan/named_tools", |name, args| {
             let step = NamedCall {
                 action: "call_tool",
                 target: name,
                 on: turn.only_owner(name).map(ClientId::as_str),
-                params: turn.args_to_give(name),
+                params: args.cloned().unwrap_or_else(|| turn.args_to_give(name)),
             };
             serde_json::to_string(&step).unwrap_or_default()
         })
+    }
+
+    /// The step that copies a file, for want of which a run failed, from where one of its name was found.
+    fn found_elsewhere(&self) -> Prompt {
+        let found = self.turn(Track::MAIN).found_for_run();
+        // The shell takes a name with blanks apart.
+        let Some(Found { path, there, on }) = found.filter(|found| !found.there.contains(' '))
+        else {
+            return Ok(Vec::new());
+        };
+        let mut step = json!({"action": "shell", "target": format!("copy {there} {path}")});
+        if let Some(on) = on {
+            step["on"] = json!(on);
+        }
+        let told = json!({"path": path, "there": there, "step": step.to_string()});
+        let told = render(&self.profile.prompts, "plan/found_elsewhere", told)?;
+        Ok(vec![Message::user(told)])
     }
 
     pub(super) fn review_prompt(&self) -> Prompt {

@@ -13,6 +13,7 @@ mod silent;
 mod test_programs;
 mod texts;
 mod told_output;
+mod told_tool;
 mod usage;
 mod written;
 
@@ -39,6 +40,7 @@ pub(super) use relative::{MAKES, is_plainly_to_be_made, is_to_be_made};
 use serde_json::Value;
 pub(super) use test_programs::{is_test, runs_of_tests};
 pub(super) use told_output::told_output;
+pub(super) use told_tool::{ToolUse, is_tool_name, tool_named_by, tool_to_make, uses_of_tool};
 pub(super) use usage::{printed_else, usage_of};
 pub(super) use written::program_that_writes;
 
@@ -293,8 +295,8 @@ fn was_shown(state: &TaskState, stated: &Stated<'_>) -> bool {
 }
 
 /// Whether a task says what its runs print, and the last ones printed it, and it puts nothing else in quotes but such runs, their outputs and
-/// what is known.
-pub(super) fn is_all_shown(state: &TaskState, is_known: impl Fn(&str) -> bool) -> bool {
+/// what is known. `is_known` is given what stands before a quote, too.
+pub(super) fn is_all_shown(state: &TaskState, is_known: impl Fn(&str, &str) -> bool) -> bool {
     let created = state.created.as_ref();
     let prompt = created.map_or("", |created| created.prompt.as_str());
     let all = stated(prompt);
@@ -304,7 +306,7 @@ pub(super) fn is_all_shown(state: &TaskState, is_known: impl Fn(&str) -> bool) -
     };
     let mut pieces = pieces(prompt);
     !all.is_empty()
-        && pieces.all(|(_, piece, _)| is_it(piece) || is_known(piece))
+        && pieces.all(|(head, piece, _)| is_it(piece) || is_known(head, piece))
         && all.iter().all(|said| was_shown(state, said))
 }
 

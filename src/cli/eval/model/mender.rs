@@ -6,6 +6,7 @@ use super::voice::Said;
 use crate::cli::eval::suite::{Act, Move};
 use crate::domain::chat::Role;
 use crate::llm::ChatRequest;
+use crate::strategy::goals::MARK_TOOL;
 use serde_json::Value;
 
 /// The path of the program that a prompt wants mended; none if it wants something else.
@@ -165,8 +166,14 @@ pub fn after_looks_shown(prompt: &str, moves: &[Move], next: usize) -> usize {
             .any(|line| line.strip_suffix(':') == Some(path)),
         _ => false,
     };
-    let shown = moves.iter().skip(next).take_while(|mv| is_shown(mv));
-    next + shown.count()
+    let is_mark = |mv: &Move| matches!(&mv.act, Act::Call { tool, .. } if tool == MARK_TOOL);
+    let mut shown = moves.iter().enumerate().skip(next).peekable();
+    // A mark of what was not done by rule is said all the same.
+    if shown.peek().is_some_and(|(_, mv)| is_mark(mv)) {
+        return next;
+    }
+    let first_unseen = shown.find(|(_, mv)| !is_mark(mv) && !is_shown(mv));
+    first_unseen.map_or(moves.len(), |(at, _)| at)
 }
 
 /// The content as the solution writes it in its next move, with a mistake if one is due; whatever else comes first is missing.
@@ -194,13 +201,28 @@ pub fn typed(moves: &[Move], next: usize, path: &str, slip: Option<Slip>, share:
     with_slip(said, slip, share, "MISSING: what it is about")
 }
 
-/// The file of a tool as the solution writes it, from its next move on, with a mistake if one is due.
-pub fn tool(moves: &[Move], next: usize, name: &str, slip: Option<Slip>, share: f64) -> Said {
-    let source = |mv: &Move| match &mv.act {
+/// The file of a tool that a move writes.
+pub fn source_of<'a>(mv: &'a Move, name: &str) -> Option<&'a str> {
+    match &mv.act {
         Act::Call { tool, args } if tool == "tool_write" && args["name"] == name => {
-            args["source"].as_str().map(|source| fenced("lua", source))
+            args["source"].as_str()
         }
         _ => None,
+    }
+}
+
+/// The file of a tool as the solution writes it, from its next move on, but for one that `prompt` shows to be wrong; with a mistake if one is
+/// due.
+pub fn tool(
+    moves: &[Move],
+    next: usize,
+    (name, prompt): (&str, &str),
+    slip: Option<Slip>,
+    share: f64,
+) -> Said {
+    let source = |mv: &Move| {
+        let source = source_of(mv, name)?;
+        (!prompt.contains(source.trim_end())).then(|| fenced("lua", source))
     };
     let said = nearest(moves, next, source);
     let said = said.unwrap_or_else(|| Said::text("I know no such tool."));
@@ -301,7 +323,10 @@ mod tests {
             at(Act::Call { tool, args }, None)
         };
         let moves = [write("first"), write("then")];
-        let said = |next, name| tool(&moves, next, name, None, 0.5).content;
+        let said = |next, name| tool(&moves, next, (name, ""), None, 0.5).content;
+        let shown = "```lua\nfirst\n```";
+        let mended = tool(&moves, 0, ("five", shown), None, 0.5).content;
+        assert_eq!(mended, "```lua\nthen\n```");
         assert_eq!(said(1, "five"), "```lua\nthen\n```");
         assert_eq!(said(2, "five"), "```lua\nthen\n```");
         assert_eq!(said(0, "six"), "I know no such tool.");

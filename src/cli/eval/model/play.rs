@@ -51,6 +51,10 @@ impl Play {
 
     /// The answer to a prompt.
     pub fn answer(&mut self, request: &ChatRequest) -> Said {
+        if let Some(name) = mender::asked_for_tool(request) {
+            let prompt = request.messages.last().map_or("", |last| &last.content);
+            return self.tool(name, prompt);
+        }
         if let Some(path) = mender::asked(request) {
             return self.alone(path, mender::mended);
         }
@@ -59,7 +63,7 @@ impl Play {
             self.next = mender::after_looks_shown(prompt, &self.moves, self.next);
             return match mender::copied(prompt, self.moves.get(self.next), path) {
                 Some(text) => self.lines(path, &text),
-                None => self.alone(path, mender::content),
+                None => self.content(path),
             };
         }
         if let Some(path) = mender::asked_for_program(request) {
@@ -73,9 +77,6 @@ impl Play {
         }
         if let Some(path) = mender::asked_for_input(request) {
             return self.alone(path, mender::typed);
-        }
-        if let Some(name) = mender::asked_for_tool(request) {
-            return self.alone(name, mender::tool);
         }
         match self.voice.asked(request) {
             Asked::Move { seen } => {
@@ -126,6 +127,43 @@ impl Play {
             && let Some(at) = self.moves.iter().skip(self.next).position(writes)
         {
             self.next += at + 1;
+        }
+        said
+    }
+
+    /// The content of a file, which needs no move any more once it comes out as the solution has it.
+    fn content(&mut self, path: &str) -> Said {
+        let right = mender::content(&self.moves, self.next, path, None, 1.0);
+        let said = self.alone(path, mender::content);
+        let next = self.moves.get(self.next).map(|mv| &mv.act);
+        let is_it = matches!(next, Some(Act::Write { path: of, .. }) if of == path);
+        if said == right && is_it {
+            self.next += 1;
+        }
+        said
+    }
+
+    /// The file of a tool. What comes out as the solution has it needs no move any more.
+    fn tool(&mut self, name: &str, prompt: &str) -> Said {
+        let say = |moves: &[Move], next, name: &str, slip, share| {
+            mender::tool(moves, next, (name, prompt), slip, share)
+        };
+        let right = say(&self.moves, self.next, name, None, 1.0);
+        let said = self.alone(name, say);
+        let writes = |mv: &Move| {
+            let source = mender::source_of(mv, name);
+            source.is_some_and(|source| right.content.contains(source.trim_end()))
+        };
+        if said == right
+            && let Some(at) = self.moves.iter().skip(self.next).position(writes)
+        {
+            self.next += at + 1;
+            // What is not planned yet needs no mark.
+            if let Some(mv) = self.moves.get(self.next)
+                && self.voice.ends(mv)
+            {
+                self.next += 1;
+            }
         }
         said
     }

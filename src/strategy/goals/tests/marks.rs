@@ -75,6 +75,37 @@ fn the_call_of_a_subtask_said_again_and_again_is_its_mark() {
 }
 
 #[test]
+fn what_was_done_ahead_and_is_checked_is_not_done_twice() {
+    for (check, calls) in [("all is right", 1), ("error('no')", 2)] {
+        let task = "Open the door with door_open. Run /check.lua at the end.";
+        let mut drive = Drive::new(profile_of(NAME), task);
+        let open = json!({"name": "door_open", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
+        drive.add_tools(vec![serde_json::from_value(open).unwrap()]);
+        drive.files.insert("/check.lua".into(), check.into());
+        let subtasks = ["run_program", "door_open"]
+            .map(|tool| json!({"description": tool, "tool": tool, "targets": ["/check.lua"]}));
+        let goals = json!({"objectives": [{"description": "it is open", "subtasks": subtasks}]});
+        let door = call("door_open", json!({}));
+        let run = call("run_program", json!({"path": "/check.lua"}));
+        let said = [goals.to_string(), door.clone(), run, mark(true), door];
+        drive.say_with(
+            &said.each_ref().map(String::as_str),
+            |files, call| match call.tool.as_str() {
+                "door_open" => done(json!({"opened": true})),
+                _ => carry_out(files, call),
+            },
+        );
+        let opened = drive
+            .state()
+            .calls()
+            .filter(|call| call.tool == "door_open");
+        assert_eq!(opened.count(), calls, "{}", drive.shown());
+        let is_done = drive.state().status == TaskStatus::Completed;
+        assert_eq!(is_done, calls == 1, "{}", drive.shown());
+    }
+}
+
+#[test]
 fn a_file_that_stood_there_is_not_written_by_marking_its_subtask() {
     for look in ["/", "/sub"] {
         let mut drive = drive();
