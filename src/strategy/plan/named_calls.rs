@@ -3,7 +3,7 @@
 use super::Course;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep};
-use crate::strategy::paths::QUOTES;
+use crate::strategy::paths::{QUOTES, mentions};
 use crate::strategy::said_values::said_values;
 use crate::strategy::shown_tools::TO_BE_FILLED;
 use crate::strategy::turn::Turn;
@@ -94,14 +94,15 @@ impl Course<'_> {
         let is_open = words.is_empty() && pairs.is_empty();
         if step.params.is_null() && !is_open {
             let of_pairs = given_as_pairs(pairs, &schema);
-            let params = if of_pairs.is_empty() {
-                given_by_kind(&words, &schema)
-            } else {
-                of_pairs
+            let prompt = turn.asked_for();
+            let is_said = |word: &String| mentions(prompt, word).next().is_some();
+            let params = match of_pairs.is_empty() && words.iter().all(is_said) {
+                true => given_by_kind(&words, &schema),
+                false => of_pairs,
             };
-            step.params = Some(params)
-                .filter(|params| !params.is_empty())
-                .map_or(Value::Null, Value::Object);
+            if !params.is_empty() {
+                step.params = Value::Object(params);
+            }
         }
         step.on = step.on.take().or_else(|| on.cloned());
         step.target = Some(tool.to_owned());
@@ -124,14 +125,14 @@ fn given_as_pairs(pairs: &str, schema: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// Words as what a tool has to take, where there is exactly one that each of it can mean.
+/// Words of the task as what a tool has to take, where there is exactly one that each of it can mean.
 fn given_by_kind(words: &[String], schema: &Value) -> Map<String, Value> {
     let (numbers, texts): (Vec<Value>, Vec<Value>) = words
         .iter()
         .map(|word| value_of(word))
         .partition(Value::is_number);
     let required = schema["required"].as_array().into_iter().flatten();
-    let mut taken = required.filter_map(Value::as_str).map(|name| {
+    let taken = required.filter_map(Value::as_str).map(|name| {
         let kind = schema["properties"][name]["type"].as_str()?;
         let one = match kind {
             "integer" | "number" => numbers.as_slice(),
@@ -141,7 +142,7 @@ fn given_by_kind(words: &[String], schema: &Value) -> Map<String, Value> {
         let [one] = one else { return None };
         Some((name.to_owned(), one.clone()))
     });
-    let all: Option<Map<String, Value>> = taken.by_ref().collect();
+    let all: Option<Map<String, Value>> = taken.collect();
     // Two of a kind would be the same word.
     all.filter(|all| all.len() == words.len())
         .unwrap_or_default()
@@ -290,7 +291,8 @@ mod tests {
             ),
             ("ledger_pay(\"to\" = \"Grace\", amount: 5)", pay(5, "Grace")),
             ("ledger_pay on base", pay(25, "Ada")),
-            ("ledger_pay base 15 Lovelace", pay(15, "Lovelace")),
+            ("ledger_pay base 25 Ada", pay(25, "Ada")),
+            ("ledger_pay base 15 Lovelace", "ledger_pay null".to_owned()),
             ("ledger_pay 15 16", "ledger_pay null".to_owned()),
             ("ledger_pay Ada Alan 3", "ledger_pay null".to_owned()),
         ] {

@@ -85,7 +85,8 @@ pub fn tool_to_make(prompt: &str) -> Option<&str> {
     let mut words = before.split_whitespace().rev();
     let verb = words.find(|word| !BEFORE_IT.contains(word));
     let is_made = verb.is_some_and(|verb| has_word(verb, &MAKES));
-    (is_made && !has_word(before, &FORBIDS)).then_some(name)
+    let is_certain = !has_word(before, &FORBIDS) && !has_word(before, &NOT_ONCE);
+    (is_made && is_certain).then_some(name)
 }
 
 /// What the task tells to do with it, in the order of its words, as far as they are certain, and whether that is all.
@@ -253,6 +254,11 @@ mod tests {
             ("Call the tool `double`.", Some("double"), false),
             (
                 "Write a list with the tool `double`.",
+                Some("double"),
+                false,
+            ),
+            (
+                "If there is none, make a tool `double`.",
                 Some("double"),
                 false,
             ),
