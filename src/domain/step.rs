@@ -160,6 +160,12 @@ impl Step {
         self.closed && self.fills() && self.calls.is_empty()
     }
 
+    /// Whether a move was refused here in words that begin so.
+    pub fn is_refused_as(&self, begin: &str) -> bool {
+        let refused = self.blocked.as_ref();
+        refused.is_some_and(|refused| refused.evidence.starts_with(begin))
+    }
+
     /// Whether a model is asked here for one of these.
     pub fn asks_aside(&self) -> bool {
         self.mends() || self.fills()

@@ -76,7 +76,7 @@ impl<'a> Turn<'a> {
                 return None;
             }
         }
-        Some(self.consult_for(&lacking))
+        (!self.could_not_be_asked()).then(|| self.consult_for(&lacking))
     }
 
     fn lacking(&self) -> Option<Lacking<'a>> {
@@ -91,11 +91,11 @@ impl<'a> Turn<'a> {
             .or_else(|| self.untyped(newest).map(Lacking::Input))
     }
 
-    /// Whether a thing is not asked for alone any more, of whose answers `is_it` tells those that were refused: after such an answer it is asked
-    /// for once more at once, and later not.
-    pub(super) fn is_refused_for_good(&self, newest: &Step, is_it: impl Fn(&Step) -> bool) -> bool {
+    /// Whether a thing is not asked for alone any more, the refusals of whose answers begin so: after such an answer it is asked for once more at
+    /// once, and later not.
+    pub(super) fn is_refused_for_good(&self, newest: &Step, begin: &str) -> bool {
         let in_vain = self.state.steps.iter();
-        let in_vain = in_vain.filter(|step| step.fills_in_vain() && is_it(step));
+        let in_vain = in_vain.filter(|step| step.fills_in_vain() && step.is_refused_as(begin));
         let in_vain: Vec<u32> = in_vain.map(|step| step.number).collect();
         let was_now = in_vain.last() == Some(&newest.number);
         !in_vain.is_empty() && (!was_now || in_vain.len() > MOST_AGAIN)

@@ -42,7 +42,7 @@ impl Turn<'_> {
     /// else is named; while the answer is not refused for good.
     pub(super) fn choice(&self, newest: &Step) -> Option<Choice> {
         let is_before = |step: &Step| step.prepares() || step.fills_in_vain() || !step.closed;
-        if !self.state.steps.iter().all(is_before) || self.is_refused_for_good(newest, |_| true) {
+        if !self.state.steps.iter().all(is_before) || self.is_refused_for_good(newest, WHICH) {
             return None;
         }
         let (call, found) = self.found_to_delete()?;

@@ -125,12 +125,8 @@ impl Turn<'_> {
             return None;
         }
         let is_open = |edit: &LineEdit| {
-            let of_it = |step: &Step| {
-                let refused = step.blocked.as_ref();
-                refused.is_some_and(|told| told.evidence.starts_with(&lines_of(&edit.path)))
-            };
             !self.was_patched(&edit.path, edit.on.as_ref())
-                && !self.is_refused_for_good(newest, of_it)
+                && !self.is_refused_for_good(newest, &lines_of(&edit.path))
         };
         let edit = self.edits()?.into_iter().find(is_open)?;
         self.schema_of(&addressed(PATCH, edit.on.as_ref()))?;

@@ -2,9 +2,10 @@
 //! with all that this is given, is done by rule: its test, its activation, a call. A small model that plans that tests a tool that it did not
 //! write, or activates one whose test it never made.
 
+use super::shown_tools::is_about_tools;
 use super::stated::{self, ToolUse};
 use super::text::has_word;
-use super::tool_source::{TEST, WRITE, is_refusal, named};
+use super::tool_source::{REFUSED, TEST, WRITE, tool_in};
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
@@ -14,9 +15,6 @@ use crate::domain::toolbox::Tool;
 use serde_json::{Value, json};
 
 const ACTIVATE: &str = "tool_activate";
-
-/// How the tools about tools begin.
-const ABOUT_TOOLS: &str = "tool_";
 
 impl<'a> Turn<'a> {
     /// The tool that the task tells to make and that is not ready, where nothing was done yet but to look, and nothing is told to be done before
@@ -28,13 +26,11 @@ impl<'a> Turn<'a> {
         let left = self.tools_to_call();
         let is_free = self.state.steps.iter().all(is_before)
             && self.state.wakes().is_none()
-            && left
-                .first()
-                .is_none_or(|tool| tool.starts_with(ABOUT_TOOLS))
+            && left.first().is_none_or(|tool| is_about_tools(tool))
             && self.other_computers().is_empty()
             && !has_word(prompt, &["ask"])
             && self.tool_of(name).is_none()
-            && !self.is_refused_for_good(newest, is_refusal);
+            && !self.is_refused_for_good(newest, REFUSED);
         self.schema_of(WRITE).filter(|_| is_free)?;
         Some(name)
     }
@@ -93,7 +89,7 @@ impl<'a> Turn<'a> {
             |step: &Step| !step.calls.is_empty() && step.calls.iter().all(|call| call.succeeded());
         let writes = |step: &Step| {
             let mut calls = step.calls.iter();
-            step.fills() && calls.any(|call| call.tool == WRITE && named(call) == Some(name))
+            step.fills() && calls.any(|call| call.tool == WRITE && tool_in(call) == Some(name))
         };
         let written = steps
             .rfind(|step| writes(step))
@@ -113,7 +109,7 @@ impl<'a> Turn<'a> {
     pub(super) fn is_folder_of_made_tool(&self, path: &str) -> bool {
         let is_written = |tool: &str| {
             let mut calls = self.state.calls();
-            calls.any(|call| call.tool == WRITE && call.succeeded() && named(call) == Some(tool))
+            calls.any(|call| call.tool == WRITE && call.succeeded() && tool_in(call) == Some(tool))
         };
         path == "tools" && stated::tool_to_make(self.asked_for()).is_some_and(is_written)
     }
@@ -123,8 +119,10 @@ impl<'a> Turn<'a> {
 mod tests {
     use super::*;
     use crate::domain::call::CallReport;
-    use crate::domain::chat::Role;
-    use crate::domain::task::{CallRecord, TaskStatus};
+    use crate::domain::chat::{ChatFailure, Role};
+    use crate::domain::event::TaskEvent;
+    use crate::domain::task::{CallRecord, Open, TaskStatus};
+    use crate::domain::track::Track;
     use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides, run_tool};
     use std::collections::BTreeMap;
 
@@ -163,7 +161,7 @@ mod tests {
 
     fn made(drive: &Drive) -> Vec<String> {
         let calls = drive.state().calls();
-        let calls = calls.filter(|call| call.tool.starts_with(ABOUT_TOOLS));
+        let calls = calls.filter(|call| is_about_tools(&call.tool));
         let words = |call: &CallRecord| match call.tool.as_str() {
             WRITE => call.tool.clone(),
             tool => format!("{tool} {}", call.args),
@@ -219,5 +217,31 @@ mod tests {
         drive.say_with(&[FILE], computer);
         let made = made(&drive);
         assert!(made.len() == 2 && made[1].starts_with(TEST), "{made:?}");
+    }
+
+    #[test]
+    fn a_model_that_cannot_be_asked_for_one_thing_alone_is_asked_so_once() {
+        for strategy in ["direct", "goals"] {
+            let mut drive = begun(strategy, TASK);
+            let Open::Consult { seq: consult, .. } = *drive.state().open_on(Track::MAIN) else {
+                panic!("nobody is asked");
+            };
+            drive.bench.push(TaskEvent::ModelFailed {
+                consult,
+                role: Role::Executor,
+                failure: ChatFailure {
+                    code: "model_not_found".into(),
+                    message: "no such model".into(),
+                    hint: "pull it".into(),
+                    retryable: false,
+                },
+            });
+            drive.run_to_consult_with(computer);
+            let asked = match drive.decisions.last() {
+                Some(Decision::Consult(consult)) => consult.role,
+                other => panic!("nobody is asked: {other:?}"),
+            };
+            assert_eq!(asked, Role::Planner, "{strategy}");
+        }
     }
 }

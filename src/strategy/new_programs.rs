@@ -68,12 +68,8 @@ impl Turn<'_> {
         let is_of_it =
             |call: &CallRecord| program_of(call) == Some(&path) && self.elsewhere(call) == on;
         let mut asked = self.state.steps.iter().filter(|step| step.fills());
-        let is_refusal = |step: &Step| {
-            let refused = step.blocked.as_ref();
-            refused.is_some_and(|refused| refused.evidence.starts_with(&program_named(&path)))
-        };
         let was_asked = asked.any(|step| step.calls.iter().any(is_of_it))
-            || self.is_refused_for_good(newest, is_refusal);
+            || self.is_refused_for_good(newest, &program_named(&path));
         let is_known = self
             .state
             .files

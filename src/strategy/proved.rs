@@ -1,8 +1,7 @@
 //! Tasks of which nothing is left before anything was planned: what is typed into a program was asked for alone, or a file was written by
 //! rule, and the check of which the task's last sentence speaks has run well; or the only program of which it speaks was mended, and prints
 //! what it says; or all that it wants are programs, which were asked for alone, and their runs, which ended well; or lines of one program were
-//! asked for alone, and it ran well. A small model that is to
-//! plan then plans the whole task once more, and does it twice.
+//! asked for alone, and it ran well. A small model that is to plan then plans the whole task once more, and does it twice.
 
 use super::asked_questions::sentences;
 use super::asked_runs;

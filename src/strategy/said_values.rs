@@ -3,11 +3,14 @@
 
 use super::paths::{QUOTES, mentions};
 use super::places::sentence_of;
-use super::text::sentence_after;
+use super::text::{has_word, sentence_after};
 use serde_json::{Map, Number, Value};
 
 /// Marks that stand around words and belong to none.
 const MARKS: [char; 10] = ['`', '"', '\'', '(', ')', ',', ';', ':', '!', '?'];
+
+/// Words of a sentence that tells of one call or another.
+const CHOICES: [&str; 5] = ["or", "either", "instead", "rather", "else"];
 
 /// Words before what is to be counted.
 const COUNTS: [&str; 2] = ["how many ", "how much "];
@@ -32,10 +35,10 @@ pub(super) fn said_values(prompt: &str, tool: &str, schema: &Value) -> Map<Strin
 }
 
 /// What several calls of one tool are given, where its sentence has a clause for each that gives all of it: "pay 10 coins to `Hopper` and 15 to
-/// `Lovelace`". Empty where it tells of one, or where a clause is not certain.
+/// `Lovelace`". Empty where it tells of one, of one or the other, of the same twice, or where a clause is not certain.
 pub(super) fn said_calls(prompt: &str, tool: &str, schema: &Value) -> Vec<Map<String, Value>> {
     let sentence = sentence_of(prompt, tool).unwrap_or_default();
-    if required(schema).is_empty() {
+    if required(schema).is_empty() || has_word(&sentence, &CHOICES) {
         return Vec::new();
     }
     let clauses = sentence.split(", ").flat_map(|part| part.split(" and "));
@@ -47,7 +50,13 @@ pub(super) fn said_calls(prompt: &str, tool: &str, schema: &Value) -> Vec<Map<St
         .filter(gives)
         .map(|clause| by_kind(clause, tool, schema));
     let calls: Option<Vec<Map<String, Value>>> = calls.collect();
-    calls.filter(|calls| calls.len() > 1).unwrap_or_default()
+    let is_twice = |calls: &[Map<String, Value>]| {
+        let mut rest = calls.iter().enumerate();
+        rest.any(|(at, call)| calls[..at].contains(call))
+    };
+    calls
+        .filter(|calls| calls.len() > 1 && !is_twice(calls))
+        .unwrap_or_default()
 }
 
 /// What is to be counted, where that is the one text that a tool takes: "find out with stock_count how many torches there are".
@@ -329,6 +338,8 @@ mod tests {
                 "Pay 10 to `A` and 15 to `B` with pay_it, within 5 minutes.",
                 json!([]),
             ),
+            ("Pay 10 to `A`, or 15 to `B`, with pay_it.", json!([])),
+            ("Pay 10 to `A` and 10 to `A` with pay_it.", json!([])),
             ("Pay `A` with pay_it.", json!([])),
         ] {
             let said: Vec<Value> = said_calls(prompt, "pay_it", &pay)

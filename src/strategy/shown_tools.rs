@@ -135,6 +135,11 @@ type Rank = (bool, bool, usize, usize, Reverse<usize>);
 /// to write a program.
 const ABOUT_TOOLS: [&str; 2] = ["tool_", "tools_"];
 
+/// Whether a tool is one of them.
+pub(super) fn is_about_tools(tool: &str) -> bool {
+    ABOUT_TOOLS.iter().any(|begin| tool.starts_with(begin))
+}
+
 fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
     let named = task.contains(tool.name.as_str());
     let core = CORE.iter().position(|core| *core == tool.name);
@@ -143,7 +148,7 @@ fn rank(tool: &Tool, task: &str, wanted: &[String], rules: &ToolRules) -> Rank {
         .iter()
         .position(|glob| name_matches(glob, &tool.name));
     let shared = shared_words(tool, wanted);
-    let about_tools = ABOUT_TOOLS.iter().any(|about| tool.name.starts_with(about));
+    let about_tools = is_about_tools(&tool.name);
     let speaks_of_tools = || wanted.iter().any(|word| alike(word, "tool"));
     (
         !named,

@@ -24,7 +24,7 @@ pub(super) const TEST: &str = "tool_test";
 const TOOLS: &str = "/tools/";
 
 /// How a refusal of an answer about a tool begins.
-const REFUSED: &str = "the file of the tool";
+pub(super) const REFUSED: &str = "the file of the tool ";
 
 /// How often in a task.
 const MOST_FILES: usize = 3;
@@ -70,9 +70,10 @@ impl<'a> Turn<'a> {
         self.failed_tool(newest).or_else(first)
     }
 
+    /// The tool that the newest step, or the one before an answer that was refused, could not write, or whose test failed in it.
     fn failed_tool(&self, newest: &'a Step) -> Option<Unwritten<'a>> {
-        let tried = match is_refusal(newest) {
-            true if self.is_refused_for_good(newest, is_refusal) => return None,
+        let tried = match newest.is_refused_as(REFUSED) {
+            true if self.is_refused_for_good(newest, REFUSED) => return None,
             true => self
                 .state
                 .steps
@@ -86,7 +87,7 @@ impl<'a> Turn<'a> {
         let (name, wrong) = match call.tool.as_str() {
             WRITE if call.outcome() == Some(Outcome::Failed) => (self.name_of(call)?, None),
             TEST if call.outcome() == Some(Outcome::Done) && !call.succeeded() => {
-                let name = named(call)?;
+                let name = tool_in(call)?;
                 let source = self.source_of(name)?;
                 let said = head_and_tail(&failure_text(call), SHOWN);
                 // What it was given is wrong then, and not the tool.
@@ -103,7 +104,7 @@ impl<'a> Turn<'a> {
 
     /// How the tool is called that such a call was to write.
     fn name_of(&self, call: &CallRecord) -> Option<String> {
-        let given = named(call).filter(|name| stated::is_tool_name(name));
+        let given = tool_in(call).filter(|name| stated::is_tool_name(name));
         given
             .or_else(|| stated::tool_named_by(self.asked_for()))
             .map(str::to_owned)
@@ -113,7 +114,7 @@ impl<'a> Turn<'a> {
     fn source_of(&self, name: &str) -> Option<&'a str> {
         let mut calls = self.state.calls().rev();
         let written = calls
-            .find(|call| call.tool == WRITE && call.succeeded() && named(call) == Some(name))?;
+            .find(|call| call.tool == WRITE && call.succeeded() && tool_in(call) == Some(name))?;
         written.args.get("source")?.as_str()
     }
 
@@ -143,7 +144,7 @@ impl<'a> Turn<'a> {
         said: Option<&str>,
     ) -> Decision {
         let refused = |why: &str| {
-            let told = format!("{REFUSED} {}: {why}", tool.name);
+            let told = format!("{REFUSED}{}: {why}", tool.name);
             self.block(Guard::Invalid, told)
         };
         let Some(source) = said else {
@@ -163,12 +164,6 @@ impl<'a> Turn<'a> {
             Err(problems) => refused(&problems.join("; ")),
         }
     }
-}
-
-/// Whether an answer about a tool was refused in a step.
-pub(super) fn is_refusal(step: &Step) -> bool {
-    let refused = step.blocked.as_ref().filter(|_| step.fills());
-    refused.is_some_and(|refused| refused.evidence.starts_with(REFUSED))
 }
 
 /// The write or the run of a program that was given to the tools for tools: no tool is called like a file outside of their folder.
@@ -193,7 +188,8 @@ pub(super) fn meant_program(
     tools.has(meant).then(|| (meant.to_owned(), args))
 }
 
-pub(super) fn named(call: &CallRecord) -> Option<&str> {
+/// The name of a tool that such a call gives.
+pub(super) fn tool_in(call: &CallRecord) -> Option<&str> {
     call.args.get("name").and_then(Value::as_str)
 }
 

@@ -35,9 +35,6 @@ pub(super) const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "
 /// The tools of a task that only wants its result written, as far as its words name any.
 const ONLY: [&str; 5] = [WRITE, "fs_write_many", "fs_read", "fs_list", "run_program"];
 
-/// How the tools about tools begin: a task that speaks of a tool and of writing names none of them, unless by its whole name.
-const ABOUT_TOOLS: &str = "tool_";
-
 /// Words of a task that wants something written only in some case.
 const UNLESS: [&str; 5] = ["if", "unless", "otherwise", "when", "until"];
 
@@ -125,9 +122,8 @@ impl<'a> Turn<'a> {
     }
 
     /// The file that the task wants its result written into, once all is known that it speaks of and the model's next answer led to
-    /// nothing: small models know all then, and go on looking. Before anything else where nothing else is to be done, and once a tool of the task was
-    /// used as it tells. Asked for once in a
-    /// task, and there once more while its answer is refused.
+    /// nothing: small models know all then, and go on looking. Before anything else where nothing else is to be done, and once a tool of the
+    /// task was used as it tells. Asked for once in a task, and there once more while its answer is refused.
     fn file_of_result(&self, newest: &Step) -> Option<Unfilled<'a>> {
         let brought_nothing =
             |call: &CallRecord| !call.succeeded() || named_files::was_shown(self.state, call);
@@ -137,12 +133,8 @@ impl<'a> Turn<'a> {
                 && newest.calls.iter().all(brought_nothing));
         let mut before = self.state.steps.iter().filter(|step| step.closed);
         let is_tool = |step: &Step| step.calls.iter().any(|call| call.tool == WRITE_TOOL);
-        let is_refusal = |step: &Step| {
-            let refused = step.blocked.as_ref();
-            refused.is_some_and(|refused| refused.evidence.starts_with(REFUSED))
-        };
         let was_asked = before.any(|step| step.fills() && !step.fills_in_vain() && !is_tool(step))
-            || self.is_refused_for_good(newest, is_refusal);
+            || self.is_refused_for_good(newest, REFUSED);
         let is_due = is_lost || self.only_writes_result() || self.was_used_as_told();
         if !is_due || was_asked {
             return None;
@@ -186,9 +178,10 @@ impl<'a> Turn<'a> {
             && programs.all(|path| holds_data(&path) || is_check(prompt, &path) || is_heard(&path))
             && named.all(|tool| {
                 let is_content = tool.name == COPY && is_changed_copy(prompt);
+                // A task that speaks of a tool and of writing names none about tools, unless by its whole name.
                 is_content
                     || ONLY.contains(&tool.name.as_str())
-                    || tool.name.starts_with(ABOUT_TOOLS)
+                    || shown_tools::is_about_tools(&tool.name)
             })
     }
 

@@ -113,10 +113,7 @@ impl Course<'_> {
             }
             _ => false,
         });
-        let is_made = |call: &CallRecord| {
-            let of = Signature::of(&call.target, &call.tool, &call.args, home);
-            call.succeeded() && of == again
-        };
+        let is_made = |call: &CallRecord| self.came_out_well(call, &again);
         let mut steps = self.turn.state.steps.iter().rev();
         let newest = steps.find(|step| step.closed && step.planner.is_some());
         let is_right_again = targets.iter().all(is_named)
@@ -125,18 +122,21 @@ impl Course<'_> {
         said.count() > enough && self.turn.state.calls().any(is_made)
     }
 
+    fn came_out_well(&self, call: &CallRecord, wanted: &Signature) -> bool {
+        let home = self.turn.state.home();
+        call.succeeded() && Signature::of(&call.target, &call.tool, &call.args, home) == *wanted
+    }
+
     /// Whether the call of a subtask was made and came out well before, with just these arguments, and nothing is left that the task's words tell,
     /// as its own check shows: who makes it again does the work twice.
     pub(super) fn was_made_ahead(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
         let home = self.turn.state.home();
         let again = Signature::of(&Target::Any, &wanted.name, &wanted.arguments, home);
-        let is_it = |call: &CallRecord| {
-            call.succeeded() && Signature::of(&call.target, &call.tool, &call.args, home) == again
-        };
         let is_its_own = work
             .current()
             .is_some_and(|(_, subtask)| subtask.plan.tool == wanted.name);
-        is_its_own && self.turn.state.calls().any(is_it) && self.turn.nothing_left()
+        let mut calls = self.turn.state.calls();
+        is_its_own && calls.any(|call| self.came_out_well(call, &again)) && self.turn.nothing_left()
     }
 
     /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had

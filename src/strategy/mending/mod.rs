@@ -87,14 +87,9 @@ impl<'a> Turn<'a> {
             return Some(decision);
         }
         let steps = &self.state.steps;
-        // A model that could not be asked once is not asked again.
-        let unanswered = |step: &Step| {
-            step.asks_aside() && step.executor.iter().all(|tried| tried.answer.is_none())
-        };
         let aside = steps.iter().rev().take_while(|step| step.planner.is_none());
         let in_a_row = aside.filter(|step| step.mends()).count();
-        if steps.iter().any(unanswered) || in_a_row >= MOST_IN_A_ROW || self.asides_so_far() >= most
-        {
+        if self.could_not_be_asked() || in_a_row >= MOST_IN_A_ROW || self.asides_so_far() >= most {
             return None;
         }
         let ailing = self.ailing()?;
@@ -107,6 +102,16 @@ impl<'a> Turn<'a> {
     pub(super) fn may_step_aside(&self) -> bool {
         let has_plan = matches!(self.state.work, Work::Plan(_));
         self.track == Track::MAIN && !has_plan
+    }
+
+    /// Whether a model could not be asked for one thing alone: it is not asked again so.
+    pub(super) fn could_not_be_asked(&self) -> bool {
+        let is_unanswered = |step: &Step| {
+            step.closed
+                && step.asks_aside()
+                && step.executor.iter().all(|tried| tried.answer.is_none())
+        };
+        self.state.steps.iter().any(is_unanswered)
     }
 
     /// How often a model was asked for one thing alone.

@@ -147,7 +147,9 @@ impl Course<'_> {
 
     /// The step that copies a file, for want of which a run failed, from where one of its name was found.
     fn found_elsewhere(&self) -> Prompt {
-        let found = self.turn(Track::MAIN).found_for_run();
+        // What a plan did about it stands among its results.
+        let is_first = self.work.plans.is_empty();
+        let found = self.turn(Track::MAIN).found_for_run().filter(|_| is_first);
         // The shell takes a name with blanks apart.
         let Some(Found { path, there, on }) = found.filter(|found| !found.there.contains(' '))
         else {
