@@ -13,6 +13,7 @@ mod run;
 mod runs_file;
 mod slot;
 mod suite;
+mod suite_files;
 #[cfg(test)]
 mod tests;
 mod transcript;
@@ -38,6 +39,7 @@ Examples:
   ccfleet eval --strategy directive --seeds 20 --json
   ccfleet eval --tasks 'fix-*' --error-rate 0.5 --strategy plan,goals
   ccfleet eval --model-server http://127.0.0.1:8081 --dialect openai --run-seconds 300 --runs ./runs.jsonl
+  ccfleet eval --suite ./my-tasks --strategy plan     tasks of your own
   ccfleet eval --list                           the tasks and what they ask for
 
 The scripted model knows the right moves and errs on purpose at the given rate; the same seeds give the same mistakes.
@@ -68,6 +70,10 @@ pub struct Args {
     /// Only tasks whose names match, as a,b
     #[arg(long, value_name = "GLOB", default_value = "*", value_delimiter = ',')]
     pub tasks: Vec<String>,
+
+    /// Tasks of your own instead: a folder of .toml files in the form of docs/evaluation.md
+    #[arg(long, value_name = "DIR")]
+    pub suite: Option<PathBuf>,
 
     /// Print one JSON object as the last line
     #[arg(long)]
@@ -138,7 +144,10 @@ fn share(text: &str) -> Result<f64, String> {
 pub async fn run(args: Args) -> Result<Exit, Failure> {
     telemetry::init(&LogSettings::lines(&args.log))
         .map_err(|text| Failure::new(Exit::Usage, text))?;
-    let suite = Suite::load().map_err(|error| Failure::new(Exit::Failed, error))?;
+    let suite = match &args.suite {
+        Some(dir) => Suite::load_own(dir).map_err(|error| Failure::new(Exit::Usage, error))?,
+        None => Suite::load().map_err(|error| Failure::new(Exit::Failed, error))?,
+    };
     let tasks = suite.matching(&args.tasks);
     if tasks.is_empty() {
         let text = format!(

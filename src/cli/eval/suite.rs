@@ -1,29 +1,14 @@
-//! The suite: tasks as data (`config/eval/*.toml`), embedded. A task has a prompt, files on simulated computers, the
+//! The suite: tasks as data (`config/eval/*.toml`, or a folder of the user's own). A task has a prompt, files on simulated computers, the
 //! right solution as a list of moves that every strategy can make in its own words, and checks that look at the
 //! computers afterwards.
 
+use super::suite_files::{SuiteError, SuiteText, SuiteTexts, embedded, of_folder};
 use crate::domain::tool::name_matches;
-use rust_embed::RustEmbed;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
-
-#[derive(RustEmbed)]
-#[folder = "config/eval/"]
-struct Embedded;
-
-/// The file of the computers, which holds no tasks.
-const WORLD: &str = "world.toml";
-/// The template of the kinds, which holds no tasks.
-const KIND: &str = "kind.toml";
-
-/// Why the suite cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("config/eval/{file}: {reason}")]
-pub struct SuiteError {
-    file: String,
-    reason: String,
-}
 
 /// Everything that is simulated and asked for.
 #[derive(Debug, Clone)]
@@ -252,29 +237,45 @@ struct WorldFile {
 }
 
 impl Suite {
-    /// Reads the embedded files.
+    /// Reads the suite that the program holds.
     ///
     /// # Errors
     /// What does not fit, with the name of the file.
     pub fn load() -> Result<Self, SuiteError> {
-        let world: WorldFile = read(WORLD)?;
+        Self::of(embedded()?)
+    }
+
+    /// Reads the tasks of a folder in place of those that the program holds.
+    ///
+    /// # Errors
+    /// What cannot be read or does not fit, with the name of the file.
+    pub fn load_own(dir: &Path) -> Result<Self, SuiteError> {
+        Self::of(of_folder(dir)?)
+    }
+
+    fn of(texts: SuiteTexts) -> Result<Self, SuiteError> {
+        let world: WorldFile = read(&texts.world)?;
+        let mut names = BTreeSet::new();
         let mut tasks = Vec::new();
-        let mut files: Vec<_> = Embedded::iter().collect();
-        files.sort();
-        for file in files.iter().filter(|f| *f != WORLD && *f != KIND) {
-            let of_file: TaskFile = read(file)?;
+        for text in &texts.tasks {
+            let of_file: TaskFile = read(text)?;
             for task in of_file.tasks {
-                check_task(&task, &world.computers).map_err(|reason| SuiteError {
-                    file: file.to_string(),
-                    reason: format!("task {}: {reason}", task.name),
-                })?;
+                check_task(&task, &world.computers)
+                    .and_then(|()| match names.insert(task.name.clone()) {
+                        true => Ok(()),
+                        false => Err("there is another task of this name".to_owned()),
+                    })
+                    .map_err(|reason| SuiteError {
+                        file: text.file.clone(),
+                        reason: format!("task {}: {reason}", task.name),
+                    })?;
                 tasks.push(Arc::new(task));
             }
         }
         Ok(Suite {
             computers: world.computers,
             tasks,
-            kind: text_of(KIND)?,
+            kind: texts.kind.text,
         })
     }
 
@@ -297,22 +298,19 @@ impl Suite {
     }
 }
 
-fn text_of(file: &str) -> Result<String, SuiteError> {
-    let found = Embedded::get(file).and_then(|f| String::from_utf8(f.data.into_owned()).ok());
-    found.ok_or_else(|| SuiteError {
-        file: file.to_owned(),
-        reason: "is missing, or no text".to_owned(),
-    })
-}
-
-fn read<T: serde::de::DeserializeOwned>(file: &str) -> Result<T, SuiteError> {
-    toml::from_str(&text_of(file)?).map_err(|error| SuiteError {
-        file: file.to_owned(),
+fn read<T: serde::de::DeserializeOwned>(text: &SuiteText) -> Result<T, SuiteError> {
+    toml::from_str(&text.text).map_err(|error| SuiteError {
+        file: text.file.clone(),
         reason: error.to_string(),
     })
 }
 
 fn check_task(task: &Task, computers: &[ComputerSpec]) -> Result<(), String> {
+    // It names the file of a transcript.
+    let may_stand = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if task.name.is_empty() || !task.name.chars().all(may_stand) {
+        return Err("a name has letters, digits, - and _".to_owned());
+    }
     if !matches!(task.moves.last().map(|m| &m.act), Some(Act::Finish { .. })) {
         return Err("the last move is no finish".to_owned());
     }
@@ -340,7 +338,6 @@ fn check_task(task: &Task, computers: &[ComputerSpec]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn the_suite_has_at_least_thirty_tasks_with_names_of_their_own() {
@@ -352,6 +349,56 @@ mod tests {
             let bounded = |t: &&Arc<Task>| t.rounds == Some(bound);
             assert_eq!(suite.tasks.iter().filter(bounded).count(), 1, "{bound}");
         }
+    }
+
+    #[test]
+    fn a_folder_of_one_s_own_has_its_tasks_in_the_program_s_world_or_in_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| std::fs::write(dir.path().join(file), text).unwrap();
+        let problem = || {
+            let problem = Suite::load_own(dir.path()).unwrap_err().to_string();
+            problem.replace(&dir.path().display().to_string(), "own")
+        };
+        let task = |name: &str, on: &str| {
+            format!(
+                "[[tasks]]\nname='{name}'\nprompt='p'\ncomputer='{on}'\n[[tasks.moves]]\ndo='finish'\nmessage='m'\n[[tasks.checks]]\nfile='/a'\n"
+            )
+        };
+        assert_eq!(problem(), "own: holds no .toml file with tasks");
+        write("b.toml", &task("one", "mine"));
+        write("a.toml", &task("two", "depot"));
+        write("notes.txt", "no suite");
+        let own = Suite::load_own(dir.path()).unwrap();
+        let names: Vec<&str> = own.tasks.iter().map(|task| task.name.as_str()).collect();
+        assert_eq!(names, ["two", "one"]);
+        assert_eq!(own.computers.len(), Suite::load().unwrap().computers.len());
+        for (name, on, told) in [
+            (
+                "two",
+                "base",
+                "own/b.toml: task two: there is another task of this name",
+            ),
+            (
+                "on/e",
+                "base",
+                "own/b.toml: task on/e: a name has letters, digits, - and _",
+            ),
+            (
+                "one",
+                "moon",
+                "own/b.toml: task one: there is no computer moon",
+            ),
+        ] {
+            write("b.toml", &task(name, on));
+            assert_eq!(problem(), told);
+        }
+        write(
+            "world.toml",
+            "[[computers]]\nname='moon'\n[[computers]]\nname='depot'\n",
+        );
+        assert_eq!(Suite::load_own(dir.path()).unwrap().computers.len(), 2);
+        write("world.toml", "computers = 1");
+        assert!(problem().starts_with("own/world.toml: "), "{}", problem());
     }
 
     #[test]

@@ -12,6 +12,7 @@ fn asked(rate: f64, seeds: u64) -> Args {
         error_rate: rate,
         seeds: Some(seeds),
         tasks: vec!["*".to_owned()],
+        suite: None,
         json: false,
         model_server: None,
         model: None,
@@ -168,6 +169,20 @@ async fn without_errors_every_strategy_keeps_to_the_rounds_that_a_task_has() {
         assert!(row.over_bound.is_empty(), "{:?}", row.over_bound);
         assert!(row.broken.is_empty(), "{:?}", row.broken);
     }
+}
+
+/// Tasks whose words nobody had in view who made the rules: what rules do of themselves may take none of them away.
+#[actix::test]
+async fn without_errors_the_tasks_that_nobody_had_in_view_are_done_in_each_strategy() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unseen");
+    let suite = Suite::load_own(std::path::Path::new(dir)).unwrap();
+    let strategies: Vec<&str> = strategies().collect();
+    let mut jobs = jobs(&asked(0.0, 1), &suite.tasks, &strategies);
+    jobs.retain(|job| job.seed == 0);
+    assert_eq!(jobs.len(), suite.tasks.len() * strategies.len());
+    let records = all(suite, jobs).await;
+    let told = figures::failures(&records).join("\n");
+    assert!(records.iter().all(Record::success), "{told}");
 }
 
 #[actix::test]
