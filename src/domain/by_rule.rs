@@ -21,6 +21,8 @@ pub enum ByRule {
     RunForCheck,
     /// Makes a run which alone still stands between a task and its end.
     ClosingRun,
+    /// Looks at what a task has changed before its end, where it has no program to run.
+    ClosingLook,
     /// Looks around for a file which was not where something looked for it.
     LookAround,
     /// Calls a tool that only looks with the task's own word, of which a value was nearly one.
@@ -36,7 +38,7 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 15] = [
+    pub const ALL: [ByRule; 16] = [
         ByRule::FirstLook,
         ByRule::FirstSearch,
         ByRule::FirstTool,
@@ -46,6 +48,7 @@ impl ByRule {
         ByRule::Recheck,
         ByRule::RunForCheck,
         ByRule::ClosingRun,
+        ByRule::ClosingLook,
         ByRule::LookAround,
         ByRule::MeantWord,
         ByRule::LookInto,
@@ -66,6 +69,7 @@ impl ByRule {
             ByRule::Recheck => "Running the check again after something was changed",
             ByRule::RunForCheck => "Running what the task speaks of, which the check may be about",
             ByRule::ClosingRun => "Running what the task speaks of before its end",
+            ByRule::ClosingLook => "Looking at what was changed before the end",
             ByRule::LookAround => "Looking around for what was not there",
             ByRule::MeantWord => "Calling it with the word that the task says",
             ByRule::LookInto => "Reading the file that this is about",

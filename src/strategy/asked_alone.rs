@@ -17,7 +17,7 @@ use crate::domain::step::Step;
 
 /// How often in a row it is asked for once more after an answer that was refused. Each time costs a step, where a planner that has to find its
 /// own way costs several.
-const MOST_AGAIN: usize = 3;
+pub(super) const MOST_AGAIN: usize = 3;
 
 /// What a model is asked for alone.
 enum Lacking<'a> {
@@ -61,8 +61,7 @@ impl<'a> Turn<'a> {
     /// program, with which a check is not content, or that is the result, or for a new program; as often as a program may be mended. A content
     /// that the task says word for word nobody is asked for.
     pub(super) fn ask_alone(&self) -> Option<Decision> {
-        let most = self.profile.executor_mends as usize;
-        if !self.may_step_aside() || self.asides_so_far() >= most {
+        if !self.may_step_aside() || self.was_asked_enough() {
             return None;
         }
         let lacking = self.lacking()?;

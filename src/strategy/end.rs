@@ -1,11 +1,15 @@
 //! How a task ends well: what stands against its end, and the proof that its kind demands.
 
+use super::asked_runs::program_of;
+use super::guards::check_program::is_called_check;
 use super::memory::pins::runs;
+use super::proved::closes_with;
 use super::turn::Turn;
+use super::unchanged::changes;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::fold::run_on;
-use crate::domain::task::{CallRecord, TestRun};
+use crate::domain::task::{CallRecord, TaskState, TestRun};
 use serde_json::json;
 
 impl<'a> Turn<'a> {
@@ -26,8 +30,8 @@ impl<'a> Turn<'a> {
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 
-    pub(super) fn tests_since_change(&self) -> &[TestRun] {
-        &self.state.tests[self.state.tests_before_change.min(self.state.tests.len())..]
+    pub(super) fn tests_since_change(&self) -> &'a [TestRun] {
+        tests_since_change(self.state)
     }
 
     /// The newest call of a run that is named so.
@@ -41,8 +45,7 @@ impl<'a> Turn<'a> {
     /// Whether the kind's demand for proof is met, if it makes one.
     pub fn may_end(&self) -> bool {
         let last = self.tests_since_change().last();
-        !self.profile.demand_proof
-            || (last.is_some_and(|test| test.success) && self.unmade_run().is_none())
+        !self.needs_run() || (last.is_some_and(|test| test.success) && self.unmade_run().is_none())
     }
 
     /// Why what ran since the last change proves nothing: a test that failed is none.
@@ -66,7 +69,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Ends the task well, if the kind's demand for proof is met. Where nothing but a run of which the task speaks is missing, that run
-    /// is made: it shows who wants to end how it stands.
+    /// is made, and a look where there is nothing to run: it shows who wants to end how it stands.
     pub fn finish(
         &self,
         request: StrictRequest,
@@ -76,6 +79,9 @@ impl<'a> Turn<'a> {
         if !self.may_end() {
             let run = self.closing_run();
             return run.unwrap_or_else(|| self.block(Guard::Proof, self.no_proof()));
+        }
+        if let Some(look) = self.closing_look() {
+            return look;
         }
         if let Some(unlike) = self.unlike_stated() {
             return self.block(Guard::Proof, unlike);
@@ -93,4 +99,29 @@ impl<'a> Turn<'a> {
             result,
         }
     }
+}
+
+/// The programs that ran since the last change. What a check said with which the task closes holds no more once a tool has done something
+/// since: a task that moves items was checked, moved some back, and was over.
+pub(super) fn tests_since_change(state: &TaskState) -> &[TestRun] {
+    let ran = state.tests.len();
+    let (_, since) = state.tests.split_at(state.tests_before_change.min(ran));
+    match since.last().is_some_and(|test| is_outdated(state, test)) {
+        true => &[],
+        false => since,
+    }
+}
+
+fn is_outdated(state: &TaskState, test: &TestRun) -> bool {
+    let program = program_of(&test.what);
+    if !test.success || !is_called_check(&program) {
+        return false;
+    }
+    let newer = state.steps.iter().rev();
+    let mut newer = newer.take_while(|step| step.number > test.step);
+    let prompt = state.created.as_ref().map(|created| &created.prompt);
+    // What a command does stands in the books: most of them only look.
+    let does = |call: &CallRecord| changes(call) && call.tool != "shell_exec";
+    newer.any(|step| step.calls.iter().any(does))
+        && prompt.is_some_and(|prompt| closes_with(prompt, &program))
 }

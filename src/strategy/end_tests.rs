@@ -1,13 +1,14 @@
 //! What ends a task, and what must not be taken for a whole answer.
 
 use super::bench::{Bench, answer, profile};
-use super::drive::{Drive, profile_of};
+use super::drive::{Drive, done, profile_of, run_tool};
 use super::{directive, own_part, read_answer, told_behind};
 use crate::domain::chat::{Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::Open;
+use crate::domain::tool::ToolSpec;
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use serde_json::json;
@@ -172,4 +173,52 @@ fn an_answer_ends_where_it_goes_on_with_what_only_the_server_writes() {
         let other = format!("{directive}\n# Step 3");
         assert_eq!(own_part(Contract::StepWords, &other), other);
     }
+}
+
+#[test]
+fn a_check_with_which_the_task_closes_is_made_anew_after_a_tool_has_done_something() {
+    let task =
+        "Push the iron out with push_iron. /check.lua says whether it is right: run it at the end.";
+    let text = json!({"type": "integer"});
+    let push: ToolSpec = serde_json::from_value(
+        json!({"name": "push_iron", "effect": "effect", "description": "Pushes.",
+        "args_schema": {"type": "object", "properties": {"count": text}}}),
+    )
+    .unwrap();
+    let call = |tool: &str, args| json!({"tool": tool, "args": args}).to_string();
+    let (push_once, push_back) = (
+        call("push_iron", json!({"count": 1})),
+        call("push_iron", json!({"count": -1})),
+    );
+    let check = call("run_program", json!({"path": "/check.lua"}));
+    let end = "FINAL ANSWER: it is out";
+    let begun = |task: &str, said: &[&str]| {
+        let mut out = 0;
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.bench.profile.demand_proof = true;
+        drive
+            .files
+            .insert("/check.lua".into(), "assert(out)".into());
+        drive.add_tools(vec![push.clone(), run_tool()]);
+        drive.say_with(said, |_, call| match call.tool.as_str() {
+            "push_iron" => {
+                out += call.args["count"].as_i64().unwrap();
+                done(json!({"moved": 1}))
+            }
+            _ => done(json!({"success": out == 1, "output": "", "error": "it is not out"})),
+        });
+        drive
+    };
+    let drive = begun(task, &[&push_once, &check, end]);
+    assert!(drive.state().result.is_some(), "{}", drive.shown());
+    let drive = begun(task, &[&push_once, &check, &push_back]);
+    let told = "- runs since the last change: none\n- ran well before that change: /check.lua";
+    assert!(drive.shown().contains(told), "{}", drive.shown());
+    let drive = begun(task, &[&push_once, &check, &push_back, end]);
+    assert!(drive.state().result.is_none(), "{}", drive.shown());
+    assert!(drive.shown().contains("it is not out"), "{}", drive.shown());
+    // Where the task goes on behind its check, what the tool did was the task's own.
+    let goes_on = task.replace("at the end", "and then push one back");
+    let drive = begun(&goes_on, &[&push_once, &check, &push_back, end]);
+    assert!(drive.state().result.is_some(), "{}", drive.shown());
 }

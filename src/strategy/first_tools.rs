@@ -4,6 +4,7 @@
 
 use super::calls_by_rule::request_by_rule;
 use super::paths::{behind, mentions};
+use super::peripherals::peripherals_in;
 use super::places::addressed;
 use super::said_values::said_values;
 use super::shown_tools::named_by;
@@ -130,27 +131,6 @@ fn of_each_peripheral(prompt: &str, schema: &Value) -> impl Iterator<Item = Map<
     named.map(|taken| Map::from_iter([taken]))
 }
 
-/// The peripherals that a text names as ComputerCraft's wired modems do: "minecraft:chest_0".
-fn peripherals_in(text: &str) -> Vec<&str> {
-    let may_stand = |c: char| c.is_ascii_alphanumeric() || "_:.-/".contains(c);
-    let words = text.split(|c| !may_stand(c));
-    let words = words.map(|word| word.trim_end_matches(['.', ':']));
-    let is_one = |word: &&str| {
-        let parts = word.split_once(':').zip(word.rsplit_once('_'));
-        parts.is_some_and(|((family, name), (_, number))| {
-            let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-            !family.is_empty() && !name.contains([':', '/']) && is_number
-        })
-    };
-    let mut named: Vec<&str> = Vec::new();
-    for word in words.filter(is_one) {
-        if !named.contains(&word) {
-            named.push(word);
-        }
-    }
-    named
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,14 +235,5 @@ mod tests {
         let each = ["minecraft:chest_0", "create:item_vault_12"];
         let each = each.map(|name| ("depot/stock_count".to_owned(), json!({"item": name})));
         assert_eq!(called(&drive), each);
-        for text in [
-            "at 10:30_2/x",
-            "http://a_1",
-            "chest_0",
-            "minecraft:chest",
-            ":a_1",
-        ] {
-            assert!(peripherals_in(text).is_empty(), "{text}");
-        }
     }
 }

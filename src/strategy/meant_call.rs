@@ -3,11 +3,12 @@
 
 use super::family;
 use super::fleet::ToolLookup;
-use super::guards::{computer_as_folder, misplaced_program};
+use super::guards::{computer_as_folder, copied_instead, misplaced_program};
 use super::meant_edits;
 use super::meant_programs::meant_programs;
 use super::nap;
 use super::own_name;
+use super::peripherals;
 use super::shell_words;
 use super::tool_names;
 use super::tool_source;
@@ -53,6 +54,11 @@ impl Turn<'_> {
         if let Some(meant) = tool_names::meant(&tool, &tools) {
             tool = meant.to_owned();
         }
+        if let Some(meant) = copied_instead::meant_move(self.state, &tool, &parameters)
+            && tools.has(meant)
+        {
+            tool = meant.to_owned();
+        }
         let mut parameters = self.meant_args(&target, &tool, parameters);
         if let Some((on, meant, args)) = self.copy_across(&target, &tool, &parameters) {
             (target, tool) = (Target::Computer(on), meant.to_owned());
@@ -83,9 +89,10 @@ impl Turn<'_> {
 
     /// What a model must mean by its arguments, where it writes them in a way of its own.
     fn meant_args<'b>(&self, target: &Target, tool: &str, args: Cow<'b, Value>) -> Cow<'b, Value> {
-        let mends: [Mend<'_>; 5] = [
+        let mends: [Mend<'_>; 6] = [
             &|args| meant_programs(self.asked_for(), tool, args),
             &|args| own_name::left_out(tool, args),
+            &|args| peripherals::as_named(self.asked_for(), tool, args),
             &|args| computer_as_folder::left_out(self.state, target, tool, args),
             &|args| meant_edits::listed(tool, args),
             &|args| meant_edits::of_values(self.state, target, tool, args),

@@ -37,6 +37,10 @@ pub(super) const BEYOND: [&str; 17] = [
     "save", "pay", "answer", "also", "both", "then",
 ];
 
+/// Words of a sentence that tells what a program does with its file, and of one that tells what shall be.
+const KEEPS: [&str; 6] = ["keeps", "reads", "uses", "counts", "stores", "remembers"];
+const SHALL: [&str; 5] = ["shall", "should", "must", "has", "have"];
+
 /// Words before a value of which the output of a program is made.
 const USES: [&str; 3] = ["use", "uses", "using"];
 
@@ -104,7 +108,9 @@ impl Turn<'_> {
         let is_known = |head: &str, piece: &str| {
             normal(piece) == program || is_computer(piece) || is_used(head)
         };
-        let is_about = |path: &String| *path == program || self.is_left_alone(path, None);
+        let is_about = |path: &String| {
+            *path == program || self.is_left_alone(path, None) || self.is_kept_by(&program, path)
+        };
         let words = own_words(prompt);
         let shown = self.shown_tools().shown;
         let ran = self.tests_since_change().last();
@@ -134,30 +140,56 @@ impl Turn<'_> {
 
     /// Whether a program checks the work, was there, and has the task's last sentence, behind which nothing more is to be done.
     fn is_closing_check(&self, program: &str) -> bool {
-        let last = sentences(self.asked_for()).last().unwrap_or_default();
-        let behind = mentions(last, program).last().map(|at| &last[at..]);
-        let is_last = behind.is_some_and(|behind| !has_word(behind, &BEYOND));
-        is_called_check(program) && is_last && self.is_given_check(program, None)
+        closes_with(self.asked_for(), program) && self.is_given_check(program, None)
     }
 
     /// Whether a call typed into a program whose text names a file: that is its own work.
     fn runs_what_names(&self, call: &CallRecord, file: &str) -> bool {
         let program = program_of(call).filter(|_| is_typed_run(call));
-        let text = program.and_then(|program| {
-            let path = from_root(&normal(program));
-            contents::known(self.state, self.elsewhere(call), &path)
-        });
+        program.is_some_and(|program| self.is_named_in(program, self.elsewhere(call), file))
+    }
+
+    /// Whether a file is what a mended program works with, and not of the task's own work: its text names it, and each sentence of the task that
+    /// does begins with the program and tells what that does.
+    fn is_kept_by(&self, program: &str, file: &str) -> bool {
+        let is_of_program = |sentence: &str| {
+            let first = sentence.split_whitespace().next().unwrap_or_default();
+            normal(first.trim_matches('`')) == program || first.eq_ignore_ascii_case("it")
+        };
+        let tells = |sentence: &str| {
+            is_of_program(sentence) && has_word(sentence, &KEEPS) && !has_word(sentence, &SHALL)
+        };
+        let of_it = |sentence: &&str| mentions(sentence, file).next().is_some();
+        let mended = self.mended();
+        let mut mended = mended.iter().filter(|(path, _)| path == program);
+        holds_data(file)
+            && sentences(self.asked_for()).filter(of_it).all(tells)
+            && mended.any(|(path, on)| self.is_named_in(path, *on, file))
+    }
+
+    /// Whether the text of a program names a file.
+    fn is_named_in(&self, program: &str, on: Option<&ClientId>, file: &str) -> bool {
+        let text = contents::known(self.state, on, &from_root(&normal(program)));
         text.is_some_and(|text| mentions(text, file).next().is_some())
     }
 }
 
+/// Whether the last sentence of a task is about a program that is called a check, and behind it nothing more is to be done.
+pub(super) fn closes_with(prompt: &str, program: &str) -> bool {
+    let last = sentences(prompt).last().unwrap_or_default();
+    let behind = mentions(last, program).last().map(|at| &last[at..]);
+    is_called_check(program) && behind.is_some_and(|behind| !has_word(behind, &BEYOND))
+}
+
 /// The words of a task without paths and what stands in quotes or for something: "`/rps.lua MOVE OPPONENT` prints who wins, as seen by MOVE". What
-/// comes "then" in an output is no work of its own: "one line for each, and then `total: SUM`".
+/// comes "then" in an output is no work of its own ("one line for each, and then `total: SUM`"), nor does one order anything that ends a
+/// sentence: "It shall print 1 then."
 pub(super) fn own_words(prompt: &str) -> String {
     let is_own = |word: &&str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
         let stands_for = bare.len() > 1 && bare.chars().all(|c| c.is_ascii_uppercase());
-        !stands_for && !word.contains('/')
+        let is_when = bare == "then" && word.ends_with(['.', '!', ';']);
+        !stands_for && !is_when && !word.contains('/')
     };
     let outside = prompt.split('`').step_by(2).map(|text| text.trim_end());
     let outside = outside.map(|text| text.strip_suffix(" then").unwrap_or(text));
@@ -284,5 +316,33 @@ mod tests {
             }
         }
         assert!(mended("direct", task).state().result.is_none());
+    }
+
+    #[test]
+    fn a_file_that_the_mended_program_works_with_is_no_work_of_the_task() {
+        let task = "/a.lua keeps its last run in /kept.txt. The first run fails. It shall print `ready` then. Mend it and run it.";
+        for strategy in ["plan", "goals"] {
+            let begun = |task: &str, mended: &str| {
+                let mut drive = Drive::new(profile_with_asides(strategy), task);
+                drive.files.insert("/a.lua".into(), "print(error())".into());
+                assert!(drive.run_to_consult());
+                drive.say(&[mended]);
+                drive.state().status
+            };
+            let keeps = "```lua\nready -- fs.open(\"/kept.txt\", \"w\")\n```";
+            assert_eq!(begun(task, keeps), TaskStatus::Completed, "{strategy}");
+            for (task, mended) in [
+                (task.to_owned(), "```lua\nready\n```"),
+                (format!("{task} /kept.txt shall not fail."), keeps),
+                (task.replace("keeps", "needs"), keeps),
+                (task.replace("/a.lua keeps", "Mend /a.lua: it keeps"), keeps),
+                (task.replace(" then.", ", then 2."), keeps),
+            ] {
+                assert!(
+                    !begun(&task, mended).is_final(),
+                    "{strategy} {task} {mended}"
+                );
+            }
+        }
     }
 }

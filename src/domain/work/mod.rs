@@ -224,7 +224,7 @@ fn lasts(call: &CallRecord) -> bool {
 }
 
 /// Whether a call is what a subtask names: its tool, and the files that it is about.
-fn is_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
+pub fn is_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let is_named = |path: &str| {
         let path = path.trim_start_matches('/');

@@ -36,7 +36,7 @@ fn system_text(turn: &Turn<'_>, chosen: &ShownTools<'_>) -> Result<String, Promp
         "direct/system",
         json!({
             "instructions": turn.profile.instructions.trim(),
-            "proof": turn.profile.demand_proof,
+            "proof": turn.demands_run(),
             "native": calling::is_native(turn),
             "tools": chosen.told(),
             "other_tools": chosen.others,

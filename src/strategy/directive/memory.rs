@@ -35,7 +35,7 @@ fn system_text(turn: &Turn<'_>) -> Result<String, PromptError> {
         "directive/planner",
         json!({
             "instructions": turn.profile.instructions.trim(),
-            "proof": turn.profile.demand_proof,
+            "proof": turn.demands_run(),
             "tools": chosen.told(),
             "other_tools": chosen.others,
         }),

@@ -41,7 +41,7 @@ pub fn decompose_prompt(
         "goals/decompose",
         json!({
             "instructions": turn.profile.instructions.trim(),
-            "proof": turn.profile.demand_proof,
+            "proof": turn.demands_run(),
             "max_objectives": rules.max_objectives,
             "max_subtasks": rules.max_subtasks,
             "computers": computers,
@@ -95,7 +95,7 @@ pub fn focused_prompt(
         "goals/act",
         json!({
             "instructions": turn.profile.instructions.trim(),
-            "proof": turn.profile.demand_proof,
+            "proof": turn.demands_run(),
             "native": calling::is_native(turn),
             "tools": chosen.told(),
             "other_tools": chosen.others,

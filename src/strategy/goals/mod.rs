@@ -10,11 +10,13 @@ mod fit;
 pub mod known;
 pub mod mark;
 pub mod memory;
+mod moved_on;
 mod ready;
 
 use super::call_form::{self, Callable};
 use super::calling;
 use super::guards;
+use super::text::has_word;
 use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ToolCall;
@@ -34,7 +36,7 @@ use std::collections::BTreeSet;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 36;
+pub const VERSION: u32 = 37;
 
 /// The pseudo tool that is the only way to complete a subtask; no computer owns it.
 pub const MARK_TOOL: &str = "mark_subtask_complete";
@@ -67,6 +69,11 @@ fn with_status(mut decision: Decision, work: &Work) -> Decision {
     }
     decision
 }
+
+/// Words of a model that does not call its subtask complete; "t" is the end of "doesn't".
+const DENIES: [&str; 9] = [
+    "not", "t", "cannot", "never", "unable", "fail", "fails", "failed", "error",
+];
 
 /// A task's course under this strategy.
 struct Course<'a> {
@@ -108,7 +115,8 @@ impl<'a> Course<'a> {
             }
             Standing::Failed => self.turn.fail("goal_not_achieved", work.status_line()),
             Standing::UnderWay => {
-                let before = self.out_of_rounds(work).or_else(|| self.turn.before_step());
+                let before = self.moved_on(work).or_else(|| self.out_of_rounds(work));
+                let before = before.or_else(|| self.turn.before_step());
                 before.unwrap_or_else(|| self.consult_for_subtask(work))
             }
         }
@@ -191,7 +199,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// One reminder; a second answer without a call in a row fails the subtask.
+    /// One reminder; a second answer without a call in a row fails the subtask, or is its mark where its actions came out well: who sees nothing
+    /// more to do says so in words.
     fn words_alone(&self, step: &Step, work: &GoalWork) -> Decision {
         let Some((place, subtask)) = work.current() else {
             return self.turn.fail("goal_not_achieved", work.status_line());
@@ -206,8 +215,13 @@ impl<'a> Course<'a> {
             blocked.is_some_and(|blocked| blocked.guard == Guard::Reminder)
         });
         if reminded {
-            let reason = "two answers in a row without a tool call".to_owned();
-            return self.marked(false, reason);
+            let said = step.planner.as_ref().map_or("", |said| said.own_words());
+            let reason = "its actions came out well, and its model called nothing more";
+            let args = json!({"success": true, "reason": reason});
+            let mark = (!has_word(said, &DENIES)).then(|| self.mark(step, &args, work));
+            let mark = mark.filter(|mark| !matches!(mark, Decision::Block { .. }));
+            let reason = "two answers in a row without a tool call";
+            return mark.unwrap_or_else(|| self.marked(false, reason.to_owned()));
         }
         self.turn.block(
             Guard::Reminder,

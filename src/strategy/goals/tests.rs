@@ -150,7 +150,6 @@ fn what_was_looked_at_in_one_subtask_may_be_looked_at_in_the_next() {
     let wrote = write("/b.lua", "print(2)");
     let said = [
         look_and_read.into(),
-        wrote,
         read.clone(),
         read.clone(),
         read.clone(),
@@ -158,7 +157,7 @@ fn what_was_looked_at_in_one_subtask_may_be_looked_at_in_the_next() {
     ];
     assert!(say(&mut drive, &said));
     assert_eq!(last_guard(&drive), Guard::Duplicate);
-    assert!(!say(&mut drive, &[mark(true), read, mark(true)]));
+    assert!(!say(&mut drive, &[wrote, mark(true), read, mark(true)]));
     assert!(drive.state().result.as_ref().unwrap().success);
 }
 
@@ -272,10 +271,10 @@ fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_
     // A call in between makes the next words the first ones again.
     assert!(say(
         &mut drive,
-        &[write("/hello.lua", "x"), "All done.".into()]
+        &[write("/hello.lua", "x"), "It fails.".into()]
     ));
     assert!(work(&drive).current().is_some());
-    assert!(drive.say(&["Really."]));
+    assert!(drive.say(&["It does not do what it should."]));
     let shown = drive.shown();
     assert!(
         shown.contains("FAILED: 1.1") && shown.contains("not begun: 1.2"),
@@ -285,7 +284,7 @@ fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_
         &mut drive,
         &[HELLO.into(), write("/hello.lua", "y"), "hm".into()]
     ));
-    assert!(!drive.say(&["hm"]));
+    assert!(!drive.say(&["I cannot do it."]));
     let error = drive.state().error.clone().unwrap();
     assert_eq!(error.code, "goal_not_achieved");
     assert!(
@@ -294,6 +293,24 @@ fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_
         error.error
     );
     assert_eq!(error.details["goal"]["replans"], 1);
+}
+
+#[test]
+fn words_twice_in_a_row_are_the_mark_of_a_subtask_whose_actions_came_out_well() {
+    let mut drive = drive();
+    let said = [
+        HELLO.into(),
+        write("/hello.lua", "x"),
+        "It is there.".into(),
+    ];
+    assert!(say(&mut drive, &said));
+    assert_eq!(last_guard(&drive), Guard::Reminder);
+    assert!(!drive.say(&["There is nothing left to do."]));
+    assert!(drive.state().result.is_some(), "{}", drive.shown());
+    // Words alone have done nothing.
+    let mut drive = self::drive();
+    assert!(drive.say(&[HELLO, "It is there.", "It is there."]));
+    assert!(drive.shown().contains("FAILED: 1.1"), "{}", drive.shown());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::domain::fold::{on_computer, run_label_of};
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
 use crate::domain::tool::EffectClass;
+use crate::strategy::end::tests_since_change;
 use crate::strategy::fleet::{Found, ToolLookup};
 use crate::strategy::policy::{self, Policy};
 use crate::strategy::text::head_and_tail;
@@ -126,7 +127,7 @@ fn is_demanded(state: &TaskState, profile: &Profile, wanted: &[PlannedCall]) -> 
     };
     let label = on_computer(run_label_of(&call.tool, &call.args), state.home(), on);
     let is_program = matches!(call.tool.as_str(), "run_program" | "shell_exec");
-    let untested = state.tests.len() <= state.tests_before_change;
+    let untested = tests_since_change(state).is_empty();
     let ran = state.tests.iter().any(|test| test.what == label);
     profile.demand_proof && is_program && untested && ran
 }

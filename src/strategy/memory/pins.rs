@@ -11,6 +11,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState, TestRun};
 use crate::strategy::directive::printer::then_line;
+use crate::strategy::end::tests_since_change;
 use crate::strategy::stated;
 use crate::strategy::text::fenced;
 use serde::Serialize;
@@ -104,9 +105,8 @@ impl Pins {
             })
             .collect();
         files.sort_by_key(|file| file.step);
-        let (before, since) = state
-            .tests
-            .split_at(state.tests_before_change.min(state.tests.len()));
+        let since = tests_since_change(state);
+        let before = &state.tests[..state.tests.len() - since.len()];
         let more_files = files.len().saturating_sub(MOST_FILES);
         let (mut tests, mut planned) = (by_program(since), planned_tests(state));
         let more_tests = tests.len().saturating_sub(MOST_TESTS);

@@ -58,7 +58,7 @@ impl Turn<'_> {
             with: check.as_ref().and_then(|_| self.due_calls()),
             check,
             look: unseen.as_ref().and_then(look),
-            may_end: !self.profile.demand_proof,
+            may_end: !self.needs_run(),
             unseen,
         })
     }

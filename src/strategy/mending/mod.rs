@@ -6,6 +6,7 @@ mod candidates;
 mod hint;
 mod rechecks;
 
+use super::asked_alone::MOST_AGAIN;
 use super::memory::pins::{Pins, runs};
 use super::render;
 use super::text::fenced;
@@ -36,8 +37,10 @@ pub(super) use candidates::MENDS;
 pub(super) const WRITE: &str = "fs_write";
 pub(super) const RUN: &str = "run_program";
 
-/// How often in a row, before the planner has its turn.
+/// How many programs are mended in a row, before the planner has its turn.
 const MOST_IN_A_ROW: usize = 2;
+
+const NOTHING_TO_MEND: &str = "there is nothing to mend any more";
 
 impl<'a> Turn<'a> {
     /// What is done about a program that is being mended; none while none is.
@@ -51,10 +54,7 @@ impl<'a> Turn<'a> {
             Some(tried) => self.write_mended(step, tried.read.as_ref()),
             None => match self.ailing() {
                 Some(ailing) => self.consult_for_mend(&ailing),
-                None => self.block(
-                    Guard::Invalid,
-                    "there is nothing to mend any more".to_owned(),
-                ),
+                None => self.block(Guard::Invalid, NOTHING_TO_MEND.to_owned()),
             },
         })
     }
@@ -78,24 +78,30 @@ impl<'a> Turn<'a> {
     /// Begins to mend the program of the last run, or makes anew what ran before one was mended; none where there is nothing of the
     /// kind, or it was tried often enough.
     pub(super) fn begin_mending(&self) -> Option<Decision> {
-        let most = self.profile.executor_mends as usize;
-        if most == 0 || !self.may_step_aside() {
+        if self.profile.executor_mends == 0 || !self.may_step_aside() {
             return None;
         }
         let run = self.run_anew().or_else(|| self.run_before_recheck());
         if let Some(decision) = run.or_else(|| self.recheck()) {
             return Some(decision);
         }
-        let steps = &self.state.steps;
-        let aside = steps.iter().rev().take_while(|step| step.planner.is_none());
-        let in_a_row = aside.filter(|step| step.mends()).count();
-        if self.could_not_be_asked() || in_a_row >= MOST_IN_A_ROW || self.asides_so_far() >= most {
+        if self.could_not_be_asked() || self.is_planner_s_turn() || self.was_asked_enough() {
             return None;
         }
         let ailing = self.ailing()?;
         // A kind that only looks has nothing mended.
         self.schema_of(&addressed(WRITE, ailing.on))?;
         Some(self.consult_for_mend(&ailing))
+    }
+
+    /// Whether programs were mended, or answers to that refused, often enough since a planner was asked.
+    fn is_planner_s_turn(&self) -> bool {
+        let steps = self.state.steps.iter().rev();
+        let aside = steps.take_while(|step| step.planner.is_none());
+        let mends = aside.filter(|step| step.mends());
+        let (in_vain, mended): (Vec<&Step>, Vec<&Step>) =
+            mends.partition(|step| step.calls.is_empty());
+        mended.len() >= MOST_IN_A_ROW || in_vain.len() > MOST_AGAIN
     }
 
     /// Whether the server may do something beside the planner now. What fails in a step of a plan is planned anew.
@@ -114,10 +120,15 @@ impl<'a> Turn<'a> {
         self.state.steps.iter().any(is_unanswered)
     }
 
-    /// How often a model was asked for one thing alone.
-    pub(super) fn asides_so_far(&self) -> usize {
+    /// Whether a model was asked for one thing alone as often as it may be in a task. Answers that were refused are counted apart: they change
+    /// nothing, and a weak model that gave some is asked for the rest all the same.
+    pub(super) fn was_asked_enough(&self) -> bool {
+        let most = self.profile.executor_mends as usize;
         let steps = self.state.steps.iter();
-        steps.filter(|step| step.asks_aside()).count()
+        let asked = steps.filter(|step| step.asks_aside());
+        let (in_vain, taken): (Vec<&Step>, Vec<&Step>) =
+            asked.partition(|step| step.calls.is_empty());
+        in_vain.len().max(taken.len()) >= most
     }
 
     fn consult_for_mend(&self, ailing: &Ailing<'_>) -> Decision {
@@ -173,6 +184,7 @@ impl<'a> Turn<'a> {
             "content": fenced(ailing.content, "lua"),
             "run": render::call(ailing.run, None, self.profile.memory.result_bytes),
             "failure": ailing.failure,
+            "refused": self.refused_just_now(&program_alone(&ailing.path)),
         });
         Ok(vec![
             Message::system(render_prompt(prompts, "shared/mender", json!({}))?),
@@ -182,10 +194,11 @@ impl<'a> Turn<'a> {
 
     /// Writes what the model made of the program.
     fn write_mended(&self, step: &Step, read: Option<&Read>) -> Decision {
-        let refused = |why: &str| self.block(Guard::Invalid, format!("mending it alone: {why}"));
         let Some(ailing) = self.ailing() else {
-            return refused("there is nothing to mend any more");
+            return self.block(Guard::Invalid, NOTHING_TO_MEND.to_owned());
         };
+        let begin = program_alone(&ailing.path);
+        let refused = |why: &str| self.block(Guard::Invalid, format!("{begin}{why}"));
         let Some(Read::Program {
             content: Some(content),
         }) = read
@@ -258,6 +271,11 @@ impl<'a> Turn<'a> {
             .filter_map(|call| Some((program(call)?, self.elsewhere(call))))
             .collect()
     }
+}
+
+/// How the refusal of an answer begins that was to mend a program.
+fn program_alone(path: &str) -> String {
+    format!("mending {path} alone: ")
 }
 
 pub(super) fn program_of(run: &CallRecord) -> Option<&str> {

@@ -133,24 +133,46 @@ fn a_program_that_fails_later_is_mended_alone_too_and_what_was_told_before_stays
 }
 
 #[test]
-fn after_two_vain_answers_in_a_row_it_is_the_planner_s_turn() {
-    let mut drive = drive_of("direct", TASK, 3);
-    drive.say(&["I see nothing wrong.", "```lua\n23\n```"]);
-    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
-    for told in [
-        "the answer held no program",
-        "the answer was the program as it is",
+fn a_vain_answer_is_told_and_asked_for_once_more_and_after_four_it_is_the_planner_s_turn() {
+    let mut drive = drive_of("direct", TASK, 5);
+    for (said, told) in [
+        ("I see nothing wrong.", "the answer held no program"),
+        ("```lua\n23\n```", "the answer was the program as it is"),
+        ("```lua\n```", "the answer held no program"),
     ] {
-        assert!(drive.shown().contains(told), "{told}\n{}", drive.shown());
+        drive.say(&[said]);
+        assert_eq!(asked(&drive), Role::Executor, "{}", drive.shown());
+        let told = format!("Your last answer was not taken: {told}.");
+        assert!(prompt(&drive).contains(&told), "{}", prompt(&drive));
     }
+    insta::assert_snapshot!("asked_to_mend_once_more", prompt(&drive));
+    drive.say(&["It adds."]);
+    assert_eq!(asked(&drive), Role::Planner, "{}", drive.shown());
+    let told = "mending /sum.lua alone: the answer was the program as it is";
+    assert!(drive.shown().contains(told), "{}", drive.shown());
     // One is left, and then none.
     drive.say(&[&call("fs_list", json!({}))]);
     assert_eq!(asked(&drive), Role::Executor);
-    drive.say(&["```lua\n24\n```"]);
+    drive.say(&["```lua\n23\n```"]);
     assert_eq!(asked(&drive), Role::Planner);
     drive.say(&[&call("fs_list", json!({}))]);
     assert_eq!(asked(&drive), Role::Planner);
-    assert_eq!(drive.state().usage.executor_model_calls, 3);
+    assert_eq!(drive.state().usage.executor_model_calls, 5);
+}
+
+#[test]
+fn answers_that_were_refused_do_not_count_as_programs_that_were_mended() {
+    let mut drive = drive_of("direct", TASK, 3);
+    for said in ["It adds.", "```lua\n24\n```", "It adds."] {
+        drive.say(&[said]);
+        assert_eq!(asked(&drive), Role::Executor, "{said}: {}", drive.shown());
+    }
+    drive.say(&["```lua\n25\n```"]);
+    assert_eq!(asked(&drive), Role::Planner, "two in a row are enough");
+    drive.say(&[&call("fs_list", json!({}))]);
+    assert_eq!(asked(&drive), Role::Executor, "two of three were made");
+    drive.say(&[RIGHT]);
+    assert_eq!(drive.files["/sum.lua"], "5\n");
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn plan_prompt(turn: &Turn<'_>) -> Result<Vec<Message>, PromptError> {
         "numbered/plan",
         json!({
             "instructions": turn.profile.instructions.trim(),
-            "proof": turn.profile.demand_proof,
+            "proof": turn.demands_run(),
             "max_items": max_items,
             "tools": shown.told(),
             "other_tools": shown.others,
@@ -70,7 +70,7 @@ pub fn next(turn: &Turn<'_>, work: &ListWork) -> Result<Next, PromptError> {
         "numbered/act",
         json!({
             "instructions": turn.profile.instructions.trim(),
-            "proof": turn.profile.demand_proof,
+            "proof": turn.demands_run(),
             "tools": shown.told(),
             "other_tools": shown.others,
         }),
@@ -203,7 +203,8 @@ fn now_text(turn: &Turn<'_>, work: &ListWork) -> Result<String, PromptError> {
             "calls_left": budgets.calls.saturating_sub(state.spent().calls),
             "questions_left": turn.questions_left(),
             "ran_well": pins.tests.last().is_some_and(|test| test.success),
-            "is_over": work.by == MadeBy::Rules && turn.nothing_left(),
+            // What its own check has judged is done, whatever else a model has put into its list.
+            "is_over": (work.by == MadeBy::Rules || turn.is_checked()) && turn.nothing_left(),
             "mend": mend,
             "pins": pins,
         }),

@@ -6,6 +6,7 @@ use super::meant_files;
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
+use crate::strategy::demanded_proof::demands_run;
 use crate::strategy::fleet::Found;
 use crate::strategy::guards::misplaced_program::holds_data;
 use serde_json::{Value, json};
@@ -63,7 +64,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
         }
     }
     tools_exist(&plan, place, &mut problems);
-    if problems.is_empty() && place.profile.demand_proof {
+    if problems.is_empty() && demands_run(place.state, place.profile) {
         proof(&plan, &mut problems);
     }
     problems.truncate(MOST_PROBLEMS);

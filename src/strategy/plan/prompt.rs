@@ -14,6 +14,7 @@ use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep, StepWork, TaskPlan};
 use crate::prompts::{PromptError, render};
+use crate::strategy::demanded_proof::demands_run;
 use crate::strategy::directive::block::without_thinking;
 use crate::strategy::directive::executor::NO_WORDS;
 use crate::strategy::memory::told;
@@ -221,7 +222,7 @@ impl Course<'_> {
             id,
             json!({
                 "instructions": self.profile.instructions.trim(),
-                "proof": self.profile.demand_proof,
+                "proof": demands_run(self.state, self.profile),
                 "max_steps": rules.max_steps,
                 "max_depth": rules.max_depth,
                 "tools": tools,

@@ -106,6 +106,49 @@ fn what_was_done_ahead_and_is_checked_is_not_done_twice() {
 }
 
 #[test]
+fn who_goes_on_with_the_next_subtask_has_ended_the_one_before() {
+    let tool = json!({"name": "fs_move", "effect": "idempotent", "args_schema": {"type": "object",
+        "properties": {"from": {"type": "string"}, "to": {"type": "string"}}}});
+    let moves = |name: &str| (format!("/{name}"), format!("/old/{name}"));
+    let subtasks = ["a", "b", "c"].map(|name| {
+        let (from, to) = moves(name);
+        json!({"description": format!("move {from} to {to}"), "tool": "fs_move", "targets": [from, to]})
+    });
+    let goals = json!({"objectives": [{"description": "moved", "subtasks": subtasks}]}).to_string();
+    let moving = |name: &str| {
+        let (from, to) = moves(name);
+        call("fs_move", json!({"from": from, "to": to}))
+    };
+    let begun = |said: &[String]| {
+        let mut drive = Drive::new(profile_of(NAME), "Put all away");
+        drive.add_tools(vec![serde_json::from_value(tool.clone()).unwrap()]);
+        let said: Vec<&str> = said.iter().map(String::as_str).collect();
+        drive.say_with(&said, |files, call| match call.tool.as_str() {
+            "fs_move" => {
+                let text = |name: &str| call.args[name].as_str().unwrap_or_default();
+                let moved = files.remove(text("from")).unwrap_or_default();
+                files.insert(text("to").to_owned(), moved);
+                done(json!({"from": text("from"), "to": text("to")}))
+            }
+            _ => carry_out(files, call),
+        });
+        drive
+    };
+    let in_a_row = [goals.clone(), moving("a"), moving("b"), moving("c")];
+    let drive = begun(&in_a_row);
+    let open = drive.shown().contains("current subtask 1.3");
+    assert!(open && drive.state().result.is_none(), "{}", drive.shown());
+    let drive = begun(&[&in_a_row[..], &[mark(true)]].concat());
+    assert_eq!(drive.state().status, TaskStatus::Completed);
+    assert_eq!(drive.state().usage.model_calls, 5);
+    // Another thing than a subtask's is no word about the one before.
+    let look = call("fs_list", json!({"path": "/"}));
+    let drive = begun(&[goals, moving("a"), look]);
+    let shown = drive.shown();
+    assert!(shown.contains("current subtask 1.1"), "{shown}");
+}
+
+#[test]
 fn a_file_that_stood_there_is_not_written_by_marking_its_subtask() {
     for look in ["/", "/sub"] {
         let mut drive = drive();

@@ -1,0 +1,45 @@
+//! A model that goes on with the next subtask and never marks the one before: small ones do all the calls of an objective in a row, come back to the
+//! first subtask, which is still open, and make its call again, which fails by then.
+
+use super::Course;
+use crate::domain::decision::Decision;
+use crate::domain::task::{CallRecord, Step};
+use crate::domain::work::{Advance, GoalWork, SubtaskPlan, SubtaskState, is_of};
+
+impl Course<'_> {
+    /// The claim that the current subtask is complete, where its own call came out well and the newest one was that of a later subtask. It is
+    /// looked at like any other. None after it was refused: its model has to say more then.
+    pub(super) fn moved_on(&self, work: &GoalWork) -> Option<Decision> {
+        let (_, subtask) = work.current()?;
+        let steps = &self.turn.state.steps;
+        let answered = |step: &&Step| step.closed && step.planner.is_some();
+        let newest = steps.iter().rev().find(answered)?;
+        // What was done to files before its turn stays so; a run may come out otherwise.
+        let lasts = |call: &CallRecord| call.succeeded() && call.tool.starts_with("fs_");
+        let does = |plan: &SubtaskPlan| {
+            let mut made = newest.calls.iter();
+            made.any(|call| lasts(call) && is_of(plan, call))
+        };
+        let open = work
+            .subtasks()
+            .filter(|(_, of)| of.state == SubtaskState::Open);
+        let begun_after = subtask.begun_after.unwrap_or_default();
+        let is_own = |step: &Step| {
+            let is_mine = |call: &CallRecord| call.succeeded() && step.number > begun_after;
+            let mut calls = step.calls.iter();
+            calls.any(|call| (is_mine(call) || lasts(call)) && is_of(&subtask.plan, call))
+        };
+        let is_next = open.skip(1).any(|(_, later)| does(&later.plan));
+        let claims = is_next
+            && !does(&subtask.plan)
+            && subtask.lacks().is_none()
+            && !work.told.contains_key(&newest.number)
+            && steps.iter().any(is_own);
+        claims.then(|| Decision::Advance {
+            advance: Advance::SubtaskClaimed {
+                reason: "its call came out well, and that of a later subtask was made".to_owned(),
+                step: newest.number,
+            },
+        })
+    }
+}
