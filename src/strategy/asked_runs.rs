@@ -5,7 +5,7 @@ use super::guards::check_program::{is_called_check, is_check};
 use super::guards::times_told;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
-use super::mending::{MENDS, RUN};
+use super::mending::{RUN, wants_mended};
 use super::paths::{behind, file_name, mentions, named_in, normal};
 use super::places::addressed;
 use super::stated;
@@ -51,7 +51,7 @@ impl Turn<'_> {
         {
             return None;
         }
-        let is_ailing = has_word(prompt, &MENDS) || has_word(prompt, &FAILS);
+        let is_ailing = wants_mended(prompt) || has_word(prompt, &FAILS);
         let told = stated::told_output(prompt).filter(|_| !is_ailing);
         let pins = Pins::of(self.state, self.profile);
         if pins.tests.last().is_some_and(|run| !run.success) {

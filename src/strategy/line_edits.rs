@@ -5,7 +5,7 @@
 use super::asked_questions::sentences;
 use super::first_search::{GREP, Search, name_looked_for};
 use super::guards::check_program::{is_called_check, is_check};
-use super::mending::MENDS;
+use super::mending::wants_mended;
 use super::paths::{is_file_like, named_in, normal};
 use super::places::addressed;
 use super::stated::{self, pieces};
@@ -110,7 +110,7 @@ pub(super) fn file_to_patch(prompt: &str) -> Option<String> {
 /// Whether a sentence of the task tells to find the uses of a name below a folder and to change them there.
 fn wants_uses_mended(prompt: &str) -> bool {
     sentences(prompt).any(|said| {
-        let mends = has_word(said, &MENDS) || has_word(said, &RENAMES);
+        let mends = wants_mended(said) || has_word(said, &RENAMES);
         let names_file = named_in(said).iter().any(|path| is_file_like(path));
         mends && !names_file && name_looked_for(prompt, said).is_some()
     })

@@ -31,6 +31,7 @@ mod given_up;
 pub mod goals;
 pub mod guards;
 mod line_edits;
+mod lost_locals;
 mod lua_lists;
 mod made_tools;
 mod meant_call;

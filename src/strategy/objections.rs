@@ -2,8 +2,8 @@
 //! order, behind the two that never yield.
 
 use super::guards::{
-    check_program, computer_as_folder, copied_instead, hand_written, misplaced_program,
-    repeated_effect, same_again, strayed_path,
+    check_program, computer_as_folder, copied_instead, hand_written, instead_of_mending,
+    misplaced_program, repeated_effect, same_again, strayed_path,
 };
 use super::mending::RUN;
 use super::places::addressed;
@@ -54,7 +54,9 @@ impl Turn<'_> {
             .or_else(by_hand)
             .or_else(misplaced)
             .or_else(elsewhere);
+        let data = || Some((instead_of_mending::objection(state, tool, args)?, None));
         let told = told.or_else(made).or_else(strayed).or_else(copied);
+        let told = told.or_else(data);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))

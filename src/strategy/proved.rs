@@ -6,9 +6,10 @@
 use super::asked_questions::sentences;
 use super::asked_runs;
 use super::guards::check_program::{is_called_check, is_check};
+use super::guards::instead_of_mending;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
-use super::mending::program_of;
+use super::mending::{program_of, wants_mended};
 use super::paths::{mentions, named_in};
 use super::shown_tools::named_by;
 use super::stated;
@@ -35,6 +36,12 @@ pub(super) const ABOUT_IT: [&str; 13] = [
 pub(super) const BEYOND: [&str; 17] = [
     "tell", "report", "send", "note", "log", "ask", "write", "copy", "move", "delete", "rename",
     "save", "pay", "answer", "also", "both", "then",
+];
+
+/// Words of a task that wants something beside a program mended.
+const MORE: [&str; 22] = [
+    "make", "create", "change", "replace", "edit", "remove", "add", "patch", "build", "put", "set",
+    "show", "try", "test", "install", "start", "open", "close", "too", "check", "explain", "why",
 ];
 
 /// Words of a sentence that tells what a program does with its file, and of one that tells what shall be.
@@ -69,6 +76,7 @@ impl Turn<'_> {
             && !self.is_tool_left()
             && (self.is_done_and_checked()
                 || self.is_mended_as_said()
+                || self.is_mended_and_run()
                 || self.is_written_and_run()
                 || self.is_patched_and_run())
     }
@@ -123,6 +131,34 @@ impl Turn<'_> {
             && ran.is_some_and(|run| run.success)
             && self.unmade_run().is_none()
             && stated::is_all_shown(self.state, is_known)
+    }
+
+    /// Whether the task wants its only program mended and nothing else, and that was, and shows something else now: whether it is right nobody has
+    /// looked at but the model that mended it, so a planner that is another one does.
+    fn is_mended_and_run(&self) -> bool {
+        let prompt = self.asked_for();
+        let Some(program) = only_program(prompt).filter(|_| wants_mended(prompt)) else {
+            return false;
+        };
+        let is_about = |path: &String| {
+            *path == program
+                || self.is_left_alone(path, None)
+                || instead_of_mending::is_only_told_of(prompt, path)
+        };
+        let words = own_words(prompt);
+        let ran = self.tests_since_change().last();
+        let mended = self.mended();
+        let mut steps = self.state.steps.iter();
+        self.profile.one_model
+            && named_in(prompt).iter().all(is_about)
+            && !has_word(&words, &BEYOND)
+            && !has_word(&words, &MORE)
+            && named_by(&self.shown_tools().shown, &words).next().is_none()
+            && mended.iter().any(|(path, _)| *path == program)
+            && ran.is_some_and(|run| run.success && asked_runs::program_of(&run.what) == program)
+            && steps.all(|step| step.planner.is_none())
+            && self.shows_otherwise()
+            && self.unmade_run().is_none()
     }
 
     /// Whether the check of which the task's last sentence speaks has run well since the last change.

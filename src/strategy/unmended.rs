@@ -2,9 +2,8 @@
 
 use super::guards::check_program::is_check;
 use super::guards::times_told;
-use super::mending::MENDS;
+use super::mending::wants_mended;
 use super::paths::named_in;
-use super::text::has_word;
 use super::turn::Turn;
 use super::unchanged::changes;
 use super::untouched::names;
@@ -17,7 +16,7 @@ impl Turn<'_> {
     /// What such an end is told. Of several programs nobody can tell which one is meant.
     pub(super) fn unmended(&self) -> Option<Decision> {
         let prompt = self.asked_for();
-        if !self.profile.demand_proof || !self.may_end() || !has_word(prompt, &MENDS) {
+        if !self.profile.demand_proof || !self.may_end() || !wants_mended(prompt) {
             return None;
         }
         let path = only_program(prompt)?;

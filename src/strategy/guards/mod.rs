@@ -9,6 +9,7 @@ pub mod copied_instead;
 mod deleted_file;
 pub mod hand_written;
 pub mod history;
+pub mod instead_of_mending;
 mod left_alone;
 pub mod loops;
 pub mod misplaced_program;

@@ -114,9 +114,15 @@ pub fn calls(
             // No answer of the planner's holds it.
             Some(content) if step.mends() => {
                 let content = fenced(&head_and_tail(content, view.max_bytes), "lua");
-                format!(
-                    "{told}\nIt was mended from what its run had shown, and holds now:\n{content}"
-                )
+                let from = match state
+                    .tests
+                    .first()
+                    .is_some_and(|test| test.step < step.number)
+                {
+                    true => "what its run had shown",
+                    false => "what the task says",
+                };
+                format!("{told}\nIt was mended from {from}, and holds now:\n{content}")
             }
             Some(content) if step.fills() => {
                 let content = fenced(&head_and_tail(content, view.max_bytes), "");

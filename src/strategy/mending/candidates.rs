@@ -1,5 +1,6 @@
 //! Which program of a task is to be mended: where the fault may lie, and what may be changed so.
 
+use super::broken::wants_mended;
 use super::program_of;
 use crate::domain::files;
 use crate::domain::ids::ClientId;
@@ -7,6 +8,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::strategy::asked_runs;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
+use crate::strategy::lost_locals;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
 use crate::strategy::memory::pins::Pins;
@@ -19,11 +21,7 @@ use crate::strategy::typed_input::lacked_input;
 use serde_json::Value;
 
 /// Bytes of a program that may be mended so: a longer one is patched, and by who knows the task.
-const MOST_BYTES: usize = 2_000;
-
-/// Words of a task that wants a program mended which it did not write itself.
-pub(in crate::strategy) const MENDS: [&str; 6] =
-    ["mend", "mends", "fix", "fixes", "repair", "debug"];
+pub(super) const MOST_BYTES: usize = 2_000;
 
 /// Words directly before a program that is to be changed.
 const CHANGES: [&str; 5] = ["make", "let", "change", "update", "improve"];
@@ -37,7 +35,8 @@ pub(super) struct Ailing<'a> {
     /// The computer, unless it is the task's own.
     pub on: Option<&'a ClientId>,
     pub content: &'a str,
-    pub run: &'a CallRecord,
+    /// None of a program that the task tells to be broken, and of no run.
+    pub run: Option<&'a CallRecord>,
     /// What is wrong with the run, where the run itself does not say so.
     pub failure: Option<String>,
 }
@@ -58,8 +57,10 @@ impl<'a> Turn<'a> {
     /// The program that is to be mended: the last run did not do what it should, nothing has changed since, and the program is short,
     /// known as it is now, and the task's own or one that its words want mended. Of several, each in turn.
     pub(super) fn ailing(&self) -> Option<Ailing<'a>> {
-        let FailedRun { run, failure } = self.failed_run()?;
-        if lacked_input(run) && !has_word(self.asked_for(), &MENDS) {
+        let Some(FailedRun { run, failure }) = self.failed_run() else {
+            return self.ailing_as_told();
+        };
+        if lacked_input(run) && !wants_mended(self.asked_for()) {
             return None;
         }
         let on = self.elsewhere(run);
@@ -73,8 +74,9 @@ impl<'a> Turn<'a> {
                 false => {
                     let told = line.and_then(|line| failing_line(line, &path));
                     let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
-                    let lacks = missing_functions::told(text)
-                        .map_or_else(String::new, |told| format!(". {told}"));
+                    let lacks = missing_functions::told(text);
+                    let lacks = lacks.or_else(|| lost_locals::told(text, content));
+                    let lacks = lacks.map_or_else(String::new, |told| format!(". {told}"));
                     let own = line.map_or("", |line| self.own_assertion(line, &path));
                     told.map(|told| format!("{told}{}{lacks}{own}", behind_return(text)))
                 }
@@ -82,7 +84,7 @@ impl<'a> Turn<'a> {
             path,
             on,
             content,
-            run,
+            run: Some(run),
         })
     }
 
@@ -211,7 +213,7 @@ impl<'a> Turn<'a> {
     /// Whether a program is the task's own, or its words want such a thing mended.
     pub(in crate::strategy) fn may_mend(&self, path: &str, on: Option<&ClientId>) -> bool {
         let prompt = self.asked_for();
-        let is_meant = || has_word(prompt, &MENDS) || is_made_to(prompt, &normal(path));
+        let is_meant = || wants_mended(prompt) || is_made_to(prompt, &normal(path));
         (self.written_in(path, on).is_some() || is_meant()) && !self.is_left_alone(path, on)
     }
 

@@ -2,6 +2,7 @@
 //! for and what the run did, and nothing else. A small model that copies a program to the end in the prompt of a whole task mends it
 //! at once in one of thirty lines. What it writes is written as any other call, by rule, and the run is made anew.
 
+mod broken;
 mod candidates;
 mod hint;
 mod rechecks;
@@ -31,7 +32,7 @@ use crate::strategy::places::addressed;
 use candidates::Ailing;
 use serde_json::{Value, json};
 
-pub(super) use candidates::MENDS;
+pub(super) use broken::wants_mended;
 
 /// The tool that writes what a model was asked for alone.
 pub(super) const WRITE: &str = "fs_write";
@@ -40,6 +41,10 @@ pub(super) const RUN: &str = "run_program";
 /// How many programs are mended in a row, before the planner has its turn.
 const MOST_IN_A_ROW: usize = 2;
 
+/// How often in a row a model may leave a program as it is: it says so once more then.
+const MOST_SAME: usize = 2;
+
+const AS_IT_IS: &str = "the answer was the program as it is";
 const NOTHING_TO_MEND: &str = "there is nothing to mend any more";
 
 impl<'a> Turn<'a> {
@@ -82,6 +87,7 @@ impl<'a> Turn<'a> {
             return None;
         }
         let run = self.run_anew().or_else(|| self.run_before_recheck());
+        let run = run.or_else(|| self.first_run_of_broken());
         if let Some(decision) = run.or_else(|| self.recheck()) {
             return Some(decision);
         }
@@ -99,9 +105,10 @@ impl<'a> Turn<'a> {
         let steps = self.state.steps.iter().rev();
         let aside = steps.take_while(|step| step.planner.is_none());
         let mends = aside.filter(|step| step.mends());
+        let same = mends.clone().take_while(|step| is_same(step)).count();
         let (in_vain, mended): (Vec<&Step>, Vec<&Step>) =
             mends.partition(|step| step.calls.is_empty());
-        mended.len() >= MOST_IN_A_ROW || in_vain.len() > MOST_AGAIN
+        mended.len() >= MOST_IN_A_ROW || in_vain.len() > MOST_AGAIN || same >= MOST_SAME
     }
 
     /// Whether the server may do something beside the planner now. What fails in a step of a plan is planned anew.
@@ -182,7 +189,7 @@ impl<'a> Turn<'a> {
             "prompt": self.asked_for(),
             "path": ailing.path,
             "content": fenced(ailing.content, "lua"),
-            "run": render::call(ailing.run, None, self.profile.memory.result_bytes),
+            "run": ailing.run.map(|run| render::call(run, None, self.profile.memory.result_bytes)),
             "failure": ailing.failure,
             "refused": self.refused_just_now(&program_alone(&ailing.path)),
         });
@@ -206,9 +213,13 @@ impl<'a> Turn<'a> {
             return refused("the answer held no program");
         };
         if content.trim() == ailing.content.trim() {
-            return refused("the answer was the program as it is");
+            return refused(AS_IT_IS);
         }
-        let why = format!("Mending {} from what its run did", ailing.path);
+        let from = match ailing.run {
+            Some(_) => "what its run did",
+            None => "what the task says of it",
+        };
+        let why = format!("Mending {} from {from}", ailing.path);
         match self.write_aside(step, why, &ailing.path, ailing.on, content) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),
@@ -271,6 +282,12 @@ impl<'a> Turn<'a> {
             .filter_map(|call| Some((program(call)?, self.elsewhere(call))))
             .collect()
     }
+}
+
+/// Whether the answer of a step was the program as it is.
+fn is_same(step: &Step) -> bool {
+    let refused = step.blocked.as_ref();
+    refused.is_some_and(|refused| refused.evidence.ends_with(AS_IT_IS))
 }
 
 /// How the refusal of an answer begins that was to mend a program.

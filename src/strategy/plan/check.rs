@@ -8,6 +8,7 @@ use super::place::Place;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::strategy::demanded_proof::demands_run;
 use crate::strategy::fleet::Found;
+use crate::strategy::guards::instead_of_mending;
 use crate::strategy::guards::misplaced_program::holds_data;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,8 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     }
     for step in &mut plan.steps {
         action(step, place, &mut problems);
+        look_at_data(step);
+        instead_of_mending(step, work, place, &mut problems);
         if let Some(file) = data_to_run(step) {
             let words = format!("{file} is a file of data");
             // ComputerCraft runs files of any name: who means it says it again.
@@ -229,6 +232,29 @@ fn action(step: &mut PlanStep, place: &Place<'_>, problems: &mut Vec<String>) {
     if let Some(param) = missing_target(step) {
         let action = step.action.as_str();
         problems.push(format!("step {id}: {action} needs a target: {param}"));
+    }
+}
+
+/// A test of a file of data is a look at it.
+fn look_at_data(step: &mut PlanStep) {
+    if step.action == PlanAction::RunTest && data_to_run(step).is_some() {
+        step.action = PlanAction::ReadFile;
+    }
+}
+
+/// A step that changes the data of the program which the task wants mended is told of once.
+fn instead_of_mending(
+    step: &PlanStep,
+    work: &PlanWork,
+    place: &Place<'_>,
+    problems: &mut Vec<String>,
+) {
+    let changes = matches!(step.action, PlanAction::EditFile | PlanAction::WriteFile);
+    let target = step.target.as_deref().filter(|_| changes);
+    let words = target.and_then(|path| instead_of_mending::words(place.state, path));
+    let mut told = work.refused.iter().flatten();
+    if let Some(words) = words.filter(|words| !told.any(|problem| problem.ends_with(words))) {
+        problems.push(format!("step {}: {words}", step.id));
     }
 }
 

@@ -150,7 +150,7 @@ fn an_edit_without_a_file_is_about_the_one_that_a_step_before_it_has_read_for_it
 #[test]
 fn a_step_that_runs_a_file_of_data_is_told_of_once() {
     let setting = Setting::begin();
-    for action in ["run_test", "run_program", "shell"] {
+    for action in ["run_program", "shell"] {
         let steps = json!([
             {"id": 1, "action": action, "target": "/a.json", "reason": "r"},
             {"id": 2, "action": "run_test", "target": "/a.lua", "reason": "r"}
@@ -189,8 +189,7 @@ fn a_last_step_that_runs_a_file_of_data_is_the_check_of_which_the_task_speaks() 
         ("In /a.json `x` shall be 3.", both),
         (checked, json!([numbered(&test, 1), numbered(&edit, 2)])),
     ] {
-        let told = runs(prompt, steps).unwrap_err().join("; ");
-        assert!(told.contains("/a.json is a file of data"), "{told}");
+        assert_ne!(runs(prompt, steps).as_deref(), Ok("/check.lua"), "{prompt}");
     }
 }
 

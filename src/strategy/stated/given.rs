@@ -1,5 +1,5 @@
 //! Runs of the only program that a task names with what it shall be given: "run it with 30", "run /area.lua with 3 4", "run it with rock
-//! scissors and with paper paper".
+//! scissors and with paper paper", and with numbers of which it is said what they give.
 
 use super::bare::in_full;
 use super::reading::is_placeholder;
@@ -12,6 +12,9 @@ const RUN_ON: &str = "run it on ";
 
 /// Words behind an argument that tell where the run is made.
 const PLACES: [&str; 2] = ["there", "here"];
+
+/// Words behind a run of which it is said what it prints.
+const SHOWS: [&str; 5] = ["prints", "shows", "gives", "says", "outputs"];
 
 /// What stands before each further run of the same sentence.
 const AGAIN: &str = " with ";
@@ -37,14 +40,32 @@ pub fn runs_given(prompt: &str) -> Vec<String> {
             .collect()
     };
     let values = Values::of(prompt, &program);
-    let with = ["run it with ", by_name.as_str()]
-        .into_iter()
-        .flat_map(behind)
-        .flat_map(|text| each_given(text, &values));
+    let with = [
+        "run it with ",
+        "test it with ",
+        "try it with ",
+        by_name.as_str(),
+    ]
+    .into_iter()
+    .flat_map(behind)
+    .flat_map(|text| each_given(text, &values));
     let on = behind(RUN_ON).into_iter().filter_map(file_given);
+    let shown = behind(path).into_iter().filter_map(numbers_shown);
     with.chain(on.map(str::to_owned))
+        .chain(shown)
         .map(|args| format!("{path} {args}"))
         .collect()
+}
+
+/// The numbers behind a program of which it is said what it does with them: "/sign.lua 9 shows Good morning!".
+fn numbers_shown(text: &str) -> Option<String> {
+    let mut words = text.strip_prefix(' ')?.split(' ').peekable();
+    let mut numbers = Vec::new();
+    while let Some(word) = words.next_if(|word| word.parse::<f64>().is_ok()) {
+        numbers.push(word);
+    }
+    let is_shown = words.next().is_some_and(|word| SHOWS.contains(&word));
+    (is_shown && !numbers.is_empty()).then(|| numbers.join(" "))
 }
 
 /// The one file with which a text begins and a clause ends.
@@ -157,6 +178,16 @@ mod tests {
                 vec!["/hi.lua Ann"],
             ),
             ("Write /a.lua and run it with 2.5 there", vec!["/a.lua 2.5"]),
+            (
+                "need a script, /a.lua. test it with 200",
+                vec!["/a.lua 200"],
+            ),
+            (
+                "/a.lua 9 shows Good morning!, from 12 on more",
+                vec!["/a.lua 9"],
+            ),
+            ("/a.lua 9 is broken", vec![]),
+            ("/a.lua shows 9", vec![]),
             (
                 "Write /a.lua. Run it with 1, then run it with 2.",
                 vec!["/a.lua 1", "/a.lua 2"],

@@ -315,7 +315,7 @@ pub(super) fn printed_something(run: &CallRecord) -> bool {
     !output(run).trim().is_empty()
 }
 
-fn output(call: &CallRecord) -> &str {
+pub(super) fn output(call: &CallRecord) -> &str {
     let result = call
         .report()
         .and_then(|report: &CallReport| report.result.as_ref());

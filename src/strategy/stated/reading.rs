@@ -3,8 +3,10 @@
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 
 /// How an output is announced behind the command, and whether as what shall be.
-const PRINTS: [(&str, bool); 9] = [
+const PRINTS: [(&str, bool); 11] = [
     ("prints", false),
+    ("gives", false),
+    ("shows", false),
     ("then prints", false),
     ("shall print", true),
     ("should print", true),

@@ -14,6 +14,10 @@ const BEGINS: [&str; 2] = [" that ", " which "];
 /// Words that want a program written.
 pub const MAKES: [&str; 5] = ["write", "create", "make", "build", "add"];
 
+/// Words that ask for a program ("I'd like a program called /allowed.lua", "need a lil script, /stacks.lua"), and what they ask for.
+const ASKS: [&str; 5] = ["need", "needs", "want", "wants", "like"];
+const PROGRAMS: [&str; 3] = ["program", "programme", "script"];
+
 /// Words behind which another file is named than the one that is made.
 const OTHERWISE: [&str; 16] = [
     "to", "into", "in", "from", "of", "what", "that", "which", "with", "on", "at", "for", "by",
@@ -30,8 +34,23 @@ const WHERE: [&str; 2] = [" at its end", " at the end"];
 pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
-        has_word(before, &MAKES) && !ends_with_a_run(before)
+        (has_word(before, &MAKES) && !ends_with_a_run(before)) || asks_for_a_program(before)
     })
+}
+
+/// Whether a sentence has asked for a new program before it names the file: "need a … script", with no condition and no "not".
+fn asks_for_a_program(before: &str) -> bool {
+    let words = before.split(|c: char| !(c.is_alphanumeric() || c == '/'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let asked = words.iter().position(|word| is_one_of(word, &ASKS));
+    let mut said = asked.map_or(&[][..], |at| &words[at..]).iter();
+    let is_doubtful = |word: &&str| {
+        let other = [&CONDITIONS[..], &FORBIDS[..]].concat();
+        is_one_of(word, &other) || word.contains('/')
+    };
+    said.any(|word| is_one_of(word, &["a", "an", "another", "new"]))
+        && said.any(|word| is_one_of(word, &PROGRAMS))
+        && !words.iter().any(is_doubtful)
 }
 
 /// Whether such a sentence tells so without a doubt: the file stands behind "write a program" or "and a program", nothing stands between them
@@ -39,6 +58,9 @@ pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
 pub fn is_plainly_to_be_made(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
+        if asks_for_a_program(before) {
+            return true;
+        }
         let words = before.split(|c: char| !(c.is_alphanumeric() || c == '/'));
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let makes = |word: &&str| is_one_of(word, &MAKES);
@@ -145,6 +167,12 @@ mod tests {
             ("If the door is open, write /a.lua.", false),
             ("Write /a.lua if the door is open.", false),
             ("Write /a.lua, which prints `yes` if a door is open.", true),
+            ("need a lil script on this turtle, /a.lua. it prints", true),
+            ("For the door I'd like a program called `/a.lua`: it", true),
+            ("I need the program /a.lua mended.", false),
+            ("I want a list of what /a.lua prints.", false),
+            ("If you need a script, take /a.lua.", false),
+            ("I need a program like /b.lua or /a.lua.", false),
         ] {
             assert_eq!(is_plainly_to_be_made(prompt, "a.lua"), told, "{prompt}");
         }

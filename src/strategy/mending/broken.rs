@@ -1,0 +1,145 @@
+//! A program that its task tells to be broken, and of no run of it: "my /leader.lua is drunk, it keeps printing Bob. can you fix it". It is mended
+//! from what the task says, and what it shows is found out before and after, where it does nothing but show.
+
+use super::RUN;
+use super::candidates::{Ailing, MOST_BYTES};
+use crate::domain::by_rule::ByRule;
+use crate::domain::decision::Decision;
+use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
+use crate::domain::step::{CallRecord, Step};
+use crate::strategy::asked_runs;
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::memory::contents;
+use crate::strategy::memory::pins::runs;
+use crate::strategy::paths::named_in;
+use crate::strategy::stated;
+use crate::strategy::text::has_word;
+use crate::strategy::turn::Turn;
+use serde_json::json;
+
+/// Words of a task that wants a program mended which it did not write itself.
+const MENDS: [&str; 7] = ["mend", "mends", "fix", "fixes", "fixing", "repair", "debug"];
+
+/// How else it says so: "could you get it going again".
+const AGAIN: [&str; 4] = [
+    "going again",
+    "working again",
+    "running again",
+    "work again",
+];
+
+/// What stands in programs that do more than to read and to print, or that are given something.
+const ACTS: [&str; 33] = [
+    "...",
+    "arg",
+    "turtle",
+    "redstone",
+    "rs.",
+    "peripheral",
+    "rednet",
+    "modem",
+    "http",
+    "shell",
+    "os.",
+    "fs.delete",
+    "fs.move",
+    "fs.copy",
+    "fs.make",
+    "\"w\"",
+    "'w'",
+    "\"a\"",
+    "'a'",
+    "io.",
+    "settings",
+    "require",
+    "dofile",
+    "loadfile",
+    "read()",
+    "while true",
+    "sleep",
+    "parallel",
+    "multishell",
+    "commands",
+    "disk",
+    "gps",
+    "pocket",
+];
+
+/// Such a program.
+struct Broken<'a> {
+    path: String,
+    on: Option<&'a ClientId>,
+    content: &'a str,
+}
+
+impl<'a> Turn<'a> {
+    /// The only program that a task names and wants mended, if its words tell of no run of it.
+    fn told_broken(&self) -> Option<Broken<'a>> {
+        let prompt = self.asked_for();
+        if !wants_mended(prompt)
+            || !asked_runs::asked(prompt).is_empty()
+            || stated::bare_run(prompt).is_some()
+        {
+            return None;
+        }
+        let mut named = named_in(prompt);
+        named.retain(|path| path.ends_with(".lua"));
+        let [program] = named.as_slice() else {
+            return None;
+        };
+        let place = self.place_of(program)?;
+        let on = Some(&place.client_id).filter(|on| self.state.home() != Some(*on));
+        let path = from_root(program);
+        let content = contents::known(self.state, on, &path);
+        let content = content.filter(|content| content.len() <= MOST_BYTES)?;
+        let may = !is_check(prompt, program) && !self.is_left_alone(&path, on);
+        may.then_some(Broken { path, on, content })
+    }
+
+    /// Such a program as one that is to be mended, while nothing was done but to look at it.
+    pub(super) fn ailing_as_told(&self) -> Option<Ailing<'a>> {
+        let looks = |step: &Step| {
+            let in_vain = step.mends() && step.calls.is_empty();
+            step.prepares() || step.by_rule() == Some(ByRule::FirstRun) || in_vain || !step.closed
+        };
+        let steps = &self.state.steps;
+        let broken = self.told_broken().filter(|_| steps.iter().all(looks))?;
+        Some(Ailing {
+            path: broken.path,
+            on: broken.on,
+            content: broken.content,
+            run: self.state.calls().rev().find(|call| runs(call)),
+            failure: None,
+        })
+    }
+
+    /// The run of such a program, if it takes no arguments and does nothing but read and print: nobody has asked for a run.
+    pub(super) fn first_run_of_broken(&self) -> Option<Decision> {
+        let is_begun = !self.state.steps.iter().all(Step::prepares);
+        let broken = self.told_broken().filter(|_| !is_begun)?;
+        let may = only_shows(broken.content) && !stated::forbids_runs(self.asked_for());
+        let run = json!({"path": broken.path});
+        may.then(|| self.call_by_rule(ByRule::FirstRun, RUN, run, broken.on.cloned()))?
+    }
+
+    /// Whether such a program was mended, ended well when it ran anew, and shows something else than before.
+    pub(in crate::strategy) fn shows_otherwise(&self) -> bool {
+        let ran: Vec<&CallRecord> = self.state.calls().filter(|call| runs(call)).collect();
+        let [first, .., last] = ran.as_slice() else {
+            return false;
+        };
+        let shown = |call: &CallRecord| stated::output(call).trim().to_owned();
+        last.succeeded() && !shown(last).is_empty() && shown(first) != shown(last)
+    }
+}
+
+/// Whether a task wants something mended.
+pub(in crate::strategy) fn wants_mended(prompt: &str) -> bool {
+    let lower = prompt.to_lowercase();
+    has_word(prompt, &MENDS) || AGAIN.iter().any(|words| lower.contains(words))
+}
+
+fn only_shows(content: &str) -> bool {
+    !ACTS.iter().any(|word| content.contains(word))
+}
