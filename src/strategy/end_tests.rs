@@ -222,3 +222,20 @@ fn a_check_with_which_the_task_closes_is_made_anew_after_a_tool_has_done_somethi
     let drive = begun(&goes_on, &[&push_once, &check, &push_back, end]);
     assert!(drive.state().result.is_some(), "{}", drive.shown());
 }
+
+#[test]
+fn what_the_task_says_that_its_new_program_prints_is_never_believed_to_be_otherwise() {
+    let call = |tool: &str, args| json!({"tool": tool, "args": args}).to_string();
+    let run = call("run_program", json!({"path": "/a.lua", "args": ["2"]}));
+    let write = |content: &str| call("fs_write", json!({"path": "/a.lua", "content": content}));
+    let end = "FINAL ANSWER: it doubles";
+    for (task, ends) in [
+        ("Write /a.lua: `/a.lua 2` gives `4`.", false),
+        ("`/a.lua 2` gives `4`. Change that.", true),
+    ] {
+        let mut drive = Drive::new(profile_of("direct"), task);
+        drive.bench.profile.demand_proof = true;
+        assert!(drive.say(&[&write("5"), &run, end]), "{task}");
+        assert_eq!(!drive.say(&[end]), ends, "{task}: {}", drive.shown());
+    }
+}

@@ -44,6 +44,9 @@ const MORE: [&str; 22] = [
     "show", "try", "test", "install", "start", "open", "close", "too", "check", "explain", "why",
 ];
 
+/// Words of a sentence that tells how something is; "s" is the end of "it's".
+const TELLS: [&str; 6] = ["is", "are", "was", "were", "been", "s"];
+
 /// Words of a sentence that tells what a program does with its file, and of one that tells what shall be.
 const KEEPS: [&str; 6] = ["keeps", "reads", "uses", "counts", "stores", "remembers"];
 const SHALL: [&str; 5] = ["shall", "should", "must", "has", "have"];
@@ -145,12 +148,18 @@ impl Turn<'_> {
                 || self.is_left_alone(path, None)
                 || instead_of_mending::is_only_told_of(prompt, path)
         };
+        let tells = |sentence: &str| {
+            let names_it = mentions(sentence, &program).next().is_some();
+            names_it || has_word(sentence, &ABOUT_IT) || has_word(sentence, &TELLS)
+        };
         let words = own_words(prompt);
         let ran = self.tests_since_change().last();
         let mended = self.mended();
         let mut steps = self.state.steps.iter();
         self.profile.one_model
+            && self.other_computers().is_empty()
             && named_in(prompt).iter().all(is_about)
+            && sentences(prompt).all(tells)
             && !has_word(&words, &BEYOND)
             && !has_word(&words, &MORE)
             && named_by(&self.shown_tools().shown, &words).next().is_none()

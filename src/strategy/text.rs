@@ -62,10 +62,17 @@ pub fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN) + 4
 }
 
-/// Whether a sentence ends here; a point inside a word, a path or a number does not end it.
+/// Words that a point shortens.
+const SHORTENED: [&str; 3] = ["e.g", "i.e", "vs"];
+
+/// Whether a sentence ends here; a point inside a word, a path or a number does not end it, nor one that shortens a word.
 pub fn ends_sentence(text: &str, at: usize, c: char) -> bool {
     let next = text[at + c.len_utf8()..].chars().next();
-    c == '\n' || ".!?;".contains(c) && next.is_none_or(char::is_whitespace)
+    let is_shortened = || {
+        let word = text[..at].rsplit(|c: char| !(c.is_alphanumeric() || c == '.'));
+        c == '.' && word.take(1).any(|word| SHORTENED.contains(&word))
+    };
+    c == '\n' || ".!?;".contains(c) && next.is_none_or(char::is_whitespace) && !is_shortened()
 }
 
 /// What stands of a sentence before a place that it goes on at.
@@ -93,6 +100,16 @@ pub fn has_word(text: &str, words: &[&str]) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_shortened_word_ends_no_sentence() {
+        let text = "It counts, e.g. words. More";
+        let ends = text
+            .char_indices()
+            .filter(|(at, c)| ends_sentence(text, *at, *c));
+        assert_eq!(ends.map(|(at, _)| at).collect::<Vec<_>>(), [21]);
+        assert_eq!(sentence_before("One. Two vs. three"), " Two vs. three");
+    }
 
     proptest! {
         #[test]

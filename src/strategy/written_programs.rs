@@ -76,8 +76,9 @@ impl Turn<'_> {
             |path: &String| self.is_written_by(path, &programs) || self.is_given(path, &asked);
         let is_about_them = |sentence: &str| {
             let names_one = |path: &&String| mentions(sentence, path).next().is_some();
-            let says_more =
-                has_word(sentence, &["run", "prints"]) && !has_word(sentence, &["write"]);
+            let says_more = (has_word(sentence, &["run", "prints", "test", "try"])
+                || sentence.contains('`'))
+                && !has_word(sentence, &["write"]);
             let has_its = |path: &&String| names_one(path) && is_theirs(path);
             programs.iter().any(names_one) || others.iter().any(has_its) || says_more
         };
@@ -218,6 +219,12 @@ mod tests {
                 let drive = written(strategy, task, program);
                 assert!(!drive.state().status.is_final(), "{strategy} {task}");
             }
+        }
+        let chatty = "need a lil script, /wc.lua. i type a number and it counts, e.g. `/wc.lua 2` gives `1`. 3 would be `2`, don't care about more. test it with 2";
+        for strategy in ["plan", "goals"] {
+            let drive = written(strategy, chatty, "1");
+            assert_eq!(drive.state().status, TaskStatus::Completed, "{strategy}");
+            assert!(written(strategy, chatty, "5").state().result.is_none());
         }
         assert!(written("direct", task, "1").state().result.is_none());
         let numbered = written("numbered", task, "1");

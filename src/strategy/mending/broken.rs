@@ -30,7 +30,7 @@ const AGAIN: [&str; 4] = [
 ];
 
 /// What stands in programs that do more than to read and to print, or that are given something.
-const ACTS: [&str; 33] = [
+const ACTS: [&str; 36] = [
     "...",
     "arg",
     "turtle",
@@ -54,7 +54,10 @@ const ACTS: [&str; 33] = [
     "settings",
     "require",
     "dofile",
-    "loadfile",
+    "load",
+    "_G",
+    "_ENV",
+    "getfenv",
     "read()",
     "while true",
     "sleep",
@@ -103,8 +106,10 @@ impl<'a> Turn<'a> {
             let in_vain = step.mends() && step.calls.is_empty();
             step.prepares() || step.by_rule() == Some(ByRule::FirstRun) || in_vain || !step.closed
         };
-        let steps = &self.state.steps;
-        let broken = self.told_broken().filter(|_| steps.iter().all(looks))?;
+        if !self.state.steps.iter().all(looks) {
+            return None;
+        }
+        let broken = self.told_broken()?;
         Some(Ailing {
             path: broken.path,
             on: broken.on,
@@ -116,8 +121,10 @@ impl<'a> Turn<'a> {
 
     /// The run of such a program, if it takes no arguments and does nothing but read and print: nobody has asked for a run.
     pub(super) fn first_run_of_broken(&self) -> Option<Decision> {
-        let is_begun = !self.state.steps.iter().all(Step::prepares);
-        let broken = self.told_broken().filter(|_| !is_begun)?;
+        if !self.state.steps.iter().all(Step::prepares) {
+            return None;
+        }
+        let broken = self.told_broken()?;
         let may = only_shows(broken.content) && !stated::forbids_runs(self.asked_for());
         let run = json!({"path": broken.path});
         may.then(|| self.call_by_rule(ByRule::FirstRun, RUN, run, broken.on.cloned()))?

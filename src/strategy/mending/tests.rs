@@ -398,8 +398,10 @@ fn a_broken_program_that_only_shows_something_is_run_before_and_behind_and_ends_
         // Where it shows the same, or the task wants more, it is planned.
         let mut drive = begun(task);
         assert!(drive.say(&["```lua\n23  \n```"]), "{strategy}");
-        let mut drive = begun(&format!("{task} Put the new one on mine, too."));
-        assert!(drive.say(&[RIGHT]), "{strategy}");
+        for more in ["Put the new one on mine, too.", "Dig down 3 blocks."] {
+            let mut drive = begun(&format!("{task} {more}"));
+            assert!(drive.say(&[RIGHT]), "{strategy} {more}");
+        }
     }
 }
 

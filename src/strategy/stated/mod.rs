@@ -1,7 +1,7 @@
 //! What a task's own words say that a program prints, "`/sum.lua 2 3 4` prints 9": an end after a run that printed something else
 //! is told so. "prints" may tell of today ("`/sum.lua 2 3` prints 23. Mend it."), so who says the same again is believed then. What a
-//! program shall print ("It does not." behind it says so too), or did not print before the task changed anything, is certain, if
-//! nothing is said of when it does.
+//! program shall print ("It does not." behind it says so too), or did not print before the task changed anything, and what one prints that is
+//! still to be made, is certain, if nothing is said of when it does.
 
 mod bare;
 mod content;
@@ -127,7 +127,10 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
         Some(Unlike {
             run: run_on(state.home(), call).trim().to_owned(),
             words: difference(state, &stated, call)?,
-            certain: stated.plain && (stated.wanted || is_not_of_today(state, &stated)),
+            certain: stated.plain
+                && (stated.wanted
+                    || is_of_new_program(prompt, stated.run)
+                    || is_not_of_today(state, &stated)),
         })
     });
     let mut unlike: Vec<Unlike> = unlike.collect();
@@ -147,6 +150,12 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
         }
     }
     unlike
+}
+
+/// Whether a run is one of a program that the task tells to make: it prints nothing today.
+fn is_of_new_program(prompt: &str, run: &str) -> bool {
+    let program = run.split(' ').next().map(normal);
+    program.is_some_and(|program| is_to_be_made(prompt, &program))
 }
 
 /// Whether the program printed something else before the task changed anything: then the words cannot tell of that.
