@@ -3,7 +3,7 @@
 
 use super::bare::IT;
 use super::reading::{is_of_today, pieces, says_print, sentence};
-use super::{CONDITIONS, Unlike, output, output_in_words, runs_a_program};
+use super::{CONDITIONS, Unlike, is_to_be_made, output, output_in_words, runs_a_program};
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::paths::{mentions, normal};
@@ -18,7 +18,7 @@ const NONE: [&str; 4] = ["nothing", "no", "neither", "not"];
 struct Printing {
     /// Without its first slash.
     program: String,
-    /// It is said of its command.
+    /// It is said of its command, or of a program that is still to be made.
     certain: bool,
 }
 
@@ -86,8 +86,8 @@ fn said_to_print(prompt: &str) -> Vec<Printing> {
     let only = only_program(prompt)
         .filter(|program| found.is_empty() && is_said_to_print(prompt, program));
     found.extend(only.map(|program| Printing {
+        certain: is_to_be_made(prompt, &program),
         program,
-        certain: false,
     }));
     found
 }
@@ -114,7 +114,15 @@ fn prints_something(head: &str, after: &str) -> bool {
     };
     let first_word = text.split(|c: char| !c.is_alphanumeric()).next();
     let is_none = first_word.is_some_and(|word| NONE.contains(&word));
-    !is_none && !is_of_today(head, after) && !has_word(&sentence(head, after), &CONDITIONS)
+    let said = sentence(head, after);
+    !is_none && !is_of_today(head, after) && (!has_word(&said, &CONDITIONS) || is_either(&said))
+}
+
+/// Whether a sentence says what is printed in one case and in the other: "prints yes when that name is on the list, no when it isn't".
+fn is_either(sentence: &str) -> bool {
+    let words = sentence.split(|c: char| !c.is_alphanumeric());
+    let cases = words.filter(|word| ["when", "if"].contains(word)).count();
+    cases > 1 || has_word(sentence, &["otherwise", "else"])
 }
 
 /// What stands behind a remark in brackets.
@@ -154,6 +162,11 @@ mod tests {
                 "/count.lua fails. It shall print the numbers from 1 to 5.",
                 "count.lua",
                 false,
+            ),
+            (
+                "I'd like a program /ok.lua: it prints yes when a name is there, no when it isn't.",
+                "ok.lua",
+                true,
             ),
             (
                 "The program /sum.lua on this computer shall print the sum of its arguments.",
