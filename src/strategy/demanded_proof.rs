@@ -2,7 +2,9 @@
 //! backups", "pay Nils") has none to run: it went round in circles over a computer that was as it should be. There the server looks at what
 //! was changed, and who wants to end sees what is there now.
 
+use super::guards::misplaced_program::holds_data;
 use super::memory::contents::{taken_by, written_by};
+use super::mending::RUN;
 use super::paths::{named_in, normal};
 use super::places::addressed;
 use super::text::has_word;
@@ -51,14 +53,15 @@ impl Turn<'_> {
 
     /// Whether the end needs one.
     pub(super) fn needs_run(&self) -> bool {
-        let is_program = |path: &String| path.ends_with(".lua");
-        let wrote = || {
-            self.state
-                .files
-                .iter()
-                .any(|(path, file)| file.written && is_program(path))
+        // A program may have any name but one of data.
+        let mut files = self.state.files.iter();
+        let mut wrote = || files.any(|(path, file)| file.written && !holds_data(path));
+        let failed = || {
+            let last = self.tests_since_change().last().filter(|run| !run.success);
+            let call = last.and_then(|run| self.call_of(&run.what));
+            call.is_some_and(|call| call.tool == RUN)
         };
-        self.demands_run() || (self.profile.demand_proof && wrote())
+        self.demands_run() || (self.profile.demand_proof && (wrote() || failed()))
     }
 
     /// The look at what was changed last, where the kind demands proof and there is no program to run; none where something was looked at
@@ -177,20 +180,74 @@ mod tests {
     }
 
     #[test]
-    fn who_wrote_a_program_in_such_a_task_has_to_run_it() {
-        let write = call(
-            "fs_write",
-            json!({"path": "/clean.lua", "content": "print(1)"}),
+    fn each_strategy_looks_before_its_end() {
+        let delete = call("fs_delete", json!({"path": "/backups/monday.dat"}));
+        let mark = call(
+            "mark_subtask_complete",
+            json!({"success": true, "reason": "gone"}),
         );
+        let plan = json!({"goal": "gone", "steps": [{"id": 1, "action": "call_tool", "target": "fs_delete", "reason": "it can go",
+            "params": {"path": "/backups/monday.dat"}, "depends_on": []}]});
+        let subtask = json!({"description": "delete /backups/monday.dat", "tool": "fs_delete", "targets": ["/backups/monday.dat"]});
+        let goals = json!({"objectives": [{"description": "gone", "subtasks": [subtask]}]});
+        let directive =
+            "DIRECTIVE: TOOL\nNAME: fs_delete\nARGS: {\"path\": \"/backups/monday.dat\"}";
+        let done = "DIRECTIVE: DONE\nSUMMARY: it is gone";
+        let action = "Action: fs_delete\nAction Input: {\"path\": \"/backups/monday.dat\"}";
+        let answer = "Final Answer: it is gone";
+        let said: [(&str, Vec<String>); 4] = [
+            (
+                "directive",
+                [directive, done, done].map(str::to_owned).to_vec(),
+            ),
+            (
+                "numbered",
+                ["1. Delete the old one", action, answer, answer]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ),
+            ("goals", vec![goals.to_string(), delete, mark.clone(), mark]),
+            ("plan", vec![plan.to_string()]),
+        ];
+        for (strategy, said) in said {
+            let mut drive = begun(strategy, TASK);
+            for text in &said {
+                if drive.state().status.is_final() {
+                    break;
+                }
+                drive.say(&[text]);
+            }
+            assert_eq!(
+                drive.state().status,
+                TaskStatus::Completed,
+                "{strategy}: {}",
+                drive.shown()
+            );
+            let looked = drive.state().calls().last().unwrap();
+            assert_eq!(looked.tool, LIST, "{strategy}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_failed_is_no_proof_in_such_a_task_either() {
         let mut drive = begun("direct", TASK);
-        assert!(drive.say(&[&write, END]));
-        assert!(
-            drive.shown().contains("needs a program that ran"),
-            "{}",
-            drive.shown()
-        );
-        let run = call("run_program", json!({"path": "/clean.lua"}));
-        assert!(!drive.say(&[&run, END]), "{}", drive.shown());
+        drive.files.insert("/backups/show".into(), "error".into());
+        let run = call("run_program", json!({"path": "/backups/show"}));
+        assert!(drive.say(&[&run, END, END]), "{}", drive.shown());
+        assert!(drive.state().result.is_none());
+    }
+
+    #[test]
+    fn who_wrote_a_program_in_such_a_task_has_to_run_it() {
+        for program in ["/clean.lua", "/clean"] {
+            let write = call("fs_write", json!({"path": program, "content": "print(1)"}));
+            let mut drive = begun("direct", TASK);
+            assert!(drive.say(&[&write, END]));
+            let told = drive.shown().contains("needs a program that ran");
+            assert!(told, "{}", drive.shown());
+            let run = call("run_program", json!({"path": program}));
+            assert!(!drive.say(&[&run, END]), "{}", drive.shown());
+        }
     }
 
     #[test]

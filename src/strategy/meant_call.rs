@@ -3,7 +3,7 @@
 
 use super::family;
 use super::fleet::ToolLookup;
-use super::guards::{computer_as_folder, copied_instead, misplaced_program};
+use super::guards::{computer_as_folder, misplaced_program};
 use super::meant_edits;
 use super::meant_programs::meant_programs;
 use super::nap;
@@ -52,11 +52,6 @@ impl Turn<'_> {
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
         if let Some(meant) = tool_names::meant(&tool, &tools) {
-            tool = meant.to_owned();
-        }
-        if let Some(meant) = copied_instead::meant_move(self.state, &tool, &parameters)
-            && tools.has(meant)
-        {
             tool = meant.to_owned();
         }
         let mut parameters = self.meant_args(&target, &tool, parameters);

@@ -48,6 +48,7 @@ mod nap;
 mod new_programs;
 pub mod numbered;
 mod objections;
+mod only_shows;
 mod own_name;
 pub mod paths;
 mod peripherals;

@@ -6,7 +6,6 @@
 use super::asked_questions::sentences;
 use super::asked_runs;
 use super::guards::check_program::{is_called_check, is_check};
-use super::guards::instead_of_mending;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
 use super::mending::{program_of, wants_mended};
@@ -16,7 +15,7 @@ use super::stated;
 use super::text::has_word;
 use super::turn::Turn;
 use super::typed_input::is_typed_run;
-use super::unchanged::changes;
+use super::unchanged::{asks_for_a_change, changes};
 use super::unmended::only_program;
 use super::untouched::names;
 use crate::domain::decision::Decision;
@@ -47,9 +46,8 @@ const MORE: [&str; 22] = [
 /// Words of a sentence that tells how something is; "s" is the end of "it's".
 const TELLS: [&str; 6] = ["is", "are", "was", "were", "been", "s"];
 
-/// Words of a sentence that tells what a program does with its file, and of one that tells what shall be.
-const KEEPS: [&str; 6] = ["keeps", "reads", "uses", "counts", "stores", "remembers"];
-const SHALL: [&str; 5] = ["shall", "should", "must", "has", "have"];
+/// Words of a sentence that tells what shall be.
+const SHALL: [&str; 3] = ["shall", "should", "must"];
 
 /// Words before a value of which the output of a program is made.
 const USES: [&str; 3] = ["use", "uses", "using"];
@@ -120,7 +118,9 @@ impl Turn<'_> {
             normal(piece) == program || is_computer(piece) || is_used(head)
         };
         let is_about = |path: &String| {
-            *path == program || self.is_left_alone(path, None) || self.is_kept_by(&program, path)
+            *path == program
+                || self.is_left_alone(path, None)
+                || self.is_worked_with(&program, path)
         };
         let words = own_words(prompt);
         let shown = self.shown_tools().shown;
@@ -146,7 +146,7 @@ impl Turn<'_> {
         let is_about = |path: &String| {
             *path == program
                 || self.is_left_alone(path, None)
-                || instead_of_mending::is_only_told_of(prompt, path)
+                || self.is_worked_with(&program, path)
         };
         let tells = |sentence: &str| {
             let names_it = mentions(sentence, &program).next().is_some();
@@ -196,13 +196,13 @@ impl Turn<'_> {
 
     /// Whether a file is what a mended program works with, and not of the task's own work: its text names it, and each sentence of the task that
     /// does begins with the program and tells what that does.
-    fn is_kept_by(&self, program: &str, file: &str) -> bool {
+    fn is_worked_with(&self, program: &str, file: &str) -> bool {
         let is_of_program = |sentence: &str| {
             let first = sentence.split_whitespace().next().unwrap_or_default();
             normal(first.trim_matches('`')) == program || first.eq_ignore_ascii_case("it")
         };
         let tells = |sentence: &str| {
-            is_of_program(sentence) && has_word(sentence, &KEEPS) && !has_word(sentence, &SHALL)
+            is_of_program(sentence) && !asks_for_a_change(sentence) && !has_word(sentence, &SHALL)
         };
         let of_it = |sentence: &&str| mentions(sentence, file).next().is_some();
         let mended = self.mended();
@@ -379,7 +379,14 @@ mod tests {
             for (task, mended) in [
                 (task.to_owned(), "```lua\nready\n```"),
                 (format!("{task} /kept.txt shall not fail."), keeps),
-                (task.replace("keeps", "needs"), keeps),
+                (
+                    task.replace("keeps its last run", "shall keep its last run"),
+                    keeps,
+                ),
+                (
+                    task.replace("keeps its last run", "can add its last run"),
+                    keeps,
+                ),
                 (task.replace("/a.lua keeps", "Mend /a.lua: it keeps"), keeps),
                 (task.replace(" then.", ", then 2."), keeps),
             ] {

@@ -238,7 +238,7 @@ fn a_goal_that_a_template_fits_begins_with_its_first_subtask() {
     std::fs::write(house.disk().join("count.lua"), "print('one, two'").unwrap();
     let task = house.run("goals", "Fix /count.lua");
     assert_eq!(rounds(&task), 6);
-    // Beside the rounds a model was asked to mend it alone.
+    // Beside the rounds a model was asked to mend it alone, for which the script has no answer.
     assert_eq!(task["usage"]["model_calls"], 7, "{task}");
     assert_eq!(task["usage"]["executor_model_calls"], 1, "{task}");
     assert_eq!(task["result"]["details"]["goal"]["made_by"], "template");

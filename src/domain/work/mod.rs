@@ -211,7 +211,7 @@ impl Work {
                     let done = step.calls.iter().filter(|call| call.succeeded());
                     done.filter(|call| lasts(call))
                 };
-                goals.done_ahead(|plan| lasting().any(|call| is_of(plan, call)));
+                goals.done_ahead(|plan| lasting().any(|call| is_call_of(plan, call)));
                 goals.calls_ended(ends_of(&step.calls));
             }
         }
@@ -224,7 +224,7 @@ fn lasts(call: &CallRecord) -> bool {
 }
 
 /// Whether a call is what a subtask names: its tool, and the files that it is about.
-pub fn is_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
+pub fn is_call_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
     let text = |key: &str| call.args.get(key).and_then(Value::as_str);
     let is_named = |path: &str| {
         let path = path.trim_start_matches('/');

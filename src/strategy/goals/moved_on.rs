@@ -4,7 +4,7 @@
 use super::Course;
 use crate::domain::decision::Decision;
 use crate::domain::task::{CallRecord, Step};
-use crate::domain::work::{Advance, GoalWork, SubtaskPlan, SubtaskState, is_of};
+use crate::domain::work::{Advance, GoalWork, SubtaskPlan, SubtaskState, is_call_of};
 
 impl Course<'_> {
     /// The claim that the current subtask is complete, where its own call came out well and the newest one was that of a later subtask. It is
@@ -18,7 +18,7 @@ impl Course<'_> {
         let lasts = |call: &CallRecord| call.succeeded() && call.tool.starts_with("fs_");
         let does = |plan: &SubtaskPlan| {
             let mut made = newest.calls.iter();
-            made.any(|call| lasts(call) && is_of(plan, call))
+            made.any(|call| lasts(call) && is_call_of(plan, call))
         };
         let open = work
             .subtasks()
@@ -27,7 +27,7 @@ impl Course<'_> {
         let is_own = |step: &Step| {
             let is_mine = |call: &CallRecord| call.succeeded() && step.number > begun_after;
             let mut calls = step.calls.iter();
-            calls.any(|call| (is_mine(call) || lasts(call)) && is_of(&subtask.plan, call))
+            calls.any(|call| (is_mine(call) || lasts(call)) && is_call_of(&subtask.plan, call))
         };
         let is_next = open.skip(1).any(|(_, later)| does(&later.plan));
         let claims = is_next

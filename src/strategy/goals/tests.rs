@@ -3,6 +3,9 @@
 mod marks;
 mod places;
 mod programs;
+mod properties;
+mod refusals;
+mod words;
 
 use super::*;
 use crate::domain::call::{CallReport, Outcome};
@@ -203,129 +206,6 @@ fn rock_paper_scissors_and_a_module_with_tests_stay_within_their_rounds() {
 }
 
 #[test]
-fn an_abstract_decomposition_is_sent_back_with_reasons_and_then_made_by_rule() {
-    let abstracts = r#"[{"description": "Choose", "subtasks": ["Decide on the language", "Think about the design"]}]"#;
-    let mut drive = drive();
-    drive.say(&[abstracts]);
-    let shown = drive.shown();
-    assert!(
-        shown.contains("subtask 1.1") && shown.contains("names no tool"),
-        "{shown}"
-    );
-    drive.say(&["no JSON", "{\"objectives\": ["]);
-    assert_eq!(work(&drive).made_by, MadeBy::Rules);
-    let (place, subtask) = work(&drive).current().unwrap();
-    assert_eq!(
-        (place.to_string().as_str(), subtask.plan.tool.as_str()),
-        ("1.1", "fs_write")
-    );
-    assert!(!say(&mut drive, &[write("/hello.lua", "x"), mark(true)]));
-    assert_eq!(drive.state().status, TaskStatus::Completed);
-}
-
-#[test]
-fn an_answer_without_a_decomposition_is_sent_back_with_what_is_wrong_in_it() {
-    let mut drive = drive();
-    assert!(drive.say(&["I would first think."]));
-    let shown = drive.shown();
-    assert!(shown.contains("there is no JSON in the answer"), "{shown}");
-}
-
-#[test]
-fn wrong_arguments_are_answered_with_the_call_as_it_is_written() {
-    let mut drive = drive();
-    drive.say(&[TWO]);
-    let nested = call("run_program", json!({"args": {"path": "/hello.lua"}}));
-    assert!(say(&mut drive, &[nested]));
-    let shown = drive.shown();
-    let form = "With your own values: {\"tool\": \"run_program\", \"args\": {\"path\":\"…\"}}";
-    assert!(shown.contains(form), "{shown}");
-    // What was right in it is kept, so that it only has to be copied.
-    let wrong = json!({"path": "/hello.lua", "args": {"content": "x"}, "file": "/a.lua"});
-    assert!(say(&mut drive, &[call("run_program", wrong)]));
-    let shown = drive.shown();
-    let form =
-        "Without what is wrong: {\"tool\": \"run_program\", \"args\": {\"path\":\"/hello.lua\"}}";
-    assert!(shown.contains(form), "{shown}");
-}
-
-#[test]
-fn a_call_that_was_refused_twice_is_listed_once() {
-    let mut drive = drive();
-    drive.say(&[TWO]);
-    // It is no mark either: the subtask is about another file.
-    let again = write("/other.lua", "x");
-    assert!(say(&mut drive, &vec![again; 5]));
-    assert_eq!(last_guard(&drive), Guard::Duplicate);
-    let prompt = drive.state().prompt(Role::Planner);
-    let tail = &prompt.last().unwrap().content;
-    assert_eq!(tail.matches("- blocked: ").count(), 1, "{tail}");
-}
-
-#[test]
-fn words_get_one_reminder_and_then_fail_the_subtask_and_what_remains_is_planned_again_once() {
-    let mut drive = drive();
-    assert!(drive.say(&[TWO, "I wrote the file."]));
-    assert_eq!(last_guard(&drive), Guard::Reminder);
-    assert!(drive.shown().contains("subtask 1.1 is still open"));
-    // A call in between makes the next words the first ones again.
-    assert!(say(
-        &mut drive,
-        &[write("/hello.lua", "x"), "It fails.".into()]
-    ));
-    assert!(work(&drive).current().is_some());
-    assert!(drive.say(&["It does not do what it should."]));
-    let shown = drive.shown();
-    assert!(
-        shown.contains("FAILED: 1.1") && shown.contains("not begun: 1.2"),
-        "{shown}"
-    );
-    assert!(say(
-        &mut drive,
-        &[HELLO.into(), write("/hello.lua", "y"), "hm".into()]
-    ));
-    assert!(!drive.say(&["I cannot do it."]));
-    let error = drive.state().error.clone().unwrap();
-    assert_eq!(error.code, "goal_not_achieved");
-    assert!(
-        error.error.contains("failed: 2.1 Write /hello.lua"),
-        "{}",
-        error.error
-    );
-    assert_eq!(error.details["goal"]["replans"], 1);
-}
-
-#[test]
-fn words_twice_in_a_row_are_the_mark_of_a_subtask_whose_actions_came_out_well() {
-    let mut drive = drive();
-    let said = [
-        HELLO.into(),
-        write("/hello.lua", "x"),
-        "It is there.".into(),
-    ];
-    assert!(say(&mut drive, &said));
-    assert_eq!(last_guard(&drive), Guard::Reminder);
-    assert!(!drive.say(&["There is nothing left to do."]));
-    assert!(drive.state().result.is_some(), "{}", drive.shown());
-    // Words alone have done nothing.
-    let mut drive = self::drive();
-    assert!(drive.say(&[HELLO, "It is there.", "It is there."]));
-    assert!(drive.shown().contains("FAILED: 1.1"), "{}", drive.shown());
-}
-
-#[test]
-fn a_call_that_cannot_be_read_is_no_word_without_a_call() {
-    let mut drive = drive();
-    let broken = "\"args\": {\"path\": \"/hello.lua\"}, \"tool\": \"fs_write\"}";
-    assert!(drive.say(&[TWO, "I wrote the file.", broken]));
-    assert_eq!(last_guard(&drive), Guard::Unreadable);
-    assert!(drive.shown().contains("its JSON cannot be read"));
-    // So the next words are the first ones again.
-    assert!(drive.say(&["All done."]));
-    assert!(work(&drive).current().is_some());
-}
-
-#[test]
 fn a_failed_subtask_that_is_planned_around_still_achieves_the_goal() {
     let mut drive = drive();
     let said = [
@@ -483,73 +363,4 @@ fn before_the_last_mark_stands_what_the_goal_says_and_what_the_last_run_printed(
     say(&mut drive, &said);
     let prompt = drive.state().prompt(Role::Planner);
     insta::assert_snapshot!("goals_last_run", prompt.last().unwrap().content);
-}
-
-fn any_said() -> impl Strategy<Value = ChatAnswer> {
-    let said = prop_oneof![
-        3 => Just(HELLO.to_owned()),
-        2 => Just(TWO.to_owned()),
-        4 => Just(write("/hello.lua", "print('hello')")),
-        2 => Just(write("/other.lua", "error()")),
-        3 => Just(run("/hello.lua")),
-        4 => Just(mark(true)),
-        1 => Just(mark(false)),
-        1 => Just(call(MARK_TOOL, json!({}))),
-        1 => Just(call("fs_list", json!({}))),
-        1 => Just(call("fs_raed", json!({"path": "/x"}))),
-        1 => Just(call("ask_user", json!({"question": "a?", "why": "b"}))),
-        1 => Just("{\"tool\": \"fs_read\", \"args\": {\"pa".to_owned()),
-        2 => "[a-zA-Z :{}\"\n]{0,60}",
-    ];
-    let native = prop::collection::vec(
-        prop_oneof![
-            Just(("fs_write", json!({"path": "/a/hello.lua", "content": "x"}))),
-            Just((MARK_TOOL, json!({"success": "true"}))),
-            Just(("fs_read", json!(["x"]))),
-        ],
-        1..12,
-    );
-    prop_oneof![
-        4 => said.prop_map(|text| answer(&text)),
-        1 => native.prop_map(|made| calls(&made)),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
-
-    #[test]
-    fn any_model_and_any_computer_lead_to_an_end_within_the_budgets(
-        said in prop::collection::vec(any_said(), 1..40),
-        ends in prop::collection::vec(0u8..6, 1..20),
-        (proof, verify) in any::<(bool, bool)>(),
-        rounds in 1u32..16,
-        mends in 0u32..4,
-    ) {
-        let mut profile = profile_of(NAME);
-        profile.executor_mends = mends;
-        profile.demand_proof = proof;
-        profile.goals.verify_files = verify;
-        profile.goals.rounds = rounds;
-        profile.budgets.steps = 24;
-        let mut drive = Drive::new(profile, "Write a program that says hello");
-        let (mut said, mut ends) = (said.into_iter().cycle(), ends.into_iter().cycle());
-        let mut computer = |files: &mut _, call: &_| match ends.next() {
-            Some(0) => CallReport::without_answer(Outcome::Unknown, "timeout", "late"),
-            Some(1) => CallReport::without_answer(Outcome::NotStarted, "busy", "busy"),
-            Some(2) => CallReport::without_answer(Outcome::Failed, "failed", "broken"),
-            _ => carry_out(files, call),
-        };
-        while drive.run_to_consult_with(&mut computer) {
-            drive.answer(said.next().unwrap());
-        }
-        prop_assert!(drive.state().status.is_final());
-        prop_assert!(drive.state().usage.steps <= 24 + 16);
-        let asked = drive.state().steps.iter().filter(|s| matches!(s.read, Some(Read::Turn(_))));
-        prop_assert!(asked.count() as u32 <= rounds);
-        // Nothing is called achieved of which a subtask is open or failed.
-        if drive.state().status == TaskStatus::Completed {
-            prop_assert_eq!(work(&drive).standing(), Standing::Achieved);
-        }
-    }
 }

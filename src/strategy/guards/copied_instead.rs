@@ -1,5 +1,4 @@
-//! Copies of what a task wants moved: small models copy it, hear that the old one is still there, and move the copy back. A copy to where the
-//! task wants it moved is that move; of others it is told.
+//! Copies of what a task wants moved: small models copy it, hear that the old one is still there, and move the copy back.
 
 use super::times_told;
 use crate::domain::task::TaskState;
@@ -30,30 +29,14 @@ pub fn in_plan(state: &TaskState, tool: &str, path: &str) -> Option<String> {
     wanted_moved(state, path, 1).filter(|_| tool == COPY)
 }
 
-/// The move that such a copy means: it goes where the task's words have it, or into a folder of theirs.
-pub fn meant_move(state: &TaskState, tool: &str, args: &Value) -> Option<&'static str> {
-    let text = |name: &str| args.get(name).and_then(Value::as_str).map(normal);
-    let (from, to) = (text("from").filter(|_| tool == COPY)?, text("to")?);
-    let folder = to.rsplit_once('/').map(|(folder, _)| folder);
-    let prompt = &state.created.as_ref()?.prompt;
-    let is_named = |path: &str| mentions(prompt, path).next().is_some();
-    let is_there = is_named(&to) || folder.is_some_and(is_named);
-    (is_there && wants_moved(prompt, &from)).then_some("fs_move")
-}
-
 /// Words about a file that the task wants moved and not copied, unless they were told so often.
 fn wanted_moved(state: &TaskState, path: &str, most: usize) -> Option<String> {
     let prompt = &state.created.as_ref()?.prompt;
     let path = normal(path);
+    let at = mentions(prompt, &path).next()?;
     let words = format!("the task wants /{path} moved, and fs_copy leaves it where it is");
-    (wants_moved(prompt, &path) && times_told(state, &words) < most).then_some(words)
-}
-
-/// Whether a task wants a file moved, which has no first slash here, and speaks of no copies.
-fn wants_moved(prompt: &str, path: &str) -> bool {
-    let at = mentions(prompt, path).next();
-    let moves = at.is_some_and(|at| has_word(sentence_before(&prompt[..at]), &MOVES));
-    moves && !has_word(prompt, &COPIES)
+    let wants = !has_word(prompt, &COPIES) && has_word(sentence_before(&prompt[..at]), &MOVES);
+    (wants && times_told(state, &words) < most).then_some(words)
 }
 
 #[cfg(test)]
@@ -87,32 +70,11 @@ mod tests {
                 .to_vec(),
         );
         drive.say(&[
-            "DIRECTIVE: TOOL\nNAME: fs_copy\nARGS: {\"from\": \"/a.txt\", \"to\": \"/c.txt\"}",
+            "DIRECTIVE: TOOL\nNAME: fs_copy\nARGS: {\"from\": \"/a.txt\", \"to\": \"/b.txt\"}",
         ]);
         let told = "else call fs_move with the same from and to:\nDIRECTIVE: TOOL\nNAME: fs_move\n\
-                    ARGS: {\"from\":\"/a.txt\",\"to\":\"/c.txt\"}";
+                    ARGS: {\"from\":\"/a.txt\",\"to\":\"/b.txt\"}";
         assert!(drive.shown().contains(told), "{}", drive.shown());
-    }
-
-    #[test]
-    fn a_copy_to_where_the_task_wants_it_moved_is_the_move() {
-        let tool = |name: &str| serde_json::from_value(json!({"name": name, "effect": "effect"}));
-        let moved = |task: &str, to: &str| {
-            let mut drive = Drive::new(profile_of("direct"), task);
-            let tools = ["fs_copy", "fs_move"].map(|name| tool(name).unwrap());
-            drive.add_tools(tools.to_vec());
-            let args = json!({"from": "/a.txt", "to": to});
-            drive.say(&[&json!({"tool": "fs_copy", "args": args}).to_string()]);
-            let made = drive.state().calls().next();
-            made.is_some_and(|call| call.tool == "fs_move" && call.args == args)
-        };
-        assert!(moved("Move /a.txt to /b.txt.", "/b.txt"));
-        assert!(moved(
-            "Move /a.txt, into /archive with it.",
-            "archive/b.txt"
-        ));
-        assert!(!moved("Move /a.txt to /b.txt.", "/c.txt"));
-        assert!(!moved("Copy /a.txt to /b.txt, then move that.", "/b.txt"));
     }
 
     #[test]

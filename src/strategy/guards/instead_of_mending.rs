@@ -4,7 +4,7 @@
 use super::misplaced_program::holds_data;
 use super::times_told;
 use crate::domain::files::from_root;
-use crate::domain::task::TaskState;
+use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::asked_questions::sentences;
 use crate::strategy::mending::wants_mended;
 use crate::strategy::paths::{mentions, normal};
@@ -37,22 +37,17 @@ pub fn words(state: &TaskState, path: &str) -> Option<String> {
         return None;
     }
     let program = only_program(prompt)?;
+    let is_of_it = |sentence: &&str| mentions(sentence, &path).next().is_some();
+    let mut told_of = sentences(prompt).filter(is_of_it).peekable();
+    let is_only_told_of = told_of.peek().is_some() && !told_of.any(asks_for_a_change);
     let stood_there = state.files.get(&from_root(&path));
     let stood_there = stood_there.is_some_and(|file| !file.written);
-    let is_changed =
-        |call: &crate::domain::task::CallRecord| changes(call) && names(&call.args, &program);
-    (is_only_told_of(prompt, &path) && stood_there && !state.calls().any(is_changed)).then(|| {
+    let is_changed = |call: &CallRecord| changes(call) && names(&call.args, &program);
+    (is_only_told_of && stood_there && !state.calls().any(is_changed)).then(|| {
         format!(
             "the task wants /{program} mended, and this changes /{path}, of which it only tells"
         )
     })
-}
-
-/// Whether a file, which has no first slash here, holds data, and each sentence that names it only tells of it.
-pub fn is_only_told_of(prompt: &str, path: &str) -> bool {
-    let is_of_it = |sentence: &&str| mentions(sentence, path).next().is_some();
-    let mut told_of = sentences(prompt).filter(is_of_it).peekable();
-    holds_data(path) && told_of.peek().is_some() && !told_of.any(asks_for_a_change)
 }
 
 #[cfg(test)]

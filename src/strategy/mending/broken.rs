@@ -12,6 +12,7 @@ use crate::strategy::asked_runs;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
+use crate::strategy::only_shows::only_shows;
 use crate::strategy::paths::named_in;
 use crate::strategy::stated;
 use crate::strategy::text::has_word;
@@ -27,46 +28,6 @@ const AGAIN: [&str; 4] = [
     "working again",
     "running again",
     "work again",
-];
-
-/// What stands in programs that do more than to read and to print, or that are given something.
-const ACTS: [&str; 36] = [
-    "...",
-    "arg",
-    "turtle",
-    "redstone",
-    "rs.",
-    "peripheral",
-    "rednet",
-    "modem",
-    "http",
-    "shell",
-    "os.",
-    "fs.delete",
-    "fs.move",
-    "fs.copy",
-    "fs.make",
-    "\"w\"",
-    "'w'",
-    "\"a\"",
-    "'a'",
-    "io.",
-    "settings",
-    "require",
-    "dofile",
-    "load",
-    "_G",
-    "_ENV",
-    "getfenv",
-    "read()",
-    "while true",
-    "sleep",
-    "parallel",
-    "multishell",
-    "commands",
-    "disk",
-    "gps",
-    "pocket",
 ];
 
 /// Such a program.
@@ -145,8 +106,4 @@ impl<'a> Turn<'a> {
 pub(in crate::strategy) fn wants_mended(prompt: &str) -> bool {
     let lower = prompt.to_lowercase();
     has_word(prompt, &MENDS) || AGAIN.iter().any(|words| lower.contains(words))
-}
-
-fn only_shows(content: &str) -> bool {
-    !ACTS.iter().any(|word| content.contains(word))
 }

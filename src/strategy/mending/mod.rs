@@ -41,7 +41,7 @@ pub(super) const RUN: &str = "run_program";
 /// How many programs are mended in a row, before the planner has its turn.
 const MOST_IN_A_ROW: usize = 2;
 
-/// How often in a row a model may leave a program as it is: it says so once more then.
+/// How often in a row a model may leave a program as it is: who did so twice does so again.
 const MOST_SAME: usize = 2;
 
 const AS_IT_IS: &str = "the answer was the program as it is";

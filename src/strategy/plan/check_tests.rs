@@ -185,12 +185,21 @@ fn a_last_step_that_runs_a_file_of_data_is_the_check_of_which_the_task_speaks() 
         "In /a.json `x` shall be 3. /check.lua says whether it is right: run it at the end.";
     let both = json!([edit, test]);
     assert_eq!(runs(checked, both.clone()).as_deref(), Ok("/check.lua"));
+    // Else a test of data is a look at it: all that there is in a task without a program, and no test where there is one.
+    let no_program = runs("In /a.json `x` shall be 3.", both.clone());
+    assert_eq!(no_program.as_deref(), Ok("/a.json"));
+    let lacks = "the plan changes a file and runs no test after it: add a run_test step at the end";
+    let turned = json!([numbered(&test, 1), numbered(&edit, 2)]);
     for (prompt, steps) in [
-        ("In /a.json `x` shall be 3.", both),
-        (checked, json!([numbered(&test, 1), numbered(&edit, 2)])),
+        ("In /a.json `x` shall be 3. Test it.", both),
+        (checked, turned),
     ] {
-        assert_ne!(runs(prompt, steps).as_deref(), Ok("/check.lua"), "{prompt}");
+        assert_eq!(runs(prompt, steps), Err(vec![lacks.to_owned()]), "{prompt}");
     }
+    let looked = json!([numbered(&test, 1), {"id": 2, "action": "run_test", "target": "/a.lua", "reason": "r"}]);
+    let setting = Setting::begin();
+    let plan = check(&plan_of(looked), &PlanWork::default(), &setting.place()).unwrap();
+    assert_eq!(plan.steps[0].action, PlanAction::ReadFile);
 }
 
 #[test]

@@ -1,0 +1,62 @@
+//! Programs that their task tells to be broken.
+
+use super::*;
+
+/// A program that does something, which nobody tries out unasked.
+const DIGS: &str = "turtle.dig(23)";
+
+#[test]
+fn a_program_that_is_told_to_be_broken_is_mended_where_the_task_tells_of_no_run() {
+    let task = "my /sum.lua is drunk, it says 23 for 2 and 3. can you get it working again?";
+    for strategy in ["direct", "plan", "goals"] {
+        let mut drive = drive_of(strategy, task, 6);
+        drive.files.insert("/sum.lua".into(), DIGS.into());
+        assert!(drive.run_to_consult());
+        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
+        let shown = prompt(&drive);
+        assert!(!shown.contains("# What a run did"), "{shown}");
+        drive.say(&[&format!("```lua\n{DIGS}\n```"), RIGHT]);
+        assert_eq!(asked(&drive), Role::Planner, "{strategy}");
+        assert_eq!(drive.files["/sum.lua"], "5\n", "{strategy}");
+        let told = "It was mended from what the task says, and holds now:\n```lua\n5\n```";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
+    }
+    for task in [
+        "my /sum.lua says 23 for 2 and 3. why?",
+        "mend whatever is wrong in /sum.lua or /mul.lua",
+        "fix it. /check.lua tells whether /sum.lua is right",
+    ] {
+        let mut drive = drive_of("direct", task, 6);
+        assert!(drive.run_to_consult());
+        assert_eq!(asked(&drive), Role::Planner, "{task}");
+    }
+}
+
+#[test]
+fn a_broken_program_that_only_shows_something_is_run_before_and_behind_and_ends_the_task_if_it_shows_something_else()
+ {
+    let task = "my /sum.lua is drunk, it says 23 for 2 and 3. can you fix it?";
+    for strategy in ["plan", "goals"] {
+        let begun = |task: &str| {
+            let mut drive = drive_of(strategy, task, 6);
+            drive.bench.profile.one_model = true;
+            assert!(drive.run_to_consult());
+            assert!(
+                prompt(&drive).contains("# What a run did"),
+                "{}",
+                prompt(&drive)
+            );
+            drive
+        };
+        let mut drive = begun(task);
+        assert!(!drive.say(&[RIGHT]), "{strategy}: {}", drive.shown());
+        assert!(drive.state().result.is_some());
+        // Where it shows the same, or the task wants more, it is planned.
+        let mut drive = begun(task);
+        assert!(drive.say(&["```lua\n23  \n```"]), "{strategy}");
+        for more in ["Put the new one on mine, too.", "Dig down 3 blocks."] {
+            let mut drive = begun(&format!("{task} {more}"));
+            assert!(drive.say(&[RIGHT]), "{strategy} {more}");
+        }
+    }
+}
