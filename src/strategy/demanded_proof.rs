@@ -18,25 +18,21 @@ use crate::domain::task::TaskState;
 use crate::domain::tool::EffectClass;
 use serde_json::{Value, json};
 
-/// Words of a task that is about a program.
-const ABOUT_PROGRAMS: [&str; 17] = [
+/// Words of a task that is about a program. Not what is said of other things as well: the code of a door, how a trip starts, checking a list.
+const ABOUT_PROGRAMS: [&str; 13] = [
     "program",
     "programs",
     "script",
     "scripts",
-    "code",
     "function",
     "functions",
     "module",
     "tool",
     "run",
     "runs",
-    "start",
     "execute",
     "test",
     "tests",
-    "check",
-    "checks",
 ];
 
 /// How often the server looks at what was changed, before a task's end.
@@ -106,8 +102,11 @@ pub fn demands_run(state: &TaskState, profile: &Profile) -> bool {
 
 /// Whether a task's words name a program or speak of one.
 fn is_about_program(prompt: &str) -> bool {
-    let mut named = named_in(prompt).into_iter();
-    named.any(|path| path.ends_with(".lua")) || has_word(prompt, &ABOUT_PROGRAMS)
+    let named = named_in(prompt);
+    let is_in_path = |word: &str| named.iter().any(|path| word.contains(path.as_str()));
+    let mut words = prompt.split_whitespace().filter(|word| !is_in_path(word));
+    named.iter().any(|path| path.ends_with(".lua"))
+        || words.any(|word| has_word(word, &ABOUT_PROGRAMS))
 }
 
 /// How what a call changed is looked at: a folder for files that came or went, a file of which lines were changed.
@@ -168,6 +167,11 @@ mod tests {
         // Who has looked is not made to look.
         let mut drive = begun("direct", TASK);
         assert!(!drive.say(&[&delete, &list, END]), "{}", drive.shown());
+        // Words that are said of other things as well, and those of a path, speak of no program.
+        for more in ["Leave the code of the door.", "Check /run/test.txt first."] {
+            let mut drive = begun("direct", &format!("{TASK} {more}"));
+            assert!(!drive.say(&[&delete, &list, END]), "{}", drive.shown());
+        }
         // Where there is a program, it has to run.
         for task in [
             &format!("{TASK} /check.lua tells."),

@@ -63,6 +63,9 @@ fn value_meant(edit: &Value, content: &str) -> Option<Value> {
         edit["search"].as_str()?.trim(),
         edit["replace"].as_str()?.trim(),
     );
+    if let Some(new) = assigned(new, name) {
+        return line_meant(name, new, content);
+    }
     let new_kind = kind(new)?;
     // One text in quotes for another may as well be a new name.
     let may_rename = name.starts_with('"') && new_kind == Kind::Text;
@@ -78,6 +81,32 @@ fn value_meant(edit: &Value, content: &str) -> Option<Value> {
     let (before, value) = whole.split_at(value.start - at);
     let is_of_it = kind(value) == Some(new_kind) && value != new;
     is_of_it.then(|| json!({"search": whole, "replace": format!("{before}{new}")}))
+}
+
+/// The value in an assignment to that name, which is all that the text is: `max-players=30`.
+fn assigned<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let value = text.strip_prefix(name)?.trim_start();
+    let value = value.strip_prefix(['=', ':'])?.trim();
+    let is_name = !name.is_empty() && name.chars().all(in_name);
+    (is_name && !value.is_empty() && !value.contains('\n')).then_some(value)
+}
+
+/// The edit that gives the one line of a settings file that is about a name this value.
+fn line_meant(name: &str, new: &str, content: &str) -> Option<Value> {
+    let value_in = |line: &str| {
+        let line = line.trim_start();
+        let line = line.strip_prefix("local ").unwrap_or(line);
+        let value = line.strip_prefix(name)?.trim_start();
+        let value = value.strip_prefix(['=', ':'])?.trim();
+        let is_more = value.contains("--") || value.contains(['{', '}', ',', ';', '(']);
+        let is_plain = !value.is_empty() && !is_more;
+        is_plain.then(|| value.to_owned())
+    };
+    let lines = content.lines().map(str::trim_end);
+    let mut of_it = lines.filter_map(|line| Some((line, value_in(line)?)));
+    let (line, value) = of_it.next().filter(|_| of_it.next().is_none())?;
+    let before = line.strip_suffix(value.as_str())?;
+    (value != new).then(|| json!({"search": line, "replace": format!("{before}{new}")}))
 }
 
 /// Where the value stands that the name at this place has; none where the word stands for something else.
@@ -99,7 +128,7 @@ fn value_of(content: &str, at: usize, name: &str) -> Option<Range<usize>> {
 }
 
 fn in_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_alphanumeric() || c == '_' || c == '-'
 }
 
 /// What a value is; none where it is no plain one.
@@ -161,6 +190,28 @@ mod tests {
                 Some("side = \"right\"\n"),
             ),
             ("limit=20", "limit", "30", Some("limit=30")),
+            ("max-limit=20", "max-limit", "30", Some("max-limit=30")),
+            // The whole assignment in the place of its name.
+            (
+                "a=1\nmax-limit = 20\nb=2",
+                "max-limit",
+                "max-limit=30",
+                Some("a=1\nmax-limit = 30\nb=2"),
+            ),
+            ("mode: hard\n", "mode", "mode: easy", Some("mode: easy\n")),
+            (
+                "  local mode = 'hard'",
+                "mode",
+                "mode = 'easy'",
+                Some("  local mode = 'easy'"),
+            ),
+            ("local mode = 1 -- or 2", "mode", "mode = 2", None),
+            ("mode: hard\nmode: soft", "mode", "mode: easy", None),
+            ("mode: easy", "mode", "mode: easy", None),
+            ("old-mode: hard", "mode", "mode: easy", None),
+            ("{ limit = 20, wait = 1 }", "limit", "limit = 30", None),
+            ("limit = 20 + f(1)", "limit", "limit = 30", None),
+            ("no limit", "limit", "limit = 30", None),
             // Another name, or a value of another kind.
             ("limit = 20", "limit", "limits", None),
             ("limit = \"20\"", "limit", "30", None),

@@ -33,6 +33,7 @@ pub mod guards;
 mod line_edits;
 mod lost_locals;
 mod lua_lists;
+mod lua_tokens;
 mod made_tools;
 mod meant_call;
 mod meant_edits;

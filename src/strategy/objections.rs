@@ -3,7 +3,7 @@
 
 use super::guards::{
     check_program, computer_as_folder, copied_instead, hand_written, instead_of_mending,
-    misplaced_program, repeated_effect, same_again, strayed_path,
+    misplaced_program, no_program, repeated_effect, same_again, strayed_path,
 };
 use super::mending::RUN;
 use super::places::addressed;
@@ -56,7 +56,14 @@ impl Turn<'_> {
             .or_else(elsewhere);
         let data = || Some((instead_of_mending::objection(state, tool, args)?, None));
         let told = told.or_else(made).or_else(strayed).or_else(copied);
-        let told = told.or_else(data);
+        // A model that is asked for a program alone answers with one.
+        let step = state.current_step_on(self.track);
+        let is_aside = step.is_some_and(|step| step.asks_aside());
+        let no_program = || {
+            let told = no_program::objection(state, target, tool, args)?;
+            (!is_aside).then_some((told, None))
+        };
+        let told = told.or_else(data).or_else(no_program);
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))

@@ -1,6 +1,8 @@
 //! Whether a program does nothing but read and print, as far as its text tells: only such a one is tried out without being asked for. What is not
 //! known to be harmless counts as a deed.
 
+use super::lua_tokens::{KEYWORDS, Token, tokens};
+
 /// Names of Lua and CraftOS that only read, reckon and print.
 const HARMLESS: [&str; 21] = [
     "print",
@@ -72,25 +74,43 @@ const LOOKS: [&str; 8] = [
     "combine",
 ];
 
-const KEYWORDS: [&str; 21] = [
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local",
-    "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+/// What else a program has without giving it a name.
+const OTHERS: [&str; 18] = [
+    "arg",
+    "bit",
+    "bit32",
+    "coroutine",
+    "debug",
+    "getmetatable",
+    "help",
+    "keys",
+    "paintutils",
+    "rawequal",
+    "rawget",
+    "rawlen",
+    "rawset",
+    "setmetatable",
+    "term",
+    "vector",
+    "window",
+    "xpcall",
 ];
 
-/// A piece of a program's text.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Token<'a> {
-    Name(&'a str),
-    /// With its quotes.
-    Text(&'a str),
-    Mark(char),
+/// Whether Lua or CraftOS gives that name to every program.
+pub(super) fn is_of_lua(name: &str) -> bool {
+    let lists: [&[&str]; 4] = [&HARMLESS, &ACTS, &OTHERS, &[FS]];
+    lists.iter().any(|list| list.contains(&name))
 }
 
 /// Whether it takes no arguments, calls nothing but what is harmless or its own, opens files for reading alone, and has no loop without an end.
 pub(super) fn only_shows(program: &str) -> bool {
-    let Some(tokens) = tokens(program) else {
+    let Some(pieces) = tokens(program) else {
         return false;
     };
+    let tokens: Vec<Token<'_>> = pieces.into_iter().map(|(_, token)| token).collect();
+    if tokens.contains(&Token::Rest) {
+        return false;
+    }
     let endless = [Token::Name("while"), Token::Name("true")];
     if tokens.windows(2).any(|two| two == endless) {
         return false;
@@ -147,7 +167,7 @@ fn own_names<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
                 let is_plain = at == 0 || tokens[at - 1] != Token::Mark('.');
                 own.extend((is_set && is_plain).then_some(*name));
             }
-            Token::Text(_) | Token::Mark(_) => {}
+            Token::Text(_) | Token::Mark(_) | Token::Rest => {}
         }
     }
     own.retain(|name| !ACTS.contains(name));
@@ -168,58 +188,6 @@ fn listed<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
     }
     names.retain(|name| !KEYWORDS.contains(name));
     names
-}
-
-/// The pieces of a text without its comments; none of one that takes arguments (`...`), has long brackets, or a text that does not end.
-fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
-    let mut tokens = Vec::new();
-    let mut rest = program.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let length = if let Some(comment) = rest.strip_prefix("--") {
-            if comment.starts_with("[[") || comment.starts_with("[=") {
-                return None;
-            }
-            rest.find('\n').unwrap_or(rest.len())
-        } else if first == '"' || first == '\'' {
-            let end = end_of_text(rest, first)?;
-            tokens.push(Token::Text(&rest[..end]));
-            end
-        } else if ["[[", "[=", "..."]
-            .iter()
-            .any(|begin| rest.starts_with(begin))
-        {
-            return None;
-        } else if is_word(first) {
-            let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-            if !first.is_ascii_digit() {
-                tokens.push(Token::Name(&rest[..end]));
-            }
-            end
-        } else if let Some(joins) = rest.strip_prefix("..") {
-            rest.len() - joins.len()
-        } else {
-            tokens.push(Token::Mark(first));
-            first.len_utf8()
-        };
-        rest = rest[length..].trim_start();
-    }
-    Some(tokens)
-}
-
-/// Where a text ends that begins with this quote, in its own line.
-fn end_of_text(text: &str, quote: char) -> Option<usize> {
-    let mut is_escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            '\n' => return None,
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            _ if c == quote => return Some(at + c.len_utf8()),
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod instead_of_mending;
 mod left_alone;
 pub mod loops;
 pub mod misplaced_program;
+pub mod no_program;
 pub mod overwrite;
 pub mod repeated_effect;
 pub mod same_again;

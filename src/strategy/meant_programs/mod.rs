@@ -1,8 +1,9 @@
 //! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a line break
 //! cuts or that the task has in other capitals, with handles that are used as Lua's own files are, with patterns that give several names
-//! one value, with the length of matches, with a sum that each round of a loop forgets, with tabs where the task has a space, or with a
-//! `require` of what is there. No Lua program begins with a fence.
+//! one value, with the length of matches, with a sum that each round of a loop forgets, with a local that is read behind its block, with tabs
+//! where the task has a space, or with a `require` of what is there. No Lua program begins with a fence.
 
+mod above_blocks;
 mod broken_texts;
 mod counts;
 mod handles;
@@ -40,13 +41,14 @@ fn mend(prompt: &str, file: &mut Value) -> bool {
     let Some(Value::String(content)) = file.get_mut("content") else {
         return false;
     };
-    let readings: [fn(&str) -> Option<String>; 7] = [
+    let readings: [fn(&str) -> Option<String>; 8] = [
         unfenced,
         broken_texts::whole,
         handles::as_handles,
         patterns::with_captures,
         counts::counted,
         shadowed::given_to_the_outer,
+        above_blocks::declared_above,
         requires::without_requires,
     ];
     let mut mended = false;

@@ -8,6 +8,7 @@ mod hint;
 mod rechecks;
 
 use super::asked_alone::MOST_AGAIN;
+use super::meant_programs::meant_programs;
 use super::memory::pins::{Pins, runs};
 use super::render;
 use super::text::fenced;
@@ -212,7 +213,10 @@ impl<'a> Turn<'a> {
         else {
             return refused("the answer held no program");
         };
-        if content.trim() == ailing.content.trim() {
+        // What is written is the program as it is meant, which one that is left as it is may become, too.
+        let given = json!({"path": ailing.path, "content": content});
+        let is_meant_so = meant_programs(self.asked_for(), WRITE, &given).is_none();
+        if content.trim() == ailing.content.trim() && is_meant_so {
             return refused(AS_IT_IS);
         }
         let from = match ailing.run {

@@ -3,7 +3,7 @@
 
 use super::Course;
 use super::history::Past;
-use super::place::may_be_tool;
+use super::place::{deletes, may_be_tool};
 use super::prompt::Ask;
 use super::rules::{explanation, request_of};
 use crate::domain::call::{Address, Outcome, Target};
@@ -382,7 +382,7 @@ fn changed_nothing(call: &CallRecord) -> bool {
 /// The problem that no call of a step that writes a file writes that file.
 fn unwritten(step: &PlanStep, calls: &[StepCall], asked_for: &str) -> Option<String> {
     let target = match (&step.action, step.target.as_deref()) {
-        (PlanAction::WriteFile | PlanAction::EditFile, Some(target)) => target,
+        (PlanAction::WriteFile | PlanAction::EditFile, Some(target)) if !deletes(step) => target,
         _ => return None,
     };
     // Words ("the notes of today") leave the path to the executor.

@@ -47,7 +47,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
             ));
         }
     }
-    meant_files::take(&mut plan);
+    meant_files::take(&mut plan, place);
     meant_files::take_the_check(&mut plan, place);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
         leave_out::join(&mut plan, write, edit);
@@ -68,7 +68,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     }
     tools_exist(&plan, place, &mut problems);
     if problems.is_empty() && demands_run(place.state, place.profile) {
-        proof(&plan, &mut problems);
+        proof(&plan, place, &mut problems);
     }
     problems.truncate(MOST_PROBLEMS);
     if problems.is_empty() {
@@ -356,16 +356,20 @@ fn tools_exist(plan: &TaskPlan, place: &Place<'_>, problems: &mut Vec<String>) {
 }
 
 /// A kind that demands proof gets no plan whose last change is never tested.
-fn proof(plan: &TaskPlan, problems: &mut Vec<String>) {
+fn proof(plan: &TaskPlan, place: &Place<'_>, problems: &mut Vec<String>) {
     use PlanAction::*;
     let last = |is: fn(&PlanAction) -> bool| plan.steps.iter().rposition(|step| is(&step.action));
     let change = last(|action| matches!(action, WriteFile | EditFile));
     let test = last(|action| matches!(action, RunProgram | RunTest | Shell));
     if change.is_some() && test < change {
-        problems.push(
-            "the plan changes a file and runs no test after it: add a run_test step at the end"
-                .to_owned(),
-        );
+        let created = place.state.created.as_ref();
+        let program = created.and_then(|created| meant_files::program_named(&created.prompt));
+        let with = program
+            .map(|program| format!(" with the target {program}, and its arguments behind it"));
+        problems.push(format!(
+            "the plan changes a file and runs no test after it: add a run_test step at the end{}",
+            with.unwrap_or_default()
+        ));
     }
 }
 

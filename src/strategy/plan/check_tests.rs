@@ -189,12 +189,17 @@ fn a_last_step_that_runs_a_file_of_data_is_the_check_of_which_the_task_speaks() 
     let no_program = runs("In /a.json `x` shall be 3.", both.clone());
     assert_eq!(no_program.as_deref(), Ok("/a.json"));
     let lacks = "the plan changes a file and runs no test after it: add a run_test step at the end";
+    let with_target = format!("{lacks} with the target /check.lua, and its arguments behind it");
     let turned = json!([numbered(&test, 1), numbered(&edit, 2)]);
-    for (prompt, steps) in [
-        ("In /a.json `x` shall be 3. Test it.", both),
-        (checked, turned),
+    for (prompt, steps, told) in [
+        (
+            "In /a.json `x` shall be 3. Test it.",
+            both,
+            lacks.to_owned(),
+        ),
+        (checked, turned, with_target),
     ] {
-        assert_eq!(runs(prompt, steps), Err(vec![lacks.to_owned()]), "{prompt}");
+        assert_eq!(runs(prompt, steps), Err(vec![told]), "{prompt}");
     }
     let looked = json!([numbered(&test, 1), {"id": 2, "action": "run_test", "target": "/a.lua", "reason": "r"}]);
     let setting = Setting::begin();

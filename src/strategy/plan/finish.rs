@@ -3,6 +3,7 @@
 
 use super::Course;
 use super::context::compress;
+use super::place::deletes;
 use super::planning::Wanted;
 use super::rules::title;
 use crate::domain::decision::Decision;
@@ -119,7 +120,7 @@ impl<'a> Course<'a> {
         // An executor that has to find out itself what to change finds the same once more.
         if self
             .failed_steps()
-            .any(|work| leaves_the_change_open(&work.step))
+            .any(|work| leaves_the_change_open(&work.step) && !deletes(&work.step))
         {
             words.push_str(CHANGE_IT_YOURSELF);
         }

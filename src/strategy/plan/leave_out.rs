@@ -1,6 +1,9 @@
 //! A plan with a step less: the others are counted anew, and who needed it needs what stands for it.
 
+use super::Course;
+use crate::domain::files::{from_root, key};
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use crate::strategy::paths::normal;
 use std::cmp::Ordering;
 
 /// How a reason says that something stays as it is.
@@ -68,10 +71,76 @@ pub(super) fn leave_what_stays(plan: &mut TaskPlan) {
     }
 }
 
+impl Course<'_> {
+    /// Takes out the edits of a file that the task has written already which would put the same text in its place: who plans is shown a program
+    /// that was mended, and plans the mending all the same. One of a file that nobody has written yet is a slip, and fails.
+    pub(super) fn leave_vain_edits(&self, plan: &mut TaskPlan) {
+        let home = self.state.home();
+        let is_vain = |step: &PlanStep| {
+            let text = |name: &str| step.params.get(name)?.as_str();
+            let path = step.target.as_deref().map(normal);
+            let book = path.map(|path| key(home, step.on.as_ref().or(home), &from_root(&path)));
+            let file = book.and_then(|book| self.state.files.get(&book));
+            step.action == PlanAction::EditFile
+                && text("search").is_some()
+                && text("search") == text("replace")
+                && file.is_some_and(|file| file.written)
+        };
+        while plan.steps.len() > 1
+            && let Some(at) = plan.steps.iter().position(is_vain)
+        {
+            leave_out(plan, at, None);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use crate::strategy::drive::{Drive, profile_of};
     use crate::strategy::plan::rig::{Rig, plan_profile};
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn an_edit_that_changes_nothing_of_what_was_written_already_is_left_out() {
+        let calls = |replace: &str, mends: u32| {
+            let task = "Mend /sum.lua: `/sum.lua 2 3` shall print 5. Then tell who broke it.";
+            let mut drive = Drive::new(profile_of("plan"), task);
+            drive.bench.profile.executor_mends = mends;
+            drive.bench.profile.memory.named_files = 1;
+            let patch = json!({"name": "fs_patch", "effect": "effect", "description": "Patches a file.", "args_schema": {
+                "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}, "edits": {"type": "array"}}}});
+            drive.add_tools(vec![serde_json::from_value(patch).unwrap()]);
+            drive.files.insert("/sum.lua".into(), "error".into());
+            let step = |id: u32, action: &str, params: Value| {
+                json!({"id": id, "action": action, "target": "/sum.lua", "reason": "r",
+                "depends_on": if id == 1 { vec![] } else { vec![id - 1] }, "params": params})
+            };
+            let plan = json!({"goal": "g", "steps": [
+                step(1, "read_file", Value::Null),
+                step(2, "edit_file", json!({"search": "5", "replace": replace})),
+                step(3, "run_test", json!({"target": "/sum.lua 2 3", "args": []})),
+            ]});
+            if mends > 0 {
+                // A model that mends it alone, before the plan.
+                drive.say(&["```lua\n5\n```"]);
+            }
+            drive.say(&[&plan.to_string()]);
+            let calls = drive.state().calls();
+            calls
+                .map(|call| format!("{} {}", call.tool, call.args))
+                .collect::<Vec<String>>()
+        };
+        let patches = |calls: &[String]| {
+            let patch = calls.iter().filter(|call| call.starts_with("fs_patch"));
+            patch.count()
+        };
+        let made = calls("5", 1);
+        assert_eq!(patches(&made), 0, "{made:#?}");
+        let last = made.last().unwrap();
+        assert_eq!(last, r#"run_program {"args":["2","3"],"path":"/sum.lua"}"#);
+        assert_eq!(patches(&calls("6", 1)), 1);
+        assert_eq!(patches(&calls("5", 0)), 1);
+    }
 
     #[test]
     fn a_call_that_is_planned_for_what_stays_is_left_out() {

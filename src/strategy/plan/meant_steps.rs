@@ -131,6 +131,27 @@ pub(super) fn as_call(mut step: PlanStep) -> PlanStep {
     step
 }
 
+/// A run whose target is the program alone while its params hold the whole command line, as a run of that.
+pub(super) fn with_whole_command(mut step: PlanStep) -> PlanStep {
+    let runs = matches!(step.action, PlanAction::RunProgram | PlanAction::RunTest);
+    let program = step.target.as_deref().filter(|_| runs);
+    let whole = ["target", "command"].into_iter().find(|name| {
+        let line = step.params.get(*name).and_then(Value::as_str);
+        let behind = line
+            .zip(program)
+            .and_then(|(line, program)| line.strip_prefix(program));
+        behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(' '))
+    });
+    let args = step.params.get("args").and_then(Value::as_array);
+    let is_said_once = args.is_none_or(Vec::is_empty);
+    if let (Some(name), true, Value::Object(params)) = (whole, is_said_once, &mut step.params) {
+        params.remove("args");
+        let line = params.remove(name);
+        step.target = line.and_then(|line| Some(line.as_str()?.to_owned()));
+    }
+    step
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +198,31 @@ mod tests {
         }
         let other = step("run_program", "fs_read /a.txt");
         assert_eq!(as_call(other.clone()), other);
+    }
+
+    #[test]
+    fn a_run_takes_its_arguments_from_the_whole_command_among_its_params() {
+        let meant = |action: &str, params: Value| {
+            let mut run = step(action, "/sign.lua");
+            run.params = params;
+            let meant = with_whole_command(run);
+            (meant.target.unwrap(), meant.params)
+        };
+        let whole = ("/sign.lua 9".to_owned(), json!({"timeout_ms": 50}));
+        for name in ["target", "command"] {
+            let params = json!({name: "/sign.lua 9", "args": [], "timeout_ms": 50});
+            assert_eq!(meant("run_test", params), whole, "{name}");
+        }
+        for (action, params) in [
+            ("run_test", json!({"target": "/sign.lua 9", "args": ["9"]})),
+            ("run_test", json!({"target": "/signs.lua 9"})),
+            ("run_test", json!({"target": 9})),
+            ("edit_file", json!({"target": "/sign.lua 9"})),
+            ("run_test", Value::Null),
+        ] {
+            let stays = ("/sign.lua".to_owned(), params.clone());
+            assert_eq!(meant(action, params), stays);
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::domain::work::plan::{PlanAction, PlanStep};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{file_name, normal};
+use crate::strategy::text::has_word;
 
 /// What a plan is checked against and carried out on.
 #[derive(Clone, Copy)]
@@ -132,6 +133,7 @@ fn meant(step: &PlanStep) -> Vec<&str> {
             }
             tools
         }
+        EditFile if deletes(step) => vec!["fs_delete"],
         EditFile => {
             let mut tools = vec!["fs_patch", "fs_write", "fs_write_many"];
             tools.extend(runs);
@@ -143,6 +145,21 @@ fn meant(step: &PlanStep) -> Vec<&str> {
         CallTool => step.target.as_deref().into_iter().collect(),
         Gather | AnalyseError | AskUser | Other(_) => Vec::new(),
     }
+}
+
+/// Words of a reason that files go away.
+const DELETES: [&str; 6] = ["remove", "removing", "delete", "deleting", "clear", "clean"];
+
+/// Whether a step that is called an edit does away with files: its reason says so, and its target is a folder or several files, which nobody
+/// can edit.
+pub fn deletes(step: &PlanStep) -> bool {
+    let target = step.target.as_deref().unwrap_or_default();
+    let is_several = target.contains(['*', '?']) || !file_name(target).contains('.');
+    step.action == PlanAction::EditFile
+        && leaves_the_change_open(step)
+        && target.starts_with('/')
+        && is_several
+        && has_word(&step.reason, &DELETES)
 }
 
 /// Whether a step that writes this may be about a tool, which is written under its name, into a folder that only its computer knows. What
@@ -228,5 +245,43 @@ pub mod bench {
     pub fn plan_of(steps: Value) -> TaskPlan {
         serde_json::from_value(json!({"plan_id": "p", "query": "q", "goal": "g", "steps": steps}))
             .unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn an_edit_of_several_files_that_are_to_go_deletes_them() {
+        let step = |action: &str, target: &str, reason: &str, params: Value| -> PlanStep {
+            let step = json!({"id": 1, "action": action, "target": target, "reason": reason, "depends_on": [], "params": params});
+            serde_json::from_value(step).unwrap()
+        };
+        let reason = "remove all files except sunday.dat";
+        for target in ["/backups/*", "/backups/", "/backups"] {
+            let step = step("edit_file", target, reason, Value::Null);
+            assert_eq!(meant(&step), ["fs_delete"], "{target}");
+        }
+        for other in [
+            step("edit_file", "/backups/a.txt", reason, Value::Null),
+            step(
+                "edit_file",
+                "/backups/*",
+                "put the date into all files",
+                Value::Null,
+            ),
+            step("write_file", "/backups/*", reason, Value::Null),
+            step(
+                "edit_file",
+                "/backups/*",
+                reason,
+                json!({"search": "a", "replace": "b"}),
+            ),
+            step("edit_file", "the backups", reason, Value::Null),
+        ] {
+            assert!(!deletes(&other), "{other:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::Course;
 use super::check::check;
 use super::finish::{Ended, NotGood};
 use super::leave_out::{leave_out, leave_what_stays};
-use super::meant_steps::as_call;
+use super::meant_steps::{as_call, with_whole_command};
 use super::targets::{absolute, lookups, resolve};
 use super::written_files;
 use crate::domain::chat::Role;
@@ -160,11 +160,12 @@ impl Course<'_> {
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
         plan.steps = steps
-            .map(|step| self.placed(as_call(step)))
+            .map(|step| self.placed(with_whole_command(as_call(step))))
             .map(|step| self.read_where_found(self.with_named_call(step)))
             .collect();
         self.write_what_is_missing(&mut plan);
         leave_what_stays(&mut plan);
+        self.leave_vain_edits(&mut plan);
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),

@@ -5,7 +5,7 @@ use super::context::compress;
 use super::named_calls::NamedCall;
 use super::planning::{Wanted, Wording};
 use super::rules::title;
-use super::targets::program_of;
+use super::targets::{absolute, program_of};
 use crate::domain::chat::{Message, Role};
 use crate::domain::fold::PROMPT_TOO_LONG;
 use crate::domain::ids::ClientId;
@@ -17,7 +17,7 @@ use crate::prompts::{PromptError, render};
 use crate::strategy::demanded_proof::demands_run;
 use crate::strategy::directive::block::without_thinking;
 use crate::strategy::directive::executor::NO_WORDS;
-use crate::strategy::memory::told;
+use crate::strategy::memory::{contents, told};
 use crate::strategy::mending::RUN;
 use crate::strategy::missing_files::Found;
 use crate::strategy::shown_tools;
@@ -53,6 +53,9 @@ const SIMPLE_STEPS: u32 = 4;
 
 /// Bytes of one text when texts are not to be cut: more than any tool gives.
 const UNCUT: usize = 1 << 20;
+
+/// Bytes of a file that a step edits and is shown, if no earlier step shows it.
+const MOST_SHOWN: usize = 2000;
 
 impl Course<'_> {
     fn render(&self, id: &str, context: Value) -> Result<String, PromptError> {
@@ -370,6 +373,7 @@ impl Course<'_> {
             "tools": tools,
             "results": "",
             "typed": self.typed(step),
+            "holds": null,
         });
         // What the window leaves beside everything else is for the results.
         let bare = Message::user(self.render(id, about.clone())?);
@@ -377,12 +381,23 @@ impl Course<'_> {
             .into_iter()
             .chain(repair.iter().cloned())
             .collect();
-        about["results"] = json!(self.context(Role::Executor, Some(work), &fixed));
+        let results = self.context(Role::Executor, Some(work), &fixed);
+        about["holds"] = json!(self.unshown(step, &results));
+        about["results"] = json!(results);
         let message = Message::user(self.render(id, about)?);
         Ok([Message::system(system), message]
             .into_iter()
             .chain(repair)
             .collect())
+    }
+
+    /// What the file holds that a step edits, where no earlier step has shown it: the task may have looked at it before its plan.
+    fn unshown(&self, step: &PlanStep, results: &str) -> Option<String> {
+        let target = step.target.as_deref();
+        let path = target.filter(|_| step.action == PlanAction::EditFile)?;
+        let content = contents::known(self.state, step.on.as_ref(), &absolute(path))?;
+        let is_news = content.len() <= MOST_SHOWN && !results.contains(content.trim());
+        is_news.then(|| fenced(content.trim_end(), ""))
     }
 
     /// The call of a step that runs a program which waits for what is typed, with a place for each line; none where the step says it.

@@ -42,7 +42,7 @@ fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
             "call 1: fs_list does not do what a write_file step is for. There are: fs_write",
         ),
         (
-            json!({"tool": "fs_write", "args": {"path": "/b.lua", "content": "x"}}),
+            json!({"tool": "fs_write", "args": {"path": "/b.lua", "content": "return 1"}}),
             "no call writes /a.lua, which is what this step is for",
         ),
     ] {
@@ -51,7 +51,7 @@ fn a_step_that_writes_a_file_is_not_done_by_calls_that_do_something_else() {
         assert_eq!(asks(&rig.say(&said.to_string())), Some(Contract::StepCalls));
         let prompt = rig.prompt(Role::Executor);
         assert!(prompt.contains(told), "{told}:\n{prompt}");
-        let right = json!({"tool": "fs_write", "args": {"path": "a.lua", "content": "x"}});
+        let right = json!({"tool": "fs_write", "args": {"path": "a.lua", "content": "return 1"}});
         rig.say(&right.to_string());
         assert_eq!(rig.open_calls(), ["fs_write on base"]);
     }
@@ -199,7 +199,8 @@ fn kept(content: &str) -> Value {
 fn the_executor_of_a_step_is_shown_the_file_that_its_write_left_alone_and_answers_again() {
     let mut rig = rig();
     rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
-    let write = json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "x"}}).to_string();
+    let write =
+        json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "return 1"}}).to_string();
     rig.say(&write);
     assert_eq!(
         asks(&rig.ok("fs_write", kept("return 'old'"))),
@@ -234,7 +235,7 @@ fn the_executor_is_shown_once_why_a_file_tool_refused_its_only_call() {
     // What a program did before it failed nobody knows.
     let mut rig = rig_with(|profile| profile.plan.replans = 0);
     rig.plan(json!([step(1, "edit_file", "/a.lua", &[])]));
-    let run = json!({"tool": "write_and_run", "args": {"path": "/a.lua", "content": "x"}});
+    let run = json!({"tool": "write_and_run", "args": {"path": "/a.lua", "content": "return 1"}});
     rig.say(&run.to_string());
     assert!(failed(&rig.fails("write_and_run", "no")).1.contains("no"));
 }
@@ -243,7 +244,8 @@ fn the_executor_is_shown_once_why_a_file_tool_refused_its_only_call() {
 fn a_write_that_leaves_the_file_alone_twice_fails_its_step() {
     let mut rig = rig_with(|profile| profile.plan.replans = 0);
     rig.plan(json!([step(1, "write_file", "/a.lua", &[])]));
-    let write = json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "x"}}).to_string();
+    let write =
+        json!({"tool": "fs_write", "args": {"path": "/a.lua", "content": "return 1"}}).to_string();
     rig.say(&write);
     rig.ok("fs_write", kept("1"));
     rig.say(&write);
@@ -262,7 +264,7 @@ fn a_plan_that_insists_on_its_content_is_told_once_and_then_believed() {
     let others = base.tools.iter().filter(|tool| tool.name != "fs_write");
     base.tools = others.cloned().chain([own]).collect();
     let mut write = step(1, "write_file", "/a.lua", &[]);
-    write["params"] = json!({"content": "x"});
+    write["params"] = json!({"content": "return 1"});
     let plan = json!([write]);
     rig.plan(plan.clone());
     rig.ok("fs_write", kept("return 'old'"));
@@ -278,7 +280,7 @@ fn a_plan_that_insists_on_its_content_is_told_once_and_then_believed() {
 fn what_rules_would_have_written_over_a_file_fails_its_step_and_the_planner_is_shown_the_file() {
     let mut rig = rig();
     let mut write = step(1, "write_file", "/a.lua", &[]);
-    write["params"] = json!({"content": "x"});
+    write["params"] = json!({"content": "return 1"});
     rig.plan(json!([write]));
     assert_eq!(
         asks(&rig.ok("fs_write", kept("return 'old'"))),
