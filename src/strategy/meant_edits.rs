@@ -41,10 +41,10 @@ pub(super) fn of_values(
     };
     let path = args["path"].as_str().filter(|_| tool == "fs_patch")?;
     let edits = args["edits"].as_array()?;
-    let content = contents::known(state, on, &from_root(&normal(path)))?;
+    let content = contents::after_patches(state, on, &from_root(&normal(path)))?;
     let meant: Vec<Option<Value>> = edits
         .iter()
-        .map(|edit| value_meant(edit, content))
+        .map(|edit| value_meant(edit, &content))
         .collect();
     if meant.iter().all(Option::is_none) {
         return None;

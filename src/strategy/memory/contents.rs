@@ -5,6 +5,7 @@ use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallRecord, TaskState};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The path and whole content that a call wrote or read, or that it was shown and left alone.
 pub fn content_in(call: &CallRecord) -> Option<(String, &str)> {
@@ -126,6 +127,46 @@ pub fn known<'a>(state: &'a TaskState, on: Option<&ClientId>, path: &str) -> Opt
     None
 }
 
+/// The same of a file that was only patched since, as far as the edits tell what they made of it.
+pub fn after_patches<'a>(
+    state: &'a TaskState,
+    on: Option<&ClientId>,
+    path: &str,
+) -> Option<Cow<'a, str>> {
+    let on = on.or(state.home());
+    let calls = state.calls().rev().filter(|call| computer(call) == on);
+    let mut patches: Vec<&CallRecord> = Vec::new();
+    for call in calls {
+        if let Some((_, content)) = content_in(call).filter(|(of, _)| of == path) {
+            let mut content = Cow::Borrowed(content);
+            for patch in patches.iter().rev() {
+                content = Cow::Owned(edited(&content, patch)?);
+            }
+            return Some(content);
+        }
+        if replaced(call, path) {
+            let is_patch = call.tool == "fs_patch" && call.succeeded();
+            patches.push(Some(call).filter(|_| is_patch)?);
+        }
+    }
+    None
+}
+
+/// What the edits of a patch made of a content; none where a text stands in several places, or the computer counts other bytes.
+fn edited(content: &str, patch: &CallRecord) -> Option<String> {
+    let mut content = content.to_owned();
+    let edits = patch.args.get("edits")?.as_array()?;
+    for edit in edits {
+        let text = |name: &str| edit.get(name)?.as_str();
+        let (search, replace) = (text("search")?, text("replace")?);
+        let places = content.matches(search).count();
+        let is_certain = places == 1 || (places > 1 && edit.get("all") == Some(&Value::Bool(true)));
+        content = is_certain.then(|| content.replace(search, replace))?;
+    }
+    let bytes = patch.report()?.result.as_ref()?.get("bytes")?.as_u64()?;
+    (bytes == content.len() as u64).then_some(content)
+}
+
 /// The last whole content of a file that a failing call names: errors name files without their folder at times.
 pub fn newest<'a>(state: &'a TaskState, failed: &CallRecord, file: &str) -> Option<&'a str> {
     let wanted = files::from_root(file);
@@ -196,6 +237,44 @@ mod tests {
         let known = ("/a.lua".to_owned(), "print(1)");
         assert_eq!(content_in(&read(true)), Some(known));
         assert_eq!(content_in(&read(false)), None);
+    }
+
+    #[test]
+    fn a_file_that_was_patched_holds_what_its_edits_made_of_it() {
+        let known = |patches: &[(Value, usize)]| {
+            let mut drive = Drive::new(profile_of("direct"), "In /a.cfg x shall be 2.");
+            drive.files.insert("/a.cfg".into(), "x=1\ny=1\n".into());
+            drive.say(&[&called("fs_read", json!({"path": "/a.cfg"}))]);
+            let mut state = drive.state().clone();
+            let read = state.calls().last().unwrap().clone();
+            for (edits, bytes) in patches {
+                let mut patch = open_call("fs_patch", json!({"path": "/a.cfg", "edits": edits}));
+                patch.intended = read.intended.clone();
+                patch.end = CallEnd::Finished(done(json!({"path": "/a.cfg", "bytes": bytes})));
+                state.steps.last_mut().unwrap().calls.push(patch);
+            }
+            after_patches(&state, None, "/a.cfg").map(Cow::into_owned)
+        };
+        let edit = |search: &str, replace: &str| json!({"search": search, "replace": replace});
+        let all = json!([{"search": "1", "replace": "23", "all": true}]);
+        let is = |content: &str| Some(content.to_owned());
+        assert_eq!(known(&[]), is("x=1\ny=1\n"));
+        let two = [
+            (json!([edit("x=1", "x=12")]), 9),
+            (json!([edit("x=12", "x=3"), edit("y", "z")]), 8),
+        ];
+        assert_eq!(known(&two[..1]), is("x=12\ny=1\n"));
+        assert_eq!(known(&two), is("x=3\nz=1\n"));
+        assert_eq!(known(&[(all, 10)]), is("x=23\ny=23\n"));
+        // Two places, none, other bytes, or a diff.
+        for (edits, bytes) in [
+            (json!([edit("1", "2")]), 8),
+            (json!([edit("q", "2")]), 8),
+            (json!([edit("x", "z")]), 9),
+            (Value::Null, 8),
+        ] {
+            assert_eq!(known(&[(edits, bytes)]), None);
+        }
     }
 
     #[test]

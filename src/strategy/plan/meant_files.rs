@@ -111,7 +111,7 @@ fn take_the_file_that_holds_it(plan: &mut TaskPlan, place: &Place<'_>) {
             continue;
         };
         let holds_it = |path: &&String| {
-            let content = contents::known(place.state, step.on.as_ref(), &from_root(path));
+            let content = contents::after_patches(place.state, step.on.as_ref(), &from_root(path));
             content.is_some_and(|content| content.contains(text))
         };
         let mut holding = named.iter().filter(holds_it);

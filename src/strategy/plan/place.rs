@@ -4,15 +4,16 @@ use super::finish::leaves_the_change_open;
 use super::targets::absolute;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
-use crate::domain::task::TaskState;
+use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::tool::{EffectClass, FleetView};
 use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, PlanStep};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents;
-use crate::strategy::paths::{file_name, normal};
+use crate::strategy::paths::normal;
 use crate::strategy::text::has_word;
+use serde_json::Value;
 
 /// What a plan is checked against and carried out on.
 #[derive(Clone, Copy)]
@@ -110,6 +111,24 @@ impl Place<'_> {
     }
 }
 
+impl Place<'_> {
+    /// Whether a search or a list of the task has shown that this is a folder, which has its first slash here.
+    pub fn is_folder(&self, on: Option<&ClientId>, path: &str) -> bool {
+        let on = on.or(self.state.home());
+        let is_there = |call: &&CallRecord| {
+            let there = call.intended.as_ref().map(|intended| &intended.client_id);
+            call.succeeded() && there == on
+        };
+        let is_it = |entry: &Value| entry["path"] == path && entry["is_dir"] == true;
+        let shows = |call: &CallRecord| {
+            let found = call.report().and_then(|report| report.result.as_ref());
+            let found = found.and_then(|result| result["found"].as_array());
+            found.is_some_and(|found| found.iter().any(is_it))
+        };
+        self.state.calls().filter(is_there).any(shows)
+    }
+}
+
 /// Bytes of a file that an executor writes whole.
 const SHORT: usize = 800;
 
@@ -150,15 +169,14 @@ fn meant(step: &PlanStep) -> Vec<&str> {
 /// Words of a reason that files go away.
 const DELETES: [&str; 6] = ["remove", "removing", "delete", "deleting", "clear", "clean"];
 
-/// Whether a step that is called an edit does away with files: its reason says so, and its target is a folder or several files, which nobody
-/// can edit.
+/// Whether a step that is called an edit does away with files: its reason says so, and its target is several files, which nobody can edit. Not
+/// a folder: who removes "the size of the folder" would do away with all of it.
 pub fn deletes(step: &PlanStep) -> bool {
     let target = step.target.as_deref().unwrap_or_default();
-    let is_several = target.contains(['*', '?']) || !file_name(target).contains('.');
     step.action == PlanAction::EditFile
         && leaves_the_change_open(step)
         && target.starts_with('/')
-        && is_several
+        && target.contains(['*', '?'])
         && has_word(&step.reason, &DELETES)
 }
 
@@ -251,7 +269,7 @@ pub mod bench {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[test]
     fn an_edit_of_several_files_that_are_to_go_deletes_them() {
@@ -260,12 +278,13 @@ mod tests {
             serde_json::from_value(step).unwrap()
         };
         let reason = "remove all files except sunday.dat";
-        for target in ["/backups/*", "/backups/", "/backups"] {
+        for target in ["/backups/*", "/backups/*.dat"] {
             let step = step("edit_file", target, reason, Value::Null);
             assert_eq!(meant(&step), ["fs_delete"], "{target}");
         }
         for other in [
             step("edit_file", "/backups/a.txt", reason, Value::Null),
+            step("edit_file", "/backups", reason, Value::Null),
             step(
                 "edit_file",
                 "/backups/*",

@@ -395,7 +395,7 @@ impl Course<'_> {
     fn unshown(&self, step: &PlanStep, results: &str) -> Option<String> {
         let target = step.target.as_deref();
         let path = target.filter(|_| step.action == PlanAction::EditFile)?;
-        let content = contents::known(self.state, step.on.as_ref(), &absolute(path))?;
+        let content = contents::after_patches(self.state, step.on.as_ref(), &absolute(path))?;
         let is_news = content.len() <= MOST_SHOWN && !results.contains(content.trim());
         is_news.then(|| fenced(content.trim_end(), ""))
     }

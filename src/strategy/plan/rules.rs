@@ -2,7 +2,7 @@
 //! model. Whatever leaves a doubt, a detail that no parameter of the tool takes for example, is for the executor.
 
 use super::place::Place;
-use super::targets::program_of;
+use super::targets::{absolute, program_of};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest};
 use crate::domain::work::plan::{PlanAction, PlanStep};
 use serde_json::{Map, Value, json};
@@ -121,7 +121,10 @@ impl Meant<'_> {
     }
 
     fn read(&self) -> Option<Call> {
-        self.call("fs_read", json!({"path": self.path()?}), &["path"])
+        let path = self.path()?;
+        let is_folder = self.place.is_folder(self.step.on.as_ref(), &absolute(path));
+        let tool = if is_folder { "fs_list" } else { "fs_read" };
+        self.call(tool, json!({"path": path}), &["path"])
     }
 
     fn write(&self) -> Option<Call> {

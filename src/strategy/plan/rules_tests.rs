@@ -1,6 +1,11 @@
 //! Steps that rules carry out without an executor.
 
 use super::*;
+use crate::domain::fixtures::{intended, open_call};
+use crate::domain::step::Step;
+use crate::domain::task::CallEnd;
+use crate::domain::track::Track;
+use crate::strategy::drive::done;
 use crate::strategy::plan::place::bench::{Setting, plan_of};
 
 fn meaning(step: Value) -> Option<(String, Value)> {
@@ -130,6 +135,25 @@ fn a_step_with_a_doubt_is_left_to_the_executor() {
         json!({"action": "analyse_error", "target": "x"}),
     ] {
         assert_eq!(meaning(step.clone()), None, "{step}");
+    }
+}
+
+#[test]
+fn a_folder_that_a_search_has_shown_is_listed_where_it_was_to_be_read() {
+    let mut setting = Setting::begin();
+    let mut find = open_call("fs_find", json!({"pattern": "backups"}));
+    let found =
+        json!([{"path": "/backups", "is_dir": true}, {"path": "/backups.txt", "is_dir": false}]);
+    find.end = CallEnd::Finished(done(json!({"found": found})));
+    find.intended = Some(intended(&find, "base"));
+    let mut step = Step::new(1, Track::MAIN);
+    step.calls.push(find);
+    setting.state.steps.push(step);
+    let read = |path: &str| meaning_in(&setting, json!({"action": "read_file", "target": path}));
+    let list = ("fs_list".to_owned(), json!({"path": "/backups"}));
+    assert_eq!(read("/backups"), Some(list));
+    for path in ["/backups.txt", "/backups/a"] {
+        assert_eq!(read(path).unwrap().0, "fs_read", "{path}");
     }
 }
 
