@@ -2,7 +2,7 @@
 //! order, behind the two that never yield.
 
 use super::guards::{
-    check_program, computer_as_folder, copied_instead, hand_written, instead_of_mending,
+    check_program, computer_as_folder, copied_instead, fragment, hand_written, instead_of_mending,
     misplaced_program, no_program, repeated_effect, same_again, strayed_path,
 };
 use super::mending::RUN;
@@ -56,14 +56,13 @@ impl Turn<'_> {
             .or_else(elsewhere);
         let data = || Some((instead_of_mending::objection(state, tool, args)?, None));
         let told = told.or_else(made).or_else(strayed).or_else(copied);
-        // A model that is asked for a program alone answers with one.
+        let no_program = || no_program::objection(state, target, tool, args);
+        let piece = || fragment::objection(state, target, tool, args);
+        // A model that is asked for a file alone was told to give the whole of it.
         let step = state.current_step_on(self.track);
         let is_aside = step.is_some_and(|step| step.asks_aside());
-        let no_program = || {
-            let told = no_program::objection(state, target, tool, args)?;
-            (!is_aside).then_some((told, None))
-        };
-        let told = told.or_else(data).or_else(no_program);
+        let of_content = || no_program().or_else(piece).filter(|_| !is_aside);
+        let told = told.or_else(data).or_else(|| Some((of_content()?, None)));
         let (evidence, look) = told.or_else(checks)?;
         let evidence = self.with_look(evidence, look.as_deref());
         Some(self.block(Guard::Arguments, evidence))
