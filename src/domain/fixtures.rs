@@ -4,6 +4,7 @@ use super::call::{Target, args_hash};
 use super::directive::StrictRequest;
 use super::event::CallIntended;
 use super::ids::{CallId, ClientId, Generation, TaskId};
+use super::memo::Memo;
 use super::step::{CallEnd, CallRecord};
 use super::tool::EffectClass;
 use serde_json::Value;
@@ -22,6 +23,7 @@ pub(crate) fn open_call(tool: &str, args: Value) -> CallRecord {
         until_ms: None,
         intended: None,
         end: CallEnd::Open,
+        settled: Memo::default(),
     }
 }
 

@@ -24,6 +24,7 @@ pub mod grammar;
 pub mod guard_rules;
 pub mod ids;
 pub mod lifecycle;
+pub mod memo;
 pub mod model_call;
 pub mod nap;
 pub mod profile;

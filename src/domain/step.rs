@@ -8,10 +8,13 @@ use super::directive::{Action, Reading, StrictRequest, ThenItem, TranslatedBy};
 use super::event::CallIntended;
 use super::family::Child;
 use super::ids::CallId;
+use super::memo::Memo;
 use super::read::Read;
+use super::shared::ContentHash;
 use super::track::Track;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// One planner turn and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,6 +110,17 @@ pub struct CallRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intended: Option<CallIntended>,
     pub end: CallEnd,
+    /// Its arguments as guards compare them.
+    #[serde(skip)]
+    pub settled: Memo<Arc<SettledArgs>>,
+}
+
+/// Arguments of a call with every path, number and empty field written in one way; made by `strategy::guards::signature`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SettledArgs {
+    pub hash: ContentHash,
+    /// The arguments for people, short.
+    pub shown: String,
 }
 
 /// How far a call is.

@@ -17,7 +17,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 pub use super::step::{
-    Answered, Blocked, CallEnd, CallRecord, ExecutorTry, QuestionRecord, Recalled, Step, UserAnswer,
+    Answered, Blocked, CallEnd, CallRecord, ExecutorTry, QuestionRecord, Recalled, SettledArgs,
+    Step, UserAnswer,
 };
 pub use super::task_summary::{TaskSummary, Usage};
 

@@ -166,22 +166,21 @@ impl ComputerView {
 
 /// Matches a tool name against a pattern in which `*` stands for any characters (also none).
 pub fn name_matches(pattern: &str, name: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
+    let Some((first, others)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
+    let between = name.strip_prefix(first);
+    let Some(mut rest) = between.and_then(|rest| rest.strip_suffix(last)) else {
         return false;
     };
-    let mut pieces: Vec<&str> = pieces.collect();
-    let Some(last) = pieces.pop() else {
-        return rest.is_empty();
-    };
-    for piece in pieces {
+    for piece in middle.split('*') {
         match rest.find(piece) {
             Some(at) => rest = &rest[at + piece.len()..],
             None => return false,
         }
     }
-    rest.ends_with(last)
+    true
 }
 
 #[cfg(test)]

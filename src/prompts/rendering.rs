@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 const PARSED: usize = 256;
 
 /// Texts of [`render_again`] that a thread keeps. Tasks of one kind on one thread share theirs.
-const KEPT: usize = 8;
+const KEPT: usize = 64;
 
 thread_local! {
     static TEMPLATES: RefCell<Templates> = RefCell::new(Templates::default());

@@ -6,6 +6,7 @@ use crate::domain::decision::{
 };
 use crate::domain::directive::{StrictRequest, TranslatedBy};
 use crate::domain::event::StoredEvent;
+use crate::domain::memo::Memo;
 use crate::domain::task::{
     Blocked, CallEnd, CallRecord, ExecutorTry, Open, QuestionRecord, Step, TaskState,
 };
@@ -221,6 +222,7 @@ impl TaskState {
             until_ms: call.until_ms,
             intended: None,
             end: CallEnd::Open,
+            settled: Memo::default(),
         }));
         self.open.insert(track, Open::Calls { seq });
         self.shows_sleep(track);

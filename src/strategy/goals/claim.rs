@@ -124,7 +124,7 @@ impl Course<'_> {
 
     fn came_out_well(&self, call: &CallRecord, wanted: &Signature) -> bool {
         let home = self.turn.state.home();
-        call.succeeded() && Signature::of(&call.target, &call.tool, &call.args, home) == *wanted
+        call.succeeded() && Signature::of_call(call, home) == *wanted
     }
 
     /// Whether the call of a subtask was made and came out well before, with just these arguments, and nothing is left that the task's words tell,

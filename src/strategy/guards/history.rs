@@ -152,7 +152,7 @@ pub(super) fn past<'a>(
     if matches!(call.end, CallEnd::Open) {
         return None;
     }
-    let signature = Signature::of(&call.target, &call.tool, &call.args, state.home());
+    let signature = Signature::of_call(call, state.home());
     Some(Past {
         track,
         bearing: bearing(call, &signature, rules),

@@ -4,10 +4,11 @@ use super::overwrite::IF_HASH;
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
 use crate::domain::shared::{ContentHash, content_hash, text_hash};
-use crate::domain::task::{CallEnd, CallRecord};
+use crate::domain::task::{CallEnd, CallRecord, SettledArgs};
 use crate::strategy::paths::normal;
 use crate::strategy::text::head_and_tail;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// A call without its outcome: equal for calls that ask for the same thing of the same computer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,9 +16,7 @@ pub struct Signature {
     /// The computer, or what else the call was addressed to.
     pub place: String,
     pub tool: String,
-    args: ContentHash,
-    /// The arguments for people, short.
-    shown: String,
+    args: Arc<SettledArgs>,
 }
 
 /// The longest arguments shown in evidence, in bytes.
@@ -26,17 +25,30 @@ const SHOWN_ARGS: usize = 160;
 impl Signature {
     /// `home`: the computer that a bare tool name means.
     pub fn of(target: &Target, tool: &str, args: &Value, home: Option<&ClientId>) -> Self {
+        Self::settled(target, tool, Arc::new(settled(args)), home)
+    }
+
+    /// That of a call of a task, whose arguments are settled once.
+    pub fn of_call(call: &CallRecord, home: Option<&ClientId>) -> Self {
+        let args = call.settled.get_or_make(|| Arc::new(settled(&call.args)));
+        Self::settled(&call.target, &call.tool, Arc::clone(args), home)
+    }
+
+    fn settled(
+        target: &Target,
+        tool: &str,
+        args: Arc<SettledArgs>,
+        home: Option<&ClientId>,
+    ) -> Self {
         let place = match (target, home) {
             (Target::Computer(id), _) | (Target::Any, Some(id)) => id.to_string(),
             (Target::Any, None) => String::new(),
             (Target::Group(group), _) => format!("group:{group}"),
         };
-        let args = settled_args(None, args).to_string();
         Signature {
             place,
             tool: tool.to_owned(),
-            args: text_hash(&args),
-            shown: head_and_tail(&args, SHOWN_ARGS),
+            args,
         }
     }
 
@@ -46,16 +58,16 @@ impl Signature {
             "" => String::new(),
             place => format!(" on {place}"),
         };
-        let [a, b, c, ..] = self.args;
+        let [a, b, c, ..] = self.args.hash;
         format!(
             "{} {}{on} (call {a:02x}{b:02x}{c:02x})",
-            self.tool, self.shown
+            self.tool, self.args.shown
         )
     }
 
     /// A short name of the arguments.
     pub fn args_key(&self) -> u64 {
-        key_of(&self.args)
+        key_of(&self.args.hash)
     }
 }
 
@@ -87,6 +99,14 @@ fn names_a_path(name: &str) -> bool {
         name,
         "path" | "from" | "to" | "file" | "dir" | "cwd" | "folder"
     )
+}
+
+fn settled(args: &Value) -> SettledArgs {
+    let args = settled_args(None, args).to_string();
+    SettledArgs {
+        hash: text_hash(&args),
+        shown: head_and_tail(&args, SHOWN_ARGS),
+    }
 }
 
 /// Arguments with every path, number and empty field written in one way.

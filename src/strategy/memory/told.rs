@@ -8,7 +8,7 @@ use crate::domain::chat::Message;
 use crate::domain::directive::Action;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState};
-use crate::prompts::{PromptError, render as render_prompt};
+use crate::prompts::{PromptError, render as render_prompt, render_again};
 use crate::strategy::directive::block;
 use crate::strategy::named_files;
 use crate::strategy::render::{self, Shown};
@@ -29,7 +29,7 @@ pub fn task(state: &TaskState, profile: &Profile) -> Result<String, PromptError>
         "kind": profile.kind,
         "context": context(state, profile),
     });
-    let task = render_prompt(&profile.prompts, "shared/task", told)?;
+    let task = render_again(&profile.prompts, "shared/task", told)?;
     first_message(task, state, profile)
 }
 
