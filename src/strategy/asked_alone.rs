@@ -1,7 +1,8 @@
 //! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, a new
-//! program, a few lines as they shall be, or which files are deleted. Programs that are mended have their own place (`mending`). Models that
+//! program, a few lines or a short file as they shall be, or which files are deleted. Programs that are mended have their own place (`mending`). Models that
 //! lose themselves in the prompt of a whole task do such a thing at once.
 
+use super::changed_file::FileChange;
 use super::chosen_files::Choice;
 use super::line_edits::LineEdit;
 use super::mending::WRITE;
@@ -26,6 +27,7 @@ enum Lacking<'a> {
     Tool(Unwritten<'a>),
     Program(NewProgram),
     Lines(LineEdit),
+    Change(FileChange<'a>),
     Files(Choice),
 }
 
@@ -53,6 +55,7 @@ impl<'a> Turn<'a> {
             Lacking::Tool(tool) => self.write_tool(step, &tool, said),
             Lacking::Program(new) => self.write_program(step, &new, said),
             Lacking::Lines(edit) => self.patch_lines(step, &edit, said),
+            Lacking::Change(change) => self.write_change(step, &change, said),
             Lacking::Files(choice) => self.delete_chosen(step, &choice, said),
         })
     }
@@ -86,6 +89,7 @@ impl<'a> Turn<'a> {
             .or(file)
             .or_else(|| self.new_program(newest).map(Lacking::Program))
             .or_else(|| self.line_edit(newest).map(Lacking::Lines))
+            .or_else(|| self.file_change(newest).map(Lacking::Change))
             .or_else(|| self.choice(newest).map(Lacking::Files))
             .or_else(|| self.untyped(newest).map(Lacking::Input))
     }
@@ -113,6 +117,7 @@ impl<'a> Turn<'a> {
             Lacking::Tool(tool) => self.consult_for_tool(tool),
             Lacking::Program(program) => self.consult_for_program(program),
             Lacking::Lines(edit) => self.consult_for_lines(edit),
+            Lacking::Change(change) => self.consult_for_change(change),
             Lacking::Files(choice) => self.consult_for_choice(choice),
         }
     }

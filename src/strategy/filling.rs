@@ -67,6 +67,9 @@ impl Turn<'_> {
         let written = written.find(|call| writes(call) && call.succeeded())?;
         let path = from_root(&normal(written.args.get("path")?.as_str()?));
         let is_program = path.ends_with(".lua") || written.tool == PATCH;
+        if self.changes_file(written) {
+            return self.closing_run().or_else(|| self.show_change());
+        }
         (is_program || self.is_all_known(&path))
             .then(|| self.closing_run().or_else(|| self.run_of_program(written)))
             .flatten()

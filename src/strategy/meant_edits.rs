@@ -71,7 +71,8 @@ fn value_meant(edit: &Value, content: &str) -> Option<Value> {
     let may_rename = name.starts_with('"') && new_kind == Kind::Text;
     let name = name.trim_matches('"');
     let is_name = !name.is_empty() && name.chars().all(in_name) && kind(name).is_none();
-    if !is_name || may_rename || edit["all"] == true {
+    let renames_all = edit["all"] == true && new_kind == Kind::Text;
+    if !is_name || may_rename || renames_all {
         return None;
     }
     let places = content.match_indices(name).map(|(at, _)| at);
@@ -230,6 +231,17 @@ mod tests {
                 "{content}"
             );
         }
+    }
+
+    #[test]
+    fn a_number_in_the_place_of_a_name_is_its_value_also_where_all_places_are_meant() {
+        let meant = |replace: &str, content: &str| {
+            let edit = json!({"search": "limit", "replace": replace, "all": true});
+            Some(value_meant(&edit, content)?["replace"].clone())
+        };
+        assert_eq!(meant("30", "limit=20"), Some(json!("limit=30")));
+        assert_eq!(meant("30", "limit=20\nx=limit"), Some(json!("limit=30")));
+        assert_eq!(meant("\"b\"", "limit=\"a\""), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod call;
 pub mod call_form;
 pub mod calling;
 mod calls_by_rule;
+mod changed_file;
 mod checked_files;
 pub mod chosen_files;
 mod coerce;

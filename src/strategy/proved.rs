@@ -64,6 +64,13 @@ impl Turn<'_> {
         end.filter(|decision| matches!(decision, Decision::Finish { .. }))
     }
 
+    /// What shows that such a task is done, in words for people.
+    pub(super) fn proof(&self) -> Option<String> {
+        let ran = self.tests_since_change().last();
+        let ran = ran.map(|run| format!("{} ran well", run.what));
+        ran.or_else(|| Some(format!("{} was changed", self.changed_file()?)))
+    }
+
     /// Whether nothing of the task was left before its planner was asked.
     pub(super) fn is_proved(&self) -> bool {
         let mut steps = self.state.steps.iter();
@@ -79,7 +86,8 @@ impl Turn<'_> {
                 || self.is_mended_as_said()
                 || self.is_mended_and_run()
                 || self.is_written_and_run()
-                || self.is_patched_and_run())
+                || self.is_patched_and_run()
+                || self.is_changed_and_run())
     }
 
     fn is_done_and_checked(&self) -> bool {

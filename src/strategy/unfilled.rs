@@ -186,7 +186,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Whether the task tells to ask somebody, and nobody was asked. A computer is asked with a tool.
-    fn asks_somebody(&self) -> bool {
+    pub(super) fn asks_somebody(&self) -> bool {
         if was_asked(self.state) {
             return false;
         }

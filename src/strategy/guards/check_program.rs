@@ -12,7 +12,15 @@ use serde_json::Value;
 const WRITES: [&str; 3] = ["fs_write", "write_and_run", "fs_patch"];
 
 /// Words in the names of programs that check the work.
-const CHECKS: [&str; 5] = ["check", "test", "tests", "verify", "spec"];
+const CHECKS: [&str; 7] = [
+    "check",
+    "test",
+    "tests",
+    "verify",
+    "spec",
+    "validate",
+    "validator",
+];
 
 /// How often it is told of one file.
 const MOST_OBJECTIONS: usize = 2;

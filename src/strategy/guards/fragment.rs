@@ -21,7 +21,7 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     };
     let text = |name: &str| args.get(name)?.as_str();
     let (path, content) = (text("path")?.trim(), text("content")?);
-    if tool != "fs_write" {
+    if tool != "fs_write" || path.ends_with(".lua") {
         return None;
     }
     let there = contents::after_patches(state, on, &from_root(&normal(path)))?;
@@ -43,8 +43,8 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     })
 }
 
-/// Whether a text is a few lines of a file of settings with a new value: each of its lines is one of the file or has the key of one, at least one
-/// has another value, and most of the file's lines are missing.
+/// Whether a text is a few lines of a file of settings, with new values or without: each of its lines is one of the file or has the key of one,
+/// one at least has a key, and most of the file's lines are missing.
 fn is_fragment(said: &str, there: &str) -> bool {
     let said: Vec<&str> = filled(said).collect();
     let there: Vec<&str> = filled(there).collect();
@@ -56,7 +56,7 @@ fn is_fragment(said: &str, there: &str) -> bool {
     !said.is_empty()
         && said.len() * 2 <= there.len()
         && said.iter().all(|line| is_known(&line) || has_key(&line))
-        && !said.iter().all(|line| is_known(&line))
+        && said.iter().any(|line| has_key(&line))
 }
 
 fn filled(text: &str) -> impl Iterator<Item = &str> {
@@ -112,7 +112,8 @@ mod tests {
         for (said, is_piece) in [
             ("delay=6", true),
             ("[south]\ndelay = 6", true),
-            ("side=left\ndelay=2", false),
+            ("side=left\ndelay=2", true),
+            ("[north]", false),
             ("[east]\ndelay=6", false),
             ("open", false),
             ("", false),

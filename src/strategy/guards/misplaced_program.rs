@@ -10,9 +10,20 @@ use crate::strategy::paths::{file_name, normal};
 use serde_json::{Value, json};
 
 /// Endings of files that hold data and are never run. Whatever else a program may lie in: ComputerCraft runs files of any name.
-const DATA: [&str; 12] = [
-    ".txt", ".cfg", ".conf", ".ini", ".json", ".csv", ".log", ".dat", ".yaml", ".yml", ".toml",
+const DATA: [&str; 13] = [
+    ".txt",
+    ".cfg",
+    ".conf",
+    ".ini",
+    ".json",
+    ".csv",
+    ".log",
+    ".dat",
+    ".yaml",
+    ".yml",
+    ".toml",
     ".xml",
+    ".properties",
 ];
 
 /// How a program's lines begin, and what else stands in such a line.

@@ -23,11 +23,16 @@ use serde_json::json;
 const MENDS: [&str; 7] = ["mend", "mends", "fix", "fixes", "fixing", "repair", "debug"];
 
 /// How else it says so: "could you get it going again".
-const AGAIN: [&str; 4] = [
+const AGAIN: [&str; 9] = [
     "going again",
     "working again",
     "running again",
     "work again",
+    "like before",
+    "like it did",
+    "like it used to",
+    "as it used to",
+    "back to work",
 ];
 
 /// Such a program.

@@ -140,8 +140,7 @@ impl<'a> Course<'a> {
     /// The end of a task that is done before anything was planned. A last look of the planner's, where its kind wants one, needs a plan.
     pub(super) fn proved_end(&self) -> Option<Decision> {
         let turn = self.turn(Track::MAIN);
-        let proof = turn.tests_since_change().last()?;
-        let said = format!("done before anything was planned: {} ran well", proof.what);
+        let said = format!("done before anything was planned: {}", turn.proof()?);
         let (request, result) = self.end_of(&said);
         let may_end = !self.profile.plan.review;
         may_end.then(|| turn.proved_end(request, result)).flatten()

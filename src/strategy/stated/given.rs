@@ -51,8 +51,10 @@ pub fn runs_given(prompt: &str) -> Vec<String> {
     .flat_map(|text| each_given(text, &values));
     let on = behind(RUN_ON).into_iter().filter_map(file_given);
     let shown = behind(path).into_iter().filter_map(numbers_shown);
+    let started = behind(path).into_iter().filter_map(started_with);
     with.chain(on.map(str::to_owned))
         .chain(shown)
+        .chain(started.map(str::to_owned))
         .map(|args| format!("{path} {args}"))
         .collect()
 }
@@ -66,6 +68,18 @@ fn numbers_shown(text: &str) -> Option<String> {
     }
     let is_shown = words.next().is_some_and(|word| SHOWS.contains(&word));
     (is_shown && !numbers.is_empty()).then(|| numbers.join(" "))
+}
+
+/// The one word with which a program is started, of which it is said what it does then: "/goto.lua, started with beach, prints the spot".
+fn started_with(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches(['`', ',', ' ']);
+    let mut words = text.strip_prefix("started with ")?.split(' ');
+    let word = words.next()?;
+    let bare = word.trim_end_matches(',');
+    let is_name = bare.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_plain = is_name && !["it", "this", "that", "them", "one"].contains(&bare);
+    let is_shown = words.next().is_some_and(|word| SHOWS.contains(&word));
+    (is_shown && is_plain && !bare.is_empty()).then_some(bare)
 }
 
 /// The one file with which a text begins and a clause ends.
@@ -178,6 +192,11 @@ mod tests {
                 vec!["/hi.lua Ann"],
             ),
             ("Write /a.lua and run it with 2.5 there", vec!["/a.lua 2.5"]),
+            (
+                "You know that it works when /a.lua, started with beach, prints the spot.",
+                vec!["/a.lua beach"],
+            ),
+            ("/a.lua, started with care, is fine.", vec![]),
             (
                 "need a script, /a.lua. test it with 200",
                 vec!["/a.lua 200"],

@@ -27,6 +27,15 @@ pub fn asked_for_content(request: &ChatRequest) -> Option<&str> {
     asked_between(request, "What does ", " have to hold? ")
 }
 
+/// The file that a prompt wants changed, and what it holds.
+pub fn asked_for_change(request: &ChatRequest) -> Option<(&str, String)> {
+    let path = asked_between(request, "Write ", " as it shall be, all of it")?;
+    let prompt = &request.messages.last()?.content;
+    let heading = format!("# {path} as it is");
+    let holds = fenced_in(prompt.lines().skip_while(|line| *line != heading))?;
+    Some((path, holds))
+}
+
 /// The path of the program of which a prompt asks what is typed into it.
 pub fn asked_for_input(request: &ChatRequest) -> Option<&str> {
     asked_between(

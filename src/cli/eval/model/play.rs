@@ -72,6 +72,13 @@ impl Play {
         if let Some((path, lines)) = mender::asked_for_lines(request) {
             return self.lines(path, &lines);
         }
+        if let Some((path, holds)) = mender::asked_for_change(request) {
+            let mut moves = self.moves.iter();
+            return match moves.any(|mv| mender::patch_of(mv, path).is_some()) {
+                true => self.lines(path, &holds),
+                false => self.program(path),
+            };
+        }
         if mender::asks_for_files(request) {
             return self.files();
         }

@@ -1,0 +1,449 @@
+//! The one short file of data that a task wants changed, in a prompt of its own: a small model that is to set a delay in a file of settings
+//! writes the line with the delay over all of it, or patches a line that does not stand there. Shown what was asked for and the file, and
+//! nothing else, it gives the file back as it shall be, and that is written by rule.
+
+use super::asked_questions::sentences;
+use super::asked_runs::program_of;
+use super::guards::misplaced_program::holds_data;
+use super::line_edits::file_to_patch;
+use super::memory::contents;
+use super::memory::told;
+use super::mending::{RUN, WRITE, wants_mended};
+use super::only_shows::only_shows;
+use super::paths::{is_file_like, mentions, named_in};
+use super::places::addressed;
+use super::proved::own_words;
+use super::shown_tools::named_by;
+use super::stated::{self, content_said};
+use super::text::{fenced, has_word};
+use super::turn::Turn;
+use super::unchanged::asks_for_a_change;
+use super::unmended::only_program;
+use crate::domain::by_rule::ByRule;
+use crate::domain::chat::Message;
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::files::from_root;
+use crate::domain::ids::ClientId;
+use crate::domain::step::Step;
+use crate::domain::task::CallRecord;
+use crate::prompts::{PromptError, render};
+use serde_json::{Value, json};
+
+/// Bytes of such a file: this prompt is short, or it is no help.
+const MOST_BYTES: usize = 1_000;
+
+/// Lines of one of which some stay: what has one line is written, not changed.
+const FEWEST_LINES: usize = 2;
+
+/// Words of a task that wants something changed in a file, beside those of any change.
+const CHANGES: [&str; 18] = [
+    "set", "raise", "lower", "increase", "decrease", "turn", "switch", "enable", "disable",
+    "append", "insert", "put", "take", "drop", "update", "correct", "swap", "reset",
+];
+
+/// Words of one that wants more than that, or something found out.
+const BEYOND: [&str; 14] = [
+    "report", "send", "log", "copy", "move", "pay", "answer", "find", "count", "sum", "total",
+    "gather", "collect", "if",
+];
+
+/// How it wants to hear something. "As they tell you" is none of it.
+const TELLS: [&str; 3] = ["tell me", "tell us", "let me know"];
+
+/// The file, as it is.
+pub(super) struct FileChange<'a> {
+    /// From the root.
+    path: String,
+    /// The computer, unless it is the task's own.
+    on: Option<ClientId>,
+    holds: &'a str,
+}
+
+/// How a refusal of an answer about it begins.
+fn change_of(path: &str) -> String {
+    format!("{path} as it shall be: ")
+}
+
+impl<'a> Turn<'a> {
+    /// That file, before anything else was done; while its answer is not refused for good.
+    pub(super) fn file_change(&self, newest: &Step) -> Option<FileChange<'a>> {
+        let is_before = |step: &Step| step.prepares() || step.fills_in_vain() || !step.closed;
+        if !self.state.steps.iter().all(is_before) || self.asks_somebody() {
+            return None;
+        }
+        let (path, on) = self.file_to_change()?;
+        self.schema_of(&addressed(WRITE, on.as_ref()))?;
+        let holds = contents::known(self.state, on.as_ref(), &path)?;
+        let fits = holds.len() <= MOST_BYTES && filled(holds).count() >= FEWEST_LINES;
+        let is_open = fits && !self.is_refused_for_good(newest, &change_of(&path));
+        is_open.then_some(FileChange { path, on, holds })
+    }
+
+    /// The only file of data that the task names and its computer, where the task wants it changed, and nothing else but programs run.
+    fn file_to_change(&self) -> Option<(String, Option<ClientId>)> {
+        let prompt = self.asked_for();
+        let named = named_in(prompt);
+        let (programs, data): (Vec<&String>, Vec<&String>) =
+            named.iter().partition(|path| path.ends_with(".lua"));
+        let [path] = data.as_slice() else {
+            return None;
+        };
+        let changes = |said: &str| asks_for_a_change(said) || has_word(said, &CHANGES);
+        let is_worked_on = |program: &&String| {
+            let mut about =
+                sentences(prompt).filter(|said| mentions(said, program).next().is_some());
+            about.any(|said| {
+                let is_about_both = mentions(said, path).next().is_some();
+                wants_mended(said) || (changes(said) && !is_about_both)
+            }) || stated::is_to_be_made(prompt, program)
+        };
+        let words = own_words(prompt);
+        let place = self.place_of(path)?;
+        let on = self.unless_own(place);
+        let is_there = |other: &ClientId| Some(other) == on.as_ref();
+        let is_wanted = holds_data(path)
+            && is_file_like(path)
+            && changes(prompt)
+            && !has_word(&words, &BEYOND)
+            && !TELLS.iter().any(|tells| words.contains(tells))
+            && !self.is_left_alone(&from_root(path), on.as_ref())
+            && !programs.iter().any(is_worked_on)
+            && content_said(prompt, path).is_none()
+            && file_to_patch(prompt).is_none()
+            && named_by(&self.shown_tools().shown, &words).next().is_none()
+            && self.state.wakes().is_none()
+            && self.tools_to_call().is_empty()
+            && self.other_computers().iter().all(is_there);
+        is_wanted.then(|| (from_root(path), on))
+    }
+
+    /// Whether a call has brought that file to what it shall be.
+    pub(super) fn changes_file(&self, call: &CallRecord) -> bool {
+        let is_it = |(path, on): (String, Option<ClientId>)| {
+            call.args["path"] == path && self.elsewhere(call) == on.as_ref()
+        };
+        call.tool == WRITE && call.succeeded() && self.file_to_change().is_some_and(is_it)
+    }
+
+    /// That file, from the root, once it was changed so.
+    pub(super) fn changed_file(&self) -> Option<String> {
+        let alone = self.state.steps.iter().filter(|step| step.fills());
+        let mut alone = alone.flat_map(|step| &step.calls);
+        let was_changed = alone.any(|call| self.changes_file(call));
+        self.file_to_change()
+            .filter(|_| was_changed)
+            .map(|(path, _)| path)
+    }
+
+    /// Whether that file was changed so, and every program that the task names has run well since.
+    pub(super) fn is_changed_and_run(&self) -> bool {
+        let named = named_in(self.asked_for());
+        let mut programs = named.iter().filter(|path| path.ends_with(".lua"));
+        let runs = self.tests_since_change();
+        let ran = |program: &String| {
+            let mut runs = runs.iter();
+            runs.any(|run| run.success && program_of(&run.what) == *program)
+        };
+        self.profile.one_model
+            && runs.iter().all(|run| run.success)
+            && programs.all(ran)
+            && self.unmade_run().is_none()
+            && self.changed_file().is_some()
+    }
+
+    /// Runs the only program that the task names, to see what it makes of the change, where it takes nothing and does nothing but read and print.
+    pub(super) fn show_change(&self) -> Option<Decision> {
+        let (_, on) = self.file_to_change()?;
+        let program = from_root(&only_program(self.asked_for())?);
+        let text = contents::known(self.state, on.as_ref(), &program)?;
+        let takes_none = !text.contains("...") && !text.contains("arg");
+        let may = only_shows(text)
+            && takes_none
+            && self.tests_since_change().is_empty()
+            && !stated::forbids_runs(self.asked_for());
+        self.schema_of(&addressed(RUN, on.as_ref()))?;
+        let run = || self.call_by_rule(ByRule::ClosingRun, RUN, json!({"path": program}), on);
+        may.then(run).flatten()
+    }
+
+    pub(super) fn consult_for_change(&self, change: &FileChange<'_>) -> Decision {
+        self.ask_aside(Contract::Content, self.change_prompt(change))
+    }
+
+    fn change_prompt(&self, change: &FileChange<'_>) -> Result<Vec<Message>, PromptError> {
+        let prompts = &self.profile.prompts;
+        let told = json!({
+            "prompt": self.asked_for(),
+            "path": change.path,
+            "holds": fenced(change.holds.trim_end(), ""),
+            "answers": told::answers(self.state.steps.iter()),
+            "refused": self.refused_just_now(&change_of(&change.path)),
+        });
+        Ok(vec![
+            Message::system(render(prompts, "shared/file_editor", json!({}))?),
+            Message::user(render(prompts, "shared/file_to_change", told)?),
+        ])
+    }
+
+    /// Writes what it answered.
+    pub(super) fn write_change(
+        &self,
+        step: &Step,
+        change: &FileChange<'_>,
+        said: Option<&str>,
+    ) -> Decision {
+        let refused = |why: &str| {
+            let told = format!("{}{why}", change_of(&change.path));
+            self.block(Guard::Invalid, told)
+        };
+        let content = format!("{}\n", said.unwrap_or_default().trim_matches('\n'));
+        let answers = self
+            .state
+            .steps
+            .iter()
+            .filter_map(|step| step.question.as_ref());
+        let answers = answers.filter_map(|asked| Some(asked.answer.as_ref()?.answer.as_str()));
+        let asked: Vec<&str> = std::iter::once(self.asked_for()).chain(answers).collect();
+        if let Some(why) = what_is_wrong(&asked.join("\n"), change.holds, &content) {
+            return refused(&why);
+        }
+        let why = format!("Changing {}, as the task says", change.path);
+        match self.write_aside(step, why, &change.path, change.on.as_ref(), &content) {
+            Ok(decision) => decision,
+            Err(problems) => refused(&problems.join("; ")),
+        }
+    }
+}
+
+/// Why a text cannot be what such a file shall hold, as far as rules see it. `asked`: the task, and what somebody answered.
+fn what_is_wrong(asked: &str, holds: &str, content: &str) -> Option<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (filled(holds).collect(), filled(content).collect());
+    let (gone, come) = (only_in(&old, &new), only_in(&new, &old));
+    if new.is_empty() {
+        return Some("there was no file in it".to_owned());
+    }
+    if gone.is_empty() && come.is_empty() {
+        return Some("it was the file as it is, and nothing was changed".to_owned());
+    }
+    if (old.len() - gone.len()) * 3 < old.len() {
+        return Some("most lines of the file were not in it".to_owned());
+    }
+    let is_json = |text: &str| serde_json::from_str::<Value>(text);
+    if is_json(holds).is_ok()
+        && let Err(error) = is_json(content)
+    {
+        return Some(format!("it is no JSON any more: {error}"));
+    }
+    if let Some(line) = come.iter().find(|line| !is_spoken_of(asked, line)) {
+        return Some(format!("nobody asked for this line of it: {line}"));
+    }
+    let others = others_than_meant(asked, holds);
+    let (meant, other, line) = gone.into_iter().find_map(|line| {
+        let (meant, other) = others.iter().find(|(_, other)| holds_word(line, other))?;
+        Some((meant, other, bare(line)))
+    })?;
+    Some(format!(
+        "the task says \"{meant}, not {other}\", so this line stays as it is, and the one of {meant} is meant: {line}"
+    ))
+}
+
+/// Lines of a text that another one does not have, or less often.
+fn only_in<'t>(these: &[&'t str], those: &[&str]) -> Vec<&'t str> {
+    let mut others: Vec<&str> = those.iter().map(|line| bare(line)).collect();
+    let is_other = |line: &&str| {
+        let at = others.iter().position(|other| *other == bare(line));
+        at.map(|at| others.swap_remove(at)).is_none()
+    };
+    these.iter().copied().filter(is_other).collect()
+}
+
+/// Words that are said of anything.
+const SWITCHES: [&str; 6] = ["on", "off", "yes", "no", "true", "false"];
+
+/// Whether a new line has anything to do with what was asked for: the key of a setting, else a word of it.
+fn is_spoken_of(asked: &str, line: &str) -> bool {
+    let asked = asked.to_lowercase();
+    let line = line.to_lowercase();
+    let words = line.split(|c: char| !c.is_alphanumeric());
+    let telling = |word: &&str| {
+        let is_long = word.len() > 1 || word.chars().all(|c| c.is_ascii_digit());
+        !word.is_empty() && is_long && !SWITCHES.contains(word)
+    };
+    let mut words = words.filter(telling).peekable();
+    words.peek().is_none() || words.any(|word| asked.contains(word))
+}
+
+/// The pairs of names with "not" between them that both stand in a file: "take out Lumi, not Lumi_2".
+fn others_than_meant<'p>(asked: &'p str, holds: &str) -> Vec<(&'p str, &'p str)> {
+    let is_edge = |c: char| !c.is_alphanumeric() && c != '_';
+    let words = asked.split_whitespace();
+    let words: Vec<&str> = words.map(|word| word.trim_matches(is_edge)).collect();
+    let stands = |word: &str| !word.is_empty() && holds_word(holds, word);
+    let pairs = words.windows(3).filter(|words| words[1] == "not");
+    let pairs = pairs.map(|words| (words[0], words[2]));
+    let pairs = pairs.filter(|(meant, other)| meant != other && stands(meant) && stands(other));
+    pairs.collect()
+}
+
+/// Whether a text holds a word, letter for letter and not as a part of another one.
+fn holds_word(text: &str, word: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|held| held == word)
+}
+
+fn filled(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty())
+}
+
+/// A line without the comma that it needs where another one follows.
+fn bare(line: &str) -> &str {
+    line.trim_end_matches(',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::chat::Role;
+    use crate::strategy::bench::shown;
+    use crate::strategy::drive::{Drive, carry_out, profile_with_asides};
+
+    const TASK: &str = "The south gate shuts too early, its delay in /gates.ini is too short. set it to 6. only the south gate!";
+    const GATES: &str = "; the gates\n[north]\ndelay=2\n\n[south]\ndelay=2\n";
+    const RIGHT: &str = "```\n; the gates\n[north]\ndelay=2\n\n[south]\ndelay=6\n```";
+
+    fn begun(strategy: &str, task: &str) -> Drive {
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
+        drive.bench.profile.one_model = true;
+        drive.files.insert("/gates.ini".into(), GATES.into());
+        drive.run_to_consult_with(carry_out);
+        drive
+    }
+
+    fn asked_alone(drive: &Drive) -> String {
+        shown(drive.state().prompt(Role::Executor))
+    }
+
+    #[test]
+    fn a_short_file_of_settings_is_asked_for_alone_and_written() {
+        for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
+            let mut drive = begun(strategy, TASK);
+            let asked = asked_alone(&drive);
+            if strategy == "direct" {
+                insta::assert_snapshot!("file_to_change", asked);
+            }
+            drive.say(&[RIGHT]);
+            let right = GATES.replace("[south]\ndelay=2", "[south]\ndelay=6");
+            assert_eq!(drive.files["/gates.ini"], right, "{strategy}: {asked}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_only_shows_what_the_file_holds_is_run_behind_the_change_and_the_task_ends() {
+        let ran_behind = |program: &str| {
+            let task = format!("{TASK} /gates.lua moans about broken lines, so give that a spin.");
+            let mut drive = Drive::new(profile_with_asides("plan"), &task);
+            drive.bench.profile.one_model = true;
+            drive.files.insert("/gates.ini".into(), GATES.into());
+            drive.files.insert("/gates.lua".into(), program.into());
+            let goes_on = drive.say(&[RIGHT]);
+            let last = drive.state().calls().last().unwrap();
+            (last.tool == RUN, goes_on)
+        };
+        let shows = "local f = fs.open(\"/gates.ini\", \"r\") print(f.readAll()) f.close()";
+        assert_eq!(ran_behind(shows), (true, false));
+        assert_eq!(
+            ran_behind("redstone.setOutput(\"left\", true)"),
+            (false, true)
+        );
+        assert_eq!(ran_behind("print(...)"), (false, true));
+    }
+
+    #[test]
+    fn a_change_that_nothing_can_show_is_the_end_where_planner_and_executor_are_one_model() {
+        for (one_model, goes_on) in [(true, false), (false, true)] {
+            let mut drive = Drive::new(profile_with_asides("plan"), TASK);
+            drive.bench.profile.one_model = one_model;
+            drive.files.insert("/gates.ini".into(), GATES.into());
+            assert_eq!(drive.say(&[RIGHT]), goes_on, "{}", drive.shown());
+        }
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_the_file_is_asked_for_once_more() {
+        for (answer, why) in [
+            ("```\ndelay=6\n```", "most lines of the file were not in it"),
+            ("I would set it to 6.", "there was no file in it"),
+            (
+                "```\n; the gates\n[north]\ndelay=2\n\n[south]\ndelay=2\n```",
+                "it was the file as it is, and nothing was changed",
+            ),
+        ] {
+            let mut drive = begun("direct", TASK);
+            drive.say(&[answer]);
+            let asked = asked_alone(&drive);
+            assert!(asked.contains(&format!("was not taken: {why}")), "{asked}");
+            drive.say(&[RIGHT]);
+            assert!(drive.files["/gates.ini"].contains("delay=6"), "{why}");
+        }
+    }
+
+    #[test]
+    fn only_a_task_that_changes_one_file_and_nothing_else_asks_for_it_so() {
+        let is_asked =
+            |task: &str| asked_alone(&begun("direct", task)).contains("Write /gates.ini");
+        assert!(is_asked(TASK));
+        for task in [
+            "Turn the delay in /gates.ini up to 6, please.",
+            "In /gates.ini: raise delay to 30 and turn sound on. Rest of it stays as is. There's a /server/validate.lua that reads the file like \
+             the server does and moans about broken lines, so give that a spin once you've saved.",
+            "Could you add it to /gates.ini under the name `beach`, in the same shape as the warps that are in there already? The old ones should \
+             of course keep working. You'll know it worked when /goto.lua, started with beach, prints the spot.",
+        ] {
+            assert!(is_asked(task), "{task}");
+        }
+        for other in [
+            "What does /gates.ini say about the south gate?",
+            "Set the delay in /gates.ini to 6 and tell me what it was.",
+            "Do not change /gates.ini. Set up the gates.",
+            "Fix /gates.lua, which reads /gates.ini and should set the delay.",
+            "Set the delays of /gates.ini and /doors.ini to 6.",
+            "Write a program /gates.lua that shows what /gates.ini holds.",
+        ] {
+            assert!(!is_asked(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_any_more_or_takes_out_the_other_one_is_not_written() {
+        let list = "[\n {\"name\": \"Lumi\"},\n {\"name\": \"Lumi_2\"},\n {\"name\": \"Bo\"}\n]\n";
+        let task = "Take Lumi off the list /banned.json. Lumi, not Lumi_2.";
+        let wrong = |content: &str| what_is_wrong(task, list, content).unwrap_or_default();
+        let without = |line: &str| list.replace(line, "");
+        assert_eq!(wrong(&without(" {\"name\": \"Lumi\"},\n")), "");
+        let other = wrong(&without(" {\"name\": \"Lumi_2\"},\n"));
+        assert!(
+            other.starts_with("the task says \"Lumi, not Lumi_2\""),
+            "{other}"
+        );
+        let broken = wrong(&list.replace(" {\"name\": \"Bo\"}\n", ""));
+        assert!(broken.starts_with("it is no JSON any more"), "{broken}");
+        let other = "Set the delay of the south gate to 6.";
+        let line = what_is_wrong(
+            other,
+            "delay=2\nsound=off\nsound=on",
+            "delay=6\nsound=on\nsound=on",
+        );
+        assert_eq!(
+            line.as_deref(),
+            Some("nobody asked for this line of it: sound=on")
+        );
+        // The one that is named last takes the place of the other.
+        let renamed = what_is_wrong(
+            "It is called Bo now, not Al.",
+            "name=Al\nx=1",
+            "name=Bo\nx=1",
+        );
+        assert_eq!(renamed, None);
+    }
+}
