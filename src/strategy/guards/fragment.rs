@@ -55,8 +55,8 @@ fn is_fragment(said: &str, there: &str) -> bool {
     };
     !said.is_empty()
         && said.len() * 2 <= there.len()
-        && said.iter().all(|line| is_known(&line) || has_key(&line))
-        && said.iter().any(|line| has_key(&line))
+        && said.iter().all(|line| is_known(line) || has_key(line))
+        && said.iter().any(|line| has_key(line))
 }
 
 fn filled(text: &str) -> impl Iterator<Item = &str> {
