@@ -15,7 +15,7 @@ use super::places::addressed;
 use super::proved::own_words;
 use super::shown_tools::named_by;
 use super::stated::{self, content_said};
-use super::text::{fenced, has_word};
+use super::text::{fenced, filled_lines, has_word};
 use super::turn::Turn;
 use super::unchanged::asks_for_a_change;
 use super::unmended::only_program;
@@ -74,7 +74,7 @@ impl<'a> Turn<'a> {
         let (path, on) = self.file_to_change()?;
         self.schema_of(&addressed(WRITE, on.as_ref()))?;
         let holds = contents::known(self.state, on.as_ref(), &path)?;
-        let fits = holds.len() <= MOST_BYTES && filled(holds).count() >= FEWEST_LINES;
+        let fits = holds.len() <= MOST_BYTES && filled_lines(holds).count() >= FEWEST_LINES;
         let is_open = fits && !self.is_refused_for_good(newest, &change_of(&path));
         is_open.then_some(FileChange { path, on, holds })
     }
@@ -217,7 +217,10 @@ impl<'a> Turn<'a> {
 
 /// Why a text cannot be what such a file shall hold, as far as rules see it. `asked`: the task, and what somebody answered.
 fn what_is_wrong(asked: &str, holds: &str, content: &str) -> Option<String> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (filled(holds).collect(), filled(content).collect());
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        filled_lines(holds).collect(),
+        filled_lines(content).collect(),
+    );
     let (gone, come) = (only_in(&old, &new), only_in(&new, &old));
     if new.is_empty() {
         return Some("there was no file in it".to_owned());
@@ -289,11 +292,6 @@ fn others_than_meant<'p>(asked: &'p str, holds: &str) -> Vec<(&'p str, &'p str)>
 fn holds_word(text: &str, word: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.any(|held| held == word)
-}
-
-fn filled(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty())
 }
 
 /// A line without the comma that it needs where another one follows.

@@ -54,6 +54,12 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
+/// The lines of a text in which anything stands, without the spaces around it.
+pub fn filled_lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty())
+}
+
 /// Models for code use three to four bytes a token; the lower figure is the cautious one.
 pub const BYTES_PER_TOKEN: usize = 3;
 

@@ -7,6 +7,7 @@ use crate::domain::files::from_root;
 use crate::domain::task::TaskState;
 use crate::strategy::memory::contents;
 use crate::strategy::paths::normal;
+use crate::strategy::text::filled_lines;
 use serde_json::Value;
 
 /// How often it is told of one file.
@@ -30,8 +31,8 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
     }
     let words = format!(
         "{path} has {} lines, and this call would leave nothing but {} of them",
-        filled(&there).count(),
-        filled(content).count()
+        filled_lines(&there).count(),
+        filled_lines(content).count()
     );
     let edit = likely_edit(content, &there);
     let how = edit.map(|(old, new)| format!(" (search `{old}`, replace `{new}`)"));
@@ -46,8 +47,8 @@ pub fn objection(state: &TaskState, target: &Target, tool: &str, args: &Value) -
 /// Whether a text is a few lines of a file of settings, with new values or without: each of its lines is one of the file or has the key of one,
 /// one at least has a key, and most of the file's lines are missing.
 fn is_fragment(said: &str, there: &str) -> bool {
-    let said: Vec<&str> = filled(said).collect();
-    let there: Vec<&str> = filled(there).collect();
+    let said: Vec<&str> = filled_lines(said).collect();
+    let there: Vec<&str> = filled_lines(there).collect();
     let is_known = |line: &&str| there.contains(line);
     let has_key = |line: &&str| {
         let key = key(line);
@@ -56,12 +57,7 @@ fn is_fragment(said: &str, there: &str) -> bool {
     !said.is_empty()
         && said.len() * 2 <= there.len()
         && said.iter().all(|line| is_known(line) || has_key(line))
-        && said.iter().any(|line| has_key(line))
-}
-
-fn filled(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty())
+        && said.iter().any(has_key)
 }
 
 /// What stands before the value of a setting.

@@ -13,7 +13,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::task::TaskState;
 use crate::strategy::fleet::{Found, ToolLookup};
 use crate::strategy::paths::normal;
-use crate::strategy::text::fenced;
+use crate::strategy::text::{fenced, filled_lines};
 use serde_json::Value;
 
 /// The argument by which a write names the content that it replaces.
@@ -155,11 +155,8 @@ impl Sights<'_> {
 
 /// Whether a new content is the old one with a part of its lines made anew: then nothing is lost of which its author may not have thought.
 fn keeps_most_of(old: &str, new: &str) -> bool {
-    let lines = |text: &'_ str| -> Vec<String> {
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        lines.map(str::to_owned).collect()
-    };
-    let (old, new) = (lines(old), lines(new));
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (filled_lines(old).collect(), filled_lines(new).collect());
     let kept = old.iter().filter(|line| new.contains(line)).count();
     new.len() >= old.len() && kept * 2 >= old.len() && kept > 0
 }
