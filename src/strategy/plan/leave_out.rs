@@ -2,8 +2,11 @@
 
 use super::Course;
 use crate::domain::files::{from_root, key};
+use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use crate::strategy::mending::WRITE;
 use crate::strategy::paths::normal;
+use serde_json::Value;
 use std::cmp::Ordering;
 
 /// How a reason says that something stays as it is.
@@ -92,6 +95,47 @@ impl Course<'_> {
             leave_out(plan, at, None);
         }
     }
+
+    /// Takes the steps out of a first plan that write or edit a file once more which was asked for alone, whole, and with which no run failed
+    /// since: a small model plans the whole task, and spoils what it had right. One that is left over looks at the file. Where another model
+    /// plans, its steps may be the better ones.
+    pub(super) fn leave_what_was_done_alone(&self, plan: &mut TaskPlan) {
+        let turn = self.turn(Track::MAIN);
+        let runs = turn.tests_since_change();
+        if !self.profile.one_model
+            || !self.work.plans.is_empty()
+            || runs.iter().any(|run| !run.success)
+        {
+            return;
+        }
+        let home = self.state.home();
+        let alone = self.state.steps.iter().filter(|step| step.asks_aside());
+        let alone = alone.flat_map(|step| &step.calls);
+        let written = alone.filter(|call| call.tool == WRITE && call.succeeded());
+        let written: Vec<String> = written
+            .filter_map(|call| {
+                let path = from_root(&normal(call.args["path"].as_str()?));
+                Some(key(home, turn.elsewhere(call).or(home), &path))
+            })
+            .collect();
+        let is_done = |step: &PlanStep| {
+            let path = step.target.as_deref().map(normal);
+            let book = path.map(|path| key(home, step.on.as_ref().or(home), &from_root(&path)));
+            let writes = [PlanAction::EditFile, PlanAction::WriteFile].contains(&step.action);
+            writes && book.is_some_and(|book| written.contains(&book))
+        };
+        while plan.steps.len() > 1
+            && let Some(at) = plan.steps.iter().position(is_done)
+        {
+            leave_out(plan, at, None);
+        }
+        if let [step] = plan.steps.as_mut_slice()
+            && is_done(step)
+        {
+            step.action = PlanAction::ReadFile;
+            step.params = Value::Null;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -102,34 +146,7 @@ mod tests {
 
     #[test]
     fn an_edit_that_changes_nothing_of_what_was_written_already_is_left_out() {
-        let calls = |replace: &str, mends: u32| {
-            let task = "Mend /sum.lua: `/sum.lua 2 3` shall print 5. Then tell who broke it.";
-            let mut drive = Drive::new(profile_of("plan"), task);
-            drive.bench.profile.executor_mends = mends;
-            drive.bench.profile.memory.named_files = 1;
-            let patch = json!({"name": "fs_patch", "effect": "effect", "description": "Patches a file.", "args_schema": {
-                "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}, "edits": {"type": "array"}}}});
-            drive.add_tools(vec![serde_json::from_value(patch).unwrap()]);
-            drive.files.insert("/sum.lua".into(), "error".into());
-            let step = |id: u32, action: &str, params: Value| {
-                json!({"id": id, "action": action, "target": "/sum.lua", "reason": "r",
-                "depends_on": if id == 1 { vec![] } else { vec![id - 1] }, "params": params})
-            };
-            let plan = json!({"goal": "g", "steps": [
-                step(1, "read_file", Value::Null),
-                step(2, "edit_file", json!({"search": "5", "replace": replace})),
-                step(3, "run_test", json!({"target": "/sum.lua 2 3", "args": []})),
-            ]});
-            if mends > 0 {
-                // A model that mends it alone, before the plan.
-                drive.say(&["```lua\n5\n```"]);
-            }
-            drive.say(&[&plan.to_string()]);
-            let calls = drive.state().calls();
-            calls
-                .map(|call| format!("{} {}", call.tool, call.args))
-                .collect::<Vec<String>>()
-        };
+        let calls = |replace: &str, mends: u32| calls(replace, mends, false);
         let patches = |calls: &[String]| {
             let patch = calls.iter().filter(|call| call.starts_with("fs_patch"));
             patch.count()
@@ -140,6 +157,52 @@ mod tests {
         assert_eq!(last, r#"run_program {"args":["2","3"],"path":"/sum.lua"}"#);
         assert_eq!(patches(&calls("6", 1)), 1);
         assert_eq!(patches(&calls("5", 0)), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_asked_for_alone_is_not_edited_by_the_first_plan_of_the_same_model() {
+        let made = calls("6", 1, true);
+        assert!(
+            !made.iter().any(|call| call.starts_with("fs_patch")),
+            "{made:#?}"
+        );
+        assert!(made.last().unwrap().starts_with("run_program"), "{made:#?}");
+        let made = calls("6", 0, true);
+        assert!(
+            made.iter().any(|call| call.starts_with("fs_patch")),
+            "{made:#?}"
+        );
+    }
+
+    /// The calls of a task whose program is mended alone where `mends` allows it, and whose plan edits it then.
+    fn calls(replace: &str, mends: u32, one_model: bool) -> Vec<String> {
+        let task = "Mend /sum.lua: `/sum.lua 2 3` shall print 5. Then tell who broke it.";
+        let mut drive = Drive::new(profile_of("plan"), task);
+        drive.bench.profile.executor_mends = mends;
+        drive.bench.profile.one_model = one_model;
+        drive.bench.profile.memory.named_files = 1;
+        let patch = json!({"name": "fs_patch", "effect": "effect", "description": "Patches a file.", "args_schema": {
+                "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}, "edits": {"type": "array"}}}});
+        drive.add_tools(vec![serde_json::from_value(patch).unwrap()]);
+        drive.files.insert("/sum.lua".into(), "error".into());
+        let step = |id: u32, action: &str, params: Value| {
+            json!({"id": id, "action": action, "target": "/sum.lua", "reason": "r",
+                "depends_on": if id == 1 { vec![] } else { vec![id - 1] }, "params": params})
+        };
+        let plan = json!({"goal": "g", "steps": [
+            step(1, "read_file", Value::Null),
+            step(2, "edit_file", json!({"search": "5", "replace": replace})),
+            step(3, "run_test", json!({"target": "/sum.lua 2 3", "args": []})),
+        ]});
+        if mends > 0 {
+            // A model that mends it alone, before the plan.
+            drive.say(&["```lua\n5\n```"]);
+        }
+        drive.say(&[&plan.to_string()]);
+        let calls = drive.state().calls();
+        calls
+            .map(|call| format!("{} {}", call.tool, call.args))
+            .collect()
     }
 
     #[test]

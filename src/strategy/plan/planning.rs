@@ -166,6 +166,7 @@ impl Course<'_> {
         self.write_what_is_missing(&mut plan);
         leave_what_stays(&mut plan);
         self.leave_vain_edits(&mut plan);
+        self.leave_what_was_done_alone(&mut plan);
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),
