@@ -4,8 +4,10 @@
 use super::calls_by_rule::request_by_rule;
 use super::directive;
 use super::guards::times_told;
+use super::paths::named_in;
 use super::text::{ends_sentence, has_word};
 use super::turn::Turn;
+use super::unchanged::asks_for_a_change;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, TranslatedBy};
@@ -13,9 +15,9 @@ use crate::domain::task::TaskState;
 use serde_json::json;
 
 /// Whom a task tells to ask.
-const PEOPLE: [&str; 12] = [
-    "person", "people", "user", "player", "human", "operator", "owner", "admin", "me", "us",
-    "somebody", "someone",
+const PEOPLE: [&str; 19] = [
+    "person", "people", "user", "users", "player", "players", "human", "humans", "operator",
+    "owner", "admin", "admins", "team", "crew", "friends", "me", "us", "somebody", "someone",
 ];
 
 const ARTICLES: [&str; 4] = ["the", "a", "your", "any"];
@@ -23,6 +25,12 @@ const ARTICLES: [&str; 4] = ["the", "a", "your", "any"];
 /// How what is to be asked begins. Not "if" and "when": what follows them may as well be a condition.
 const ASKS: [&str; 9] = [
     "which", "what", "whether", "how", "where", "who", "whom", "whose", "why",
+];
+
+/// How a sentence begins that tells how something is, and not what is to be done.
+const STORY: [&str; 15] = [
+    "the", "a", "an", "our", "my", "we", "i", "it", "there", "this", "that", "he", "she", "they",
+    "somebody",
 ];
 
 /// What may stand before that.
@@ -39,14 +47,20 @@ const MOST_OBJECTIONS: usize = 2;
 const WHY: &str = "the task says that you are to be asked";
 
 impl Turn<'_> {
-    /// Where a task begins with a question to a person, they are asked it before its model is. None after anything else was done, where
-    /// no question may be asked, and in a task that lives on.
+    /// Where a task begins with a question to a person, behind nothing but words that tell of no file and no deed, they are asked it before its
+    /// model is. None after anything else was done, where no question may be asked, and in a task that lives on.
     pub(super) fn first_question(&self) -> Option<Decision> {
         let is_begun = self.state.steps.iter().any(|step| !step.looks_first());
         if is_begun || !self.may_step_aside() || self.state.wakes().is_some() {
             return None;
         }
-        let first = sentences(self.asked_for()).next()?;
+        let is_story = |said: &str| {
+            let first = word(said).map(|(first, _)| first).unwrap_or_default();
+            let begins = STORY.contains(&first.as_str());
+            begins && named_in(said).is_empty() && !asks_for_a_change(said)
+        };
+        let mut said = sentences(self.asked_for());
+        let first = said.find(|said| !is_story(said))?;
         let parameters = json!({"question": to_person(asked_in(first)?), "why": WHY});
         let why = ByRule::FirstQuestion;
         let request = request_by_rule(why, ASK_USER_TOOL, parameters.clone(), None);
@@ -248,8 +262,17 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_by_rule_where_the_question_is_not_the_first_thing_or_none_may_be_asked() {
-        let (_, question) = answered("direct", "Look at /list.txt. Ask me what to build of it.");
-        assert_eq!(question, None);
+        for task in [
+            "Look at /list.txt. Ask me what to build of it.",
+            "Dig until the chest is full. Ask me what to build of it.",
+            "The list is /list.txt. Ask me what to build of it.",
+            "I want you to move the chest. Ask me what to build of it.",
+        ] {
+            assert_eq!(answered("direct", task).1, None, "{task}");
+        }
+        let story = "Our station is done, only nobody told me what it's called. Please ask the players what name they settled on, then go.";
+        let asked = "The task says to ask you: what name they settled on";
+        assert_eq!(answered("direct", story).1.as_deref(), Some(asked));
         let mut drive = Drive::new(profile_of("direct"), TASK);
         drive.bench.profile.budgets.questions = 0;
         if let Some(created) = &mut drive.bench.state.created {
