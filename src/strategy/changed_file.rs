@@ -47,6 +47,12 @@ const BEYOND: [&str; 14] = [
     "gather", "collect", "if",
 ];
 
+/// Words of one that wants something done beside the change: it does not end behind it.
+const DEEDS: [&str; 14] = [
+    "open", "close", "stop", "build", "dig", "craft", "install", "reboot", "restart", "play",
+    "create", "show", "display", "explain",
+];
+
 /// How it wants to hear something. "As they tell you" is none of it.
 const TELLS: [&str; 3] = ["tell me", "tell us", "let me know"];
 
@@ -135,7 +141,7 @@ impl<'a> Turn<'a> {
             .map(|(path, _)| path)
     }
 
-    /// Whether that file was changed so, and every program that the task names has run well since.
+    /// Whether that file was changed so, every program that the task names has run well since, and it wants no other deed.
     pub(super) fn is_changed_and_run(&self) -> bool {
         let named = named_in(self.asked_for());
         let mut programs = named.iter().filter(|path| path.ends_with(".lua"));
@@ -147,6 +153,7 @@ impl<'a> Turn<'a> {
         self.profile.one_model
             && runs.iter().all(|run| run.success)
             && programs.all(ran)
+            && !has_word(&own_words(self.asked_for()), &DEEDS)
             && self.unmade_run().is_none()
             && self.changed_file().is_some()
     }
@@ -359,8 +366,13 @@ mod tests {
 
     #[test]
     fn a_change_that_nothing_can_show_is_the_end_where_planner_and_executor_are_one_model() {
-        for (one_model, goes_on) in [(true, false), (false, true)] {
-            let mut drive = Drive::new(profile_with_asides("plan"), TASK);
+        let more = format!("{TASK} And open it now.");
+        for (task, one_model, goes_on) in [
+            (TASK, true, false),
+            (TASK, false, true),
+            (more.as_str(), true, true),
+        ] {
+            let mut drive = Drive::new(profile_with_asides("plan"), task);
             drive.bench.profile.one_model = one_model;
             drive.files.insert("/gates.ini".into(), GATES.into());
             assert_eq!(drive.say(&[RIGHT]), goes_on, "{}", drive.shown());
