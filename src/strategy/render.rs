@@ -4,7 +4,7 @@ use super::directive::printer;
 use super::guards::overwrite::likely_edit;
 use super::memory::recall::{self, Handle};
 use super::said_lines;
-use super::text::{cut_middle, fenced, head_and_tail};
+use super::text::{cut_middle, fenced, head_and_tail, with_repeats_counted};
 use super::told_json::told_json;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::directive::{Action, Directive};
@@ -185,10 +185,12 @@ fn object(out: &mut String, fields: &Map<String, Value>, shown: &Shown<'_>, long
                 let text = if text.is_empty() {
                     "(nothing)".to_owned()
                 } else {
-                    format!(
-                        "\n{}",
-                        fenced(&said_lines::cut(text, max_bytes, &shown.words, rest), "")
-                    )
+                    let cut = said_lines::cut(text, max_bytes, &shown.words, rest);
+                    let cut = match name == "output" {
+                        true => with_repeats_counted(&cut),
+                        false => cut,
+                    };
+                    format!("\n{}", fenced(&cut, ""))
                 };
                 let _ = writeln!(out, "{name}: {text}");
             }

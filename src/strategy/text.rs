@@ -54,6 +54,27 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
+/// From so many equal lines in a row on, those behind the first one are counted.
+const FEWEST_REPEATS: usize = 5;
+
+/// A text in which equal lines in a row stand once, with their number behind them: what a loop without an end prints fills a prompt, and says
+/// nothing more.
+pub fn with_repeats_counted(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut told: Vec<String> = Vec::new();
+    for equal in lines.chunk_by(|one, next| one == next) {
+        let [first, others @ ..] = equal else {
+            continue;
+        };
+        told.push((*first).to_owned());
+        match equal.len() >= FEWEST_REPEATS {
+            true => told.push(format!("[… the same line {} times more …]", others.len())),
+            false => told.extend(others.iter().map(|line| (*line).to_owned())),
+        }
+    }
+    told.join("\n")
+}
+
 /// The lines of a text in which anything stands, without the spaces around it.
 pub fn filled_lines(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().map(str::trim);
@@ -106,6 +127,14 @@ pub fn has_word(text: &str, words: &[&str]) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn equal_lines_in_a_row_are_counted_from_five_on() {
+        let text = format!("a\n{}b\n{}", "5\n".repeat(700), "c\n".repeat(4));
+        let told = "a\n5\n[… the same line 699 times more …]\nb\nc\nc\nc\nc";
+        assert_eq!(with_repeats_counted(&text), told);
+        assert_eq!(with_repeats_counted(""), "");
+    }
 
     #[test]
     fn a_shortened_word_ends_no_sentence() {

@@ -8,7 +8,7 @@ use crate::domain::step::{CallEnd, CallRecord, QuestionRecord};
 use crate::domain::work::plan::{Settled, StepState, StepWork};
 use crate::strategy::directive::call_title;
 use crate::strategy::guards::failure_text;
-use crate::strategy::text::{fenced, head_and_tail};
+use crate::strategy::text::{fenced, head_and_tail, with_repeats_counted};
 use serde_json::Value;
 
 /// One step's result, not yet cut to any size.
@@ -269,7 +269,8 @@ fn ran(run: &Value, lines: &mut Vec<Line>) {
         "well"
     };
     lines.push(Line::Words(format!("exit: {exit}")));
-    lines.push(data("output", text("output").unwrap_or_default()));
+    let output = with_repeats_counted(text("output").unwrap_or_default());
+    lines.push(data("output", &output));
     for key in ["error", "traceback"] {
         if let Some(text) = text(key).filter(|text| !text.is_empty()) {
             lines.push(data(key, text));
