@@ -1,6 +1,6 @@
 //! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, a new
-//! program, a few lines or a short file as they shall be, or which files are deleted. Programs that are mended have their own place (`mending`). Models that
-//! lose themselves in the prompt of a whole task do such a thing at once.
+//! program, a few lines or a short file as they shall be, or which files are deleted. Programs that are mended have their own place
+//! (`mending`). Models that lose themselves in the prompt of a whole task do such a thing at once.
 
 use super::changed_file::FileChange;
 use super::chosen_files::Choice;

@@ -12,6 +12,7 @@ pub mod call_form;
 pub mod calling;
 mod calls_by_rule;
 mod changed_file;
+mod changed_lines;
 mod checked_files;
 pub mod chosen_files;
 mod coerce;

@@ -25,16 +25,16 @@ const SHOWN_ARGS: usize = 160;
 impl Signature {
     /// `home`: the computer that a bare tool name means.
     pub fn of(target: &Target, tool: &str, args: &Value, home: Option<&ClientId>) -> Self {
-        Self::settled(target, tool, Arc::new(settled(args)), home)
+        Self::with_args(target, tool, Arc::new(settled(args)), home)
     }
 
     /// That of a call of a task, whose arguments are settled once.
     pub fn of_call(call: &CallRecord, home: Option<&ClientId>) -> Self {
         let args = call.settled.get_or_make(|| Arc::new(settled(&call.args)));
-        Self::settled(&call.target, &call.tool, Arc::clone(args), home)
+        Self::with_args(&call.target, &call.tool, Arc::clone(args), home)
     }
 
-    fn settled(
+    fn with_args(
         target: &Target,
         tool: &str,
         args: Arc<SettledArgs>,

@@ -78,12 +78,10 @@ impl Course<'_> {
     /// Takes out the edits of a file that the task has written already which would put the same text in its place: who plans is shown a program
     /// that was mended, and plans the mending all the same. One of a file that nobody has written yet is a slip, and fails.
     pub(super) fn leave_vain_edits(&self, plan: &mut TaskPlan) {
-        let home = self.state.home();
         let is_vain = |step: &PlanStep| {
             let text = |name: &str| step.params.get(name)?.as_str();
-            let path = step.target.as_deref().map(normal);
-            let book = path.map(|path| key(home, step.on.as_ref().or(home), &from_root(&path)));
-            let file = book.and_then(|book| self.state.files.get(&book));
+            let file = self.file_of(step);
+            let file = file.and_then(|file| self.state.files.get(&file));
             step.action == PlanAction::EditFile
                 && text("search").is_some()
                 && text("search") == text("replace")
@@ -94,6 +92,13 @@ impl Course<'_> {
         {
             leave_out(plan, at, None);
         }
+    }
+
+    /// The file that a step is about, as the task's book of files has it.
+    fn file_of(&self, step: &PlanStep) -> Option<String> {
+        let path = from_root(&normal(step.target.as_deref()?));
+        let home = self.state.home();
+        Some(key(home, step.on.as_ref().or(home), &path))
     }
 
     /// Takes the steps out of a first plan that write or edit a file once more which was asked for alone, whole, and with which no run failed
@@ -119,10 +124,11 @@ impl Course<'_> {
             })
             .collect();
         let is_done = |step: &PlanStep| {
-            let path = step.target.as_deref().map(normal);
-            let book = path.map(|path| key(home, step.on.as_ref().or(home), &from_root(&path)));
             let writes = [PlanAction::EditFile, PlanAction::WriteFile].contains(&step.action);
-            writes && book.is_some_and(|book| written.contains(&book))
+            writes
+                && self
+                    .file_of(step)
+                    .is_some_and(|file| written.contains(&file))
         };
         while plan.steps.len() > 1
             && let Some(at) = plan.steps.iter().position(is_done)
