@@ -110,6 +110,14 @@ impl Bench {
         self
     }
 
+    /// Of another task.
+    fn place_of_another(&mut self, n: u64, tool: &str) -> &mut Self {
+        let mut call = reservation(n, tool);
+        call.task_id = TaskId::from_unique("02").unwrap();
+        self.lane.place(call, T0, &mut self.acts);
+        self
+    }
+
     fn sent(&mut self, n: u64, tool: &str) -> &mut Self {
         self.place(n, tool);
         self.lane.dispatch(&id(n), T0, &mut self.acts);
@@ -216,9 +224,9 @@ fn one_change_and_two_reads_run_side_by_side_and_the_rest_waits() {
 }
 
 #[test]
-fn the_next_change_is_granted_only_after_the_outcome_is_stored() {
+fn the_next_change_of_another_task_is_granted_only_after_the_outcome_is_stored() {
     let mut b = Bench::new();
-    b.sent(1, "dig").place(2, "dig").said();
+    b.sent(1, "dig").place_of_another(2, "dig").said();
     b.lane.answered(&id(1), done(), T0, &mut b.acts);
     assert_eq!(b.said(), ["1 done -"]);
     b.lane.outcome_stored(&id(1), T0, &mut b.acts);
@@ -553,6 +561,9 @@ fn a_task_that_was_started_again_gets_the_same_turn() {
 
 #[path = "lane_late_tests.rs"]
 mod late;
+
+#[path = "lane_next_turn_tests.rs"]
+mod next_turn;
 
 #[path = "schedules/mod.rs"]
 mod schedules;

@@ -164,6 +164,13 @@ impl Bench {
         self.reader.load_task(task.clone()).await.unwrap().events
     }
 
+    /// Waits until the question that a task's model was asked is journalled: the answer comes later.
+    async fn until_asked(&self, task: &TaskId) {
+        let decided = |e: &StoredEvent| matches!(e.event, TaskEvent::Decided { .. });
+        self.until(task, "its question", |events| events.iter().any(decided))
+            .await;
+    }
+
     /// Waits until the journal shows what is asked for.
     async fn until(&self, task: &TaskId, what: &str, holds: impl Fn(&[StoredEvent]) -> bool) {
         let looking = async {
@@ -228,6 +235,7 @@ async fn a_task_whose_actor_panics_goes_on_from_its_journal_with_the_next_genera
     let task = bench.start(false).await;
     let first = bench.next_consult().await;
     assert_eq!(first.generation, Generation(1));
+    bench.until_asked(&task).await;
     PANIC.store(true, Ordering::SeqCst);
     answer(&first, Generation(1), DONE);
     // The journalled decision is taken as it stands: the same consult again, not a new one.
@@ -423,6 +431,7 @@ async fn a_task_is_cancelled_also_while_it_rests_between_two_starts() {
     let mut bench = bench(panics_when_cancelled);
     let task = bench.start(false).await;
     let consult = bench.next_consult().await;
+    bench.until_asked(&task).await;
     PANIC_BEFORE_CANCEL.store(true, Ordering::SeqCst);
     answer(&consult, Generation(1), DONE);
     while PANIC_BEFORE_CANCEL.load(Ordering::SeqCst) {

@@ -3,8 +3,10 @@
 //!
 //! Two decisions go ahead of their commit, because what they lead to changes nothing. One to call asks for its turn, which is only
 //! memory, and waits for it a moment: decision and intent are one commit then, and no call has left before it. One to consult asks
-//! the model while its commit is under way; whatever is made of the answer comes behind that commit, and a question that was
-//! lost with it is asked again.
+//! the model and waits a moment for an answer that comes at once: a call's outcome, the question that follows it, its answer and
+//! the next call's intent are one commit then. A model that thinks does so while the commit is under way; whatever is made of its
+//! answer comes behind that commit. A question that was lost is asked again, and an outcome is told again by who was not yet told
+//! that it is durable.
 
 use super::{Task, Then, commit};
 use crate::actors::journal::messages::JournalError;
@@ -23,6 +25,9 @@ use std::time::Duration;
 /// How long a decision to call waits for its turn before it is journalled alone.
 const HELD_AT_MOST: Duration = Duration::from_millis(20);
 
+/// How long a question waits for an answer that comes at once before it is journalled alone.
+const HELD_FOR_AN_ANSWER: Duration = Duration::from_millis(2);
+
 /// Events that are folded and not durable yet.
 pub(super) struct Draft {
     expected_seq: u64,
@@ -31,8 +36,6 @@ pub(super) struct Draft {
     /// Contents that the events name by hash.
     blobs: Vec<(BlobHash, String)>,
     before: Before,
-    /// It waits for turns of lanes, for a moment.
-    for_turns: bool,
 }
 
 /// What has to be known of a task as it was before a draft, once that is durable.
@@ -73,7 +76,7 @@ impl Task {
         let mut draft = self.draft(Vec::new());
         match self.decide(&mut draft) {
             None if draft.events.is_empty() => self.act(None, ctx),
-            // It waits for a turn, and goes on waiting.
+            // It waits for a turn or an answer, and goes on waiting.
             None => self.held = Some(Box::new(draft)),
             next => self.write_then_act(draft, next, ctx),
         }
@@ -113,20 +116,18 @@ impl Task {
         };
         let (step, after) = (next.step, next.after);
         draft.then(move |_, _| crash_points::pass(after));
-        if for_turns {
-            self.write_held_later(draft.expected_seq, ctx);
-        }
-        draft.for_turns |= for_turns;
+        let at_most = match for_turns {
+            true => HELD_AT_MOST,
+            false => HELD_FOR_AN_ANSWER,
+        };
+        self.write_held_later(draft.expected_seq, at_most, ctx);
         self.held = Some(Box::new(draft));
         self.perform(step.track, &step.decision, ctx);
-        if self.held.as_ref().is_some_and(|held| !held.for_turns) {
-            self.write_held(ctx);
-        }
     }
 
-    /// A draft that begins behind `began` waits for its turns so long and no longer.
-    fn write_held_later(&mut self, began: u64, ctx: &mut Context<Self>) {
-        ctx.run_later(HELD_AT_MOST, move |task, ctx| {
+    /// A draft that begins behind `began` waits so long and no longer.
+    fn write_held_later(&mut self, began: u64, at_most: Duration, ctx: &mut Context<Self>) {
+        ctx.run_later(at_most, move |task, ctx| {
             if task
                 .held
                 .as_ref()
@@ -145,7 +146,7 @@ impl Task {
             && folded.is_some_and(|step| step.calls.iter().filter(|c| c.is_open()).all(plain))
     }
 
-    /// Journals what waited for a turn, if something did.
+    /// Journals what waited for a turn or an answer, if something did.
     pub(super) fn write_held(&mut self, ctx: &mut Context<Self>) {
         if let Some(held) = self.held.take() {
             self.write(*held, ctx, Box::new(|_, _| {}));
@@ -193,7 +194,7 @@ impl Task {
         }
     }
 
-    /// A draft of these events, behind what waits for a turn.
+    /// A draft of these events, behind what waits to be journalled.
     fn draft(&mut self, events: Vec<TaskEvent>) -> Draft {
         let held = self.held.take().map(|held| *held);
         let mut draft = held.unwrap_or_else(|| Draft {
@@ -208,7 +209,6 @@ impl Task {
                 tools: Vec::new(),
                 first: Vec::new(),
             },
-            for_turns: false,
         });
         self.add(&mut draft, events);
         draft

@@ -79,7 +79,7 @@ pub struct Task {
     finished: bool,
     /// When silence ends the question that is open, in milliseconds since the Unix epoch.
     question_ends: Option<(QuestionId, i64)>,
-    /// A decision to call that is not durable yet and waits for its turn, with what came before it.
+    /// A decision that is not durable yet and waits for its turn or its answer, with what came before it.
     held: Option<Box<Draft>>,
     /// The fleet as it was journalled last, so that it is written once as long as it looks the same.
     fleet_journalled: Option<(FleetView, BlobHash)>,

@@ -2,7 +2,7 @@
 //!
 //! A call waits in the queue (a reservation in memory), gets a *turn*, and is *open* from the moment its intent is
 //! durable until it has an outcome. A turn of an `effect` or `idempotent` call is held until the outcome is
-//! durable too. Methods take the time (since any fixed moment, monotonic) and append to a list of [`Act`]s.
+//! durable too, except against the same task, whose next intent cannot be durable before. Methods take the time (since any fixed moment, monotonic) and append to a list of [`Act`]s.
 //!
 //! Invariants (property tests in `schedules/`): at most one `effect` in flight; a lane number is never used
 //! twice; every placed call ends; an `effect` call is sent to one start of the computer's program only, and a
@@ -321,8 +321,12 @@ impl<R: Reply> Lane<R> {
 
     /// The call that holds the lane's one place for changes, with its task and tool.
     pub fn current_call(&self) -> Option<(&CallId, &TaskId, &str)> {
-        let mut calls = self.calls.iter();
-        let (id, call) = calls.find(|(_, call)| call.effect != EffectClass::Read)?;
+        let changing = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.effect != EffectClass::Read);
+        // Beside one that is done its task may have the next.
+        let (id, call) = changing.min_by_key(|(_, call)| call.is_known())?;
         Some((id, &call.task_id, &call.tool))
     }
 
@@ -350,6 +354,11 @@ impl<R: Reply> Lane<R> {
 }
 
 impl<R> Call<R> {
+    /// Whether its task was told how it ended.
+    fn is_known(&self) -> bool {
+        matches!(&self.stage, Stage::Settled { report, .. } if report.outcome != Outcome::Unknown)
+    }
+
     fn due_at(&self) -> Option<Duration> {
         match &self.stage {
             Stage::Granted { lapses_at, .. } => Some(*lapses_at),

@@ -107,12 +107,24 @@ impl<R: Reply> Lane<R> {
         Ok(spec)
     }
 
-    /// Whether a call of this class may have a turn beside those that have one.
-    pub(super) fn has_room(&self, effect: EffectClass) -> bool {
+    /// Whether one more call that only reads may have a turn.
+    pub(super) fn has_room_to_read(&self) -> bool {
         let reads = |call: &&Call<R>| call.effect == EffectClass::Read;
+        self.calls.values().filter(reads).count() < MAX_READS
+    }
+
+    /// Whether this call may have a turn beside those that have one. One that changes something waits until the outcome of the one
+    /// before is durable, but not for its own task: that journals the intent behind the outcome or together with it.
+    fn has_room(&self, effect: EffectClass, waiting: &Reservation<R>) -> bool {
+        let makes_room = |call: &Call<R>| {
+            call.effect == EffectClass::Read
+                || (call.is_known()
+                    && call.task_id == waiting.task_id
+                    && call.generation == waiting.generation)
+        };
         match effect {
-            EffectClass::Read => self.calls.values().filter(reads).count() < MAX_READS,
-            _ => self.calls.values().all(|call| reads(&call)),
+            EffectClass::Read => self.has_room_to_read(),
+            _ => self.calls.values().all(makes_room),
         }
     }
 
@@ -127,7 +139,7 @@ impl<R: Reply> Lane<R> {
         while index < self.queue.len() {
             let checked = self.check_tool(&self.queue[index].tool).map(Terms::of);
             let room = match &checked {
-                Ok(terms) => self.has_room(terms.effect),
+                Ok(terms) => self.has_room(terms.effect, &self.queue[index]),
                 Err(_) => true,
             };
             if !room {

@@ -30,7 +30,7 @@ impl<R: Reply> Lane<R> {
             .memory
             .unknowns()
             .any(|(_, c)| c.verify.asked.is_some());
-        if !may_ask || asking || !self.has_room(EffectClass::Read) {
+        if !may_ask || asking || !self.has_room_to_read() {
             return;
         }
         let next = self.memory.unknowns().find_map(|(id, call)| {

@@ -60,6 +60,8 @@ async fn again(folder: Arc<tempfile::TempDir>, clock: fn() -> i64, task: &TaskId
 async fn decides(bench: &Bench, task: &TaskId) {
     let decided = |e: &StoredEvent| matches!(e.event, TaskEvent::Decided { .. });
     let any = |events: &[StoredEvent]| events.iter().any(decided);
+    // It waits a moment for an answer.
+    tokio::time::sleep(Duration::from_millis(5)).await;
     bench.until(task, "its first decision", any).await;
 }
 

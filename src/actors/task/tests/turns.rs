@@ -79,8 +79,7 @@ async fn a_server_that_stops_while_a_task_waits_for_a_turn_keeps_its_decision() 
 }
 
 #[actix::test]
-async fn a_model_is_asked_while_its_question_is_committed_and_what_its_answer_leads_to_comes_behind_that()
- {
+async fn a_question_that_is_answered_at_once_and_what_its_answer_leads_to_are_one_commit() {
     let bench = Bench::new(profile(ExecutorMode::Auto));
     let settings = Loader::new().load().unwrap();
     let says = "DIRECTIVE: RUN\nPATH: /a.lua\nON: ready";
@@ -89,8 +88,8 @@ async fn a_model_is_asked_while_its_question_is_committed_and_what_its_answer_le
     heard.retain(|told| told != "base: notice");
     let of_step = [
         "consult",
-        "decided",
         "ready: place",
+        "decided",
         "model_answered",
         "directive_read",
         "decided",
@@ -98,7 +97,17 @@ async fn a_model_is_asked_while_its_question_is_committed_and_what_its_answer_le
         "ready: dispatch",
     ];
     assert_eq!(heard, of_step);
-    assert_eq!(running.commits.load(Ordering::Relaxed), 2);
+    assert_eq!(running.commits.load(Ordering::Relaxed), 1);
+}
+
+#[actix::test]
+async fn a_question_is_journalled_while_its_model_thinks() {
+    let bench = Bench::new(profile(ExecutorMode::Auto));
+    let settings = Loader::new().load().unwrap();
+    let mut running = Running::with(&bench, settings, None);
+    let mut heard = running.until("decided").await;
+    heard.retain(|told| told != "base: notice");
+    assert_eq!(heard, ["consult", "decided"]);
 }
 
 #[actix::test]
