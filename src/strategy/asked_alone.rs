@@ -1,11 +1,12 @@
 //! What a model is asked for alone, beside the planner: the content of a file, what is typed into a program, the file of a tool, a new
-//! program, a few lines or a short file as they shall be, or which files are deleted. Programs that are mended have their own place
+//! program, a few lines or a short file as they shall be, or which files are deleted or moved. Programs that are mended have their own place
 //! (`mending`). Models that lose themselves in the prompt of a whole task do such a thing at once.
 
 use super::changed_file::FileChange;
 use super::chosen_files::Choice;
 use super::line_edits::LineEdit;
 use super::mending::WRITE;
+use super::moved_files::Moves;
 use super::new_programs::NewProgram;
 use super::places::addressed;
 use super::tool_source::Unwritten;
@@ -29,6 +30,7 @@ enum Lacking<'a> {
     Lines(LineEdit),
     Change(FileChange<'a>),
     Files(Choice),
+    Moves(Moves),
 }
 
 impl<'a> Turn<'a> {
@@ -57,6 +59,7 @@ impl<'a> Turn<'a> {
             Lacking::Lines(edit) => self.patch_lines(step, &edit, said),
             Lacking::Change(change) => self.write_change(step, &change, said),
             Lacking::Files(choice) => self.delete_chosen(step, &choice, said),
+            Lacking::Moves(moves) => self.move_said(step, &moves, said),
         })
     }
 
@@ -91,6 +94,7 @@ impl<'a> Turn<'a> {
             .or_else(|| self.line_edit(newest).map(Lacking::Lines))
             .or_else(|| self.file_change(newest).map(Lacking::Change))
             .or_else(|| self.choice(newest).map(Lacking::Files))
+            .or_else(|| self.moves(newest).map(Lacking::Moves))
             .or_else(|| self.untyped(newest).map(Lacking::Input))
     }
 
@@ -119,6 +123,7 @@ impl<'a> Turn<'a> {
             Lacking::Lines(edit) => self.consult_for_lines(edit),
             Lacking::Change(change) => self.consult_for_change(change),
             Lacking::Files(choice) => self.consult_for_choice(choice),
+            Lacking::Moves(moves) => self.consult_for_moves(moves),
         }
     }
 }

@@ -255,6 +255,8 @@ pub(super) fn asked(prompt: &str) -> Vec<String> {
     let plain = stated.chain(bare).map(str::to_owned);
     let mut runs: Vec<String> = Vec::new();
     let given = stated::runs_given(prompt).into_iter();
+    let examples = stated::runs_of_examples(prompt).into_iter();
+    let given = given.chain(examples);
     for run in plain.chain(given).chain(stated::runs_of_tests(prompt)) {
         if !runs.contains(&run) {
             runs.push(run);

@@ -1,13 +1,16 @@
 //! Which of the files that a search by rule has found are to be deleted, in a prompt of its own: a small model that is told to "delete every
-//! file whose name ends in .tmp" deletes the pattern, or plans until its time is over. What is deleted a model says, file by file; it
+//! file whose name ends in .tmp", or that "everything can go except sunday.dat", deletes the pattern, or plans until its time is over. What is deleted a model says, file by file; it
 //! sees what was asked for and what was found, and nothing else.
 
 use super::asked_questions::sentences;
-use super::first_search::FIND;
+use super::asked_runs::program_of;
+use super::first_search::{FIND, Search};
+use super::moved_files::{MOVE, told_runs};
 use super::named_tools::FORBIDS;
-use super::paths::{mentions, normal};
+use super::paths::{file_name, is_file_like, mentions, named_in, normal};
 use super::places::addressed;
-use super::text::{fenced, has_word};
+use super::proved::own_words;
+use super::text::{fenced, has_word, sentence_before};
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
@@ -22,7 +25,41 @@ use serde_json::json;
 pub(super) const DELETE: &str = "fs_delete";
 
 /// Words of a sentence that wants files deleted.
-const DELETES: [&str; 3] = ["delete", "remove", "erase"];
+pub(super) const DELETES: [&str; 3] = ["delete", "remove", "erase"];
+
+/// What a player says for it.
+pub(super) const CLEARS: [&str; 8] = [
+    " can go",
+    " may go",
+    "get rid of",
+    "throw away",
+    "throw out",
+    "clear out",
+    "clean out",
+    "clean up",
+];
+
+/// Words of a sentence about all that is in a folder.
+const ALL: [&str; 4] = ["everything", "all", "anything", "rest"];
+
+/// Words of one about files with certain names.
+const NAMES: [&str; 6] = ["whose", "name", "names", "named", "ending", "extension"];
+
+/// Words before what stays.
+const EXCEPT: [&str; 6] = [
+    "except",
+    "except for",
+    "apart from",
+    "other than",
+    "but not",
+    "but",
+];
+
+/// Words of a task that wants more than files gone.
+const MORE: [&str; 16] = [
+    "write", "make", "create", "change", "edit", "add", "replace", "copy", "move", "rename", "pay",
+    "report", "tell", "answer", "send", "count",
+];
 
 /// Files that are shown: this prompt is short, or it is no help.
 const MOST_FILES: usize = 12;
@@ -55,7 +92,7 @@ impl Turn<'_> {
     /// The search whose files a task tells to delete, and what it found; none where that may be only a part.
     fn found_to_delete(&self) -> Option<(&CallRecord, Vec<String>)> {
         let prompt = self.asked_for();
-        let mut tells = sentences(prompt).filter(|said| has_word(said, &DELETES));
+        let mut tells = sentences(prompt).filter(|said| tells_to_delete(said));
         let sentence = tells.next().filter(|_| tells.next().is_none())?;
         let steps = self.state.steps.iter();
         let steps = steps.filter(|step| step.by_rule() == Some(ByRule::FirstSearch));
@@ -65,7 +102,7 @@ impl Turn<'_> {
         let names_folder = mentions(sentence, &folder).next().is_some();
         let is_it = call.tool == FIND && call.succeeded() && names_folder;
         let result = call.report()?.result.as_ref().filter(|_| is_it)?;
-        if result["truncated"] != false || has_word(sentence, &FORBIDS) {
+        if result["truncated"] != false {
             return None;
         }
         let found = result["found"].as_array()?.iter();
@@ -110,6 +147,9 @@ impl Turn<'_> {
             None if named.is_empty() => return refused("the answer names none"),
             None => {}
         }
+        if let Some(kept) = named.iter().find(|path| is_kept(self.asked_for(), path)) {
+            return refused(&format!("{kept} stays, as what was asked for says"));
+        }
         let request = |path: &&str| StrictRequest::Tool {
             explanation: "Deleting what was found, as the task says".to_owned(),
             tool: DELETE.to_owned(),
@@ -136,6 +176,86 @@ impl Turn<'_> {
         };
         call.args["path"] == from_root(folder) && found.iter().all(deleted)
     }
+}
+
+impl Turn<'_> {
+    /// Whether files were deleted so, and a task that wants nothing else has run all of which it speaks.
+    pub(super) fn is_deleted_and_run(&self) -> bool {
+        let deleted = |call: &CallRecord| call.tool == DELETE && call.succeeded();
+        let mut steps = self.state.steps.iter().filter(|step| step.fills());
+        steps.any(|step| !step.calls.is_empty() && step.calls.iter().all(deleted))
+            && self.found_to_delete().is_some()
+            && !has_word(&own_words(self.asked_for()), &MORE)
+            && self.is_run_as_asked()
+    }
+
+    /// Whether one model works alone here, every program that the task names has run well since the last change, and no other run is asked for.
+    pub(super) fn is_run_as_asked(&self) -> bool {
+        let named = named_in(self.asked_for());
+        let mut programs = named.iter().filter(|path| path.ends_with(".lua"));
+        let runs = self.tests_since_change();
+        let told = told_runs(self.asked_for());
+        let moved = |program: &String| {
+            let mut calls = self.state.calls();
+            calls.any(|call| {
+                call.tool == MOVE && call.succeeded() && call.args["from"] == from_root(program)
+            })
+        };
+        let ran = |program: &String| {
+            let mut runs = runs.iter();
+            runs.any(|run| run.success && program_of(&run.what) == *program)
+        };
+        self.profile.one_model
+            && runs.iter().all(|run| run.success)
+            && programs.all(|program| ran(program) || (moved(program) && !told.contains(program)))
+            && self.unmade_run().is_none()
+    }
+}
+
+/// Whether a sentence tells to delete something.
+fn tells_to_delete(said: &str) -> bool {
+    let clears = || is_about_all(said) && CLEARS.iter().any(|words| said.contains(words));
+    !has_word(said, &FORBIDS) && (has_word(said, &DELETES) || clears())
+}
+
+/// Whether a sentence is about all that is in a folder.
+fn is_about_all(said: &str) -> bool {
+    has_word(said, &ALL) && !has_word(said, &NAMES) && !said.contains("*.")
+}
+
+/// The look into a folder in which all is to be deleted, if this sentence tells to.
+pub(super) fn search(said: &str) -> Option<Search> {
+    let mut folders = named_in(said).into_iter();
+    let folder = folders.next().filter(|_| folders.next().is_none())?;
+    let is_told = tells_to_delete(said) && is_about_all(said) && !is_file_like(&folder);
+    is_told.then(|| Search {
+        tool: FIND,
+        pattern: "*".to_owned(),
+        at: folder,
+        context: None,
+    })
+}
+
+/// Whether a task says that this file stays: "everything except sunday.dat", "but not the readme".
+pub(super) fn is_kept(prompt: &str, path: &str) -> bool {
+    let name = file_name(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let is_behind = |at: usize| {
+        let before = sentence_before(&prompt[..at])
+            .trim_end_matches(['/', '`', '"', '\''])
+            .trim_end();
+        let before = ["the", "my", "for"].iter().fold(before, |rest, word| {
+            rest.strip_suffix(word).map_or(rest, str::trim_end)
+        });
+        EXCEPT.iter().any(|words| {
+            before
+                .strip_suffix(words)
+                .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+        })
+    };
+    [path.trim_start_matches('/'), name, stem]
+        .iter()
+        .any(|named| mentions(prompt, named).any(is_behind))
 }
 
 #[cfg(test)]
@@ -226,6 +346,46 @@ mod tests {
         drive.say_with(&["```\n/work/a.tmp\n```"], answers);
         assert_eq!(deleted(&drive), ["/work/a.tmp"]);
         assert!(!drive.state().status.is_final(), "one is left");
+    }
+
+    #[test]
+    fn what_stays_is_not_deleted_where_all_else_in_a_folder_can_go() {
+        let task = "From the /work folder everything can go except b.tmp, that's the only good one. Don't delete anything outside of that folder.";
+        let mut drive = begun("plan", task);
+        drive.bench.profile.one_model = true;
+        let asked = shown(drive.state().prompt(Role::Executor));
+        assert!(asked.contains("/work/deep/b.tmp"), "{asked}");
+        drive.say_with(&["```\n/work/a.tmp\n/work/deep/b.tmp\n```"], answers);
+        assert!(deleted(&drive).is_empty());
+        let asked = shown(drive.state().prompt(Role::Executor));
+        assert!(asked.contains("/work/deep/b.tmp stays, as what"), "{asked}");
+        drive.say_with(&["```\n/work/a.tmp\n```"], answers);
+        assert_eq!(deleted(&drive), ["/work/a.tmp"]);
+        assert_eq!(
+            drive.state().status,
+            TaskStatus::Completed,
+            "{}",
+            drive.shown()
+        );
+    }
+
+    #[test]
+    fn what_stays_stands_behind_a_word_that_takes_it_out() {
+        for prompt in [
+            "All can go but not the readme.",
+            "Delete all of it except /work/readme.txt.",
+            "Everything except for `readme.txt` can go.",
+            "Move all apart from readme.txt.",
+        ] {
+            assert!(is_kept(prompt, "/work/readme.txt"), "{prompt}");
+        }
+        for prompt in [
+            "Delete the readme.",
+            "Not only the readme.",
+            "But keep others. readme.txt can go.",
+        ] {
+            assert!(!is_kept(prompt, "/work/readme.txt"), "{prompt}");
+        }
     }
 
     #[test]

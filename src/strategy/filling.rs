@@ -9,6 +9,7 @@ use super::chosen_files::DELETE;
 use super::line_edits::PATCH;
 use super::memory::{View, told};
 use super::mending::WRITE;
+use super::moved_files::MOVE;
 use super::named_files;
 use super::places::sentence_of;
 use super::said_lines;
@@ -54,13 +55,15 @@ impl Turn<'_> {
         if !(newest.fills() || writes_said(newest)) {
             return self.after_run(newest);
         }
-        let deletes = |call: &CallRecord| call.tool == DELETE;
+        let clears = |call: &CallRecord| [DELETE, MOVE].contains(&call.tool.as_str());
         if newest
             .calls
             .iter()
-            .any(|call| is_typed_run(call) || deletes(call))
+            .any(|call| is_typed_run(call) || clears(call))
         {
-            return self.closing_run();
+            let moved = || newest.calls.iter().any(|call| call.tool == MOVE);
+            let run = || moved().then(|| self.run_of_moved()).flatten();
+            return self.closing_run().or_else(run);
         }
         let mut written = newest.calls.iter();
         let writes = |call: &&CallRecord| [WRITE, PATCH].contains(&call.tool.as_str());

@@ -4,7 +4,9 @@
 
 use super::asked_questions::sentences;
 use super::calls_by_rule::request_by_rule;
+use super::chosen_files;
 use super::line_edits;
+use super::moved_files;
 use super::paths::{QUOTES, is_file_like, named_in};
 use super::stated::pieces;
 use super::text::has_word;
@@ -71,7 +73,8 @@ impl Turn<'_> {
         let prompt = self.asked_for();
         let searches = searches(prompt)
             .into_iter()
-            .chain(line_edits::searches(prompt));
+            .chain(line_edits::searches(prompt))
+            .chain(moved_files::searches(prompt));
         let requests: Vec<StrictRequest> = searches
             .filter_map(|search| self.request_of_search(&search))
             .take(MOST)
@@ -98,6 +101,7 @@ fn searches(prompt: &str) -> Vec<Search> {
     let mut all: Vec<Search> = Vec::new();
     for sentence in sentences(prompt) {
         let Some(folder) = folder_in(sentence) else {
+            all.extend(chosen_files::search(sentence));
             continue;
         };
         let search = |tool, pattern| Search {
@@ -108,7 +112,11 @@ fn searches(prompt: &str) -> Vec<Search> {
         };
         let by_name = pattern_in(sentence).map(|pattern| search(FIND, pattern));
         let by_text = || name_looked_for(prompt, sentence).map(|text| search(GREP, text));
-        all.extend(by_name.or_else(by_text));
+        all.extend(
+            by_name
+                .or_else(by_text)
+                .or_else(|| chosen_files::search(sentence)),
+        );
     }
     all
 }

@@ -45,6 +45,7 @@ pub mod memory;
 mod mending;
 mod missing_files;
 mod missing_functions;
+mod moved_files;
 mod named_files;
 mod named_tools;
 mod nap;

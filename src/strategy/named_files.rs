@@ -4,7 +4,7 @@
 use super::calls_by_rule::request_by_rule;
 use super::file_ends::begins_at;
 use super::guards::check_program::is_check;
-use super::paths::{is_file_like, named_in, normal};
+use super::paths::{is_file_like, listed_behind_folders, named_in, normal};
 use super::text::fenced;
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
@@ -34,6 +34,7 @@ impl Turn<'_> {
         }
         let bytes = self.profile.memory.result_bytes.min(MOST_BYTES);
         let named = named_in(&created.prompt).into_iter();
+        let named = named.chain(listed_behind_folders(&created.prompt));
         let named = named.filter(|path| is_file_like(path) && !is_check(&created.prompt, path));
         let look = |path: String| {
             let places = self.places_of(&path).into_iter();

@@ -39,6 +39,34 @@ pub fn named_in(text: &str) -> Vec<String> {
     named
 }
 
+/// The files of a folder whose names stand in brackets behind it, "in /crew (anna.txt, ben.txt and cleo.txt)", as [`named_in`] gives paths.
+pub fn listed_behind_folders(text: &str) -> Vec<String> {
+    let folders = named_in(text)
+        .into_iter()
+        .filter(|path| !is_file_like(path));
+    let listed = folders.flat_map(|folder| {
+        let lists = mentions(text, &folder).filter_map(|at| {
+            let list = behind(text, at, &folder).trim_start_matches('/');
+            Some(list.strip_prefix(" (")?.split_once(')')?.0)
+        });
+        let names = lists.flat_map(|list| {
+            let words = list.split([',', ' ']).map(|word| word.trim_matches(QUOTES));
+            let mut names: Vec<&str> = words.filter(|word| !["", "and"].contains(word)).collect();
+            let is_name = |name: &&str| {
+                is_file_like(name) && name.chars().all(may_stand_in_path) && !name.contains('/')
+            };
+            if !names.iter().all(is_name) {
+                names.clear();
+            }
+            names
+        });
+        names
+            .map(|name| format!("{folder}/{name}"))
+            .collect::<Vec<_>>()
+    });
+    listed.collect()
+}
+
 /// Whether a path in a text may go on with this.
 pub fn may_stand_in_path(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')
@@ -126,6 +154,26 @@ mod tests {
                 expected,
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn files_in_brackets_behind_a_folder_lie_in_it() {
+        let listed = |text: &str| listed_behind_folders(text);
+        assert_eq!(
+            listed(
+                "Anna and Ben each keep a file in /crew (anna.txt, `ben.txt` and cleo.txt) with hours."
+            ),
+            ["crew/anna.txt", "crew/ben.txt", "crew/cleo.txt"]
+        );
+        for text in [
+            "Look into /docs (see readme.txt).",
+            "Look into /docs (/readme.txt).",
+            "/a.lua (b.txt)",
+            "/crew (anna.txt",
+            "/crew ()",
+        ] {
+            assert!(listed(text).is_empty(), "{text}");
         }
     }
 

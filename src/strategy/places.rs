@@ -77,6 +77,18 @@ impl<'a> Turn<'a> {
     }
 
     fn each_place_of(&self, path: &str) -> Option<Vec<&'a ComputerView>> {
+        let own = &self.own_computer()?.client_id;
+        let others = self.other_computers();
+        let known: Vec<&ClientId> = others.iter().chain([own]).collect();
+        let named = named_behind(self.asked_for(), path, &known);
+        if named.len() > 1 {
+            let named = named.into_iter();
+            return Some(
+                named
+                    .filter_map(|id| self.inputs.fleet.computer(id))
+                    .collect(),
+            );
+        }
         let sentence = sentence_of(self.asked_for(), path)?;
         if !has_word(&sentence, &["each"]) || has_word(&sentence, &FOR_ITS_TOOL) {
             return None;
@@ -150,6 +162,19 @@ fn is_place(sentence: &str, computer: &ClientId) -> bool {
     words.next().is_none_or(|word| AT.contains(&word))
 }
 
+/// Words that may stand before a computer's name, in this order: "on the computer called `mine`".
+const BEFORE_NAME: [&str; 9] = [
+    "the ",
+    "two ",
+    "three ",
+    "four ",
+    "computers ",
+    "computer ",
+    "turtle ",
+    "called ",
+    "named ",
+];
+
 /// The computers that are named right behind the first mention of a path: "run /check.lua on `depot`", "on mine and depot". "On mine or
 /// here" says nothing certain.
 fn named_behind<'a>(text: &str, path: &str, known: &[&'a ClientId]) -> Vec<&'a ClientId> {
@@ -158,7 +183,9 @@ fn named_behind<'a>(text: &str, path: &str, known: &[&'a ClientId]) -> Vec<&'a C
     let mut rest = behind.unwrap_or_default();
     let mut named = Vec::new();
     loop {
-        rest = rest.strip_prefix("the computer ").unwrap_or(rest);
+        for word in BEFORE_NAME {
+            rest = rest.strip_prefix(word).unwrap_or(rest);
+        }
         rest = rest.trim_start_matches(QUOTES);
         let next = known.iter().find_map(|id| {
             let behind = rest.strip_prefix(id.as_str())?;
@@ -288,6 +315,10 @@ mod tests {
                 Some("depot"),
             ),
             ("Look at mine and at /a.txt on base.", Some("base")),
+            (
+                "the rota is /a.txt on the computer called `mine`. put the name into /b.txt on this computer here",
+                Some("mine"),
+            ),
             ("Run /a.txt on mine or `depot`.", None),
             ("Run /a.txt on mine and depot.", None),
             ("Run /a.txt on mine, and look at depot.", Some("mine")),
@@ -298,6 +329,27 @@ mod tests {
         ] {
             assert_eq!(place(task).as_deref(), on, "{task}");
         }
+    }
+
+    #[test]
+    fn a_file_on_several_computers_lies_on_each_that_is_named_behind_it() {
+        let places = |task: &str| {
+            let mut drive = Drive::new(profile_of("direct"), task);
+            drive.add_computer("mine");
+            drive.add_computer("depot");
+            let inputs = drive.inputs();
+            let places = drive.turn(&inputs).places_of("a.txt").into_iter();
+            places
+                .map(|place| place.client_id.to_string())
+                .collect::<Vec<_>>()
+        };
+        let all = ["mine", "depot", "base"];
+        assert_eq!(
+            places("It is in /a.txt on the three computers `mine`, `depot` and `base`."),
+            all
+        );
+        assert_eq!(places("Look at /a.txt on mine and depot."), all[..2]);
+        assert!(places("Look at /a.txt on mine or depot.").is_empty());
     }
 
     proptest! {

@@ -68,7 +68,10 @@ impl Turn<'_> {
     pub(super) fn proof(&self) -> Option<String> {
         let ran = self.tests_since_change().last();
         let ran = ran.map(|run| format!("{} ran well", run.what));
-        ran.or_else(|| Some(format!("{} was changed", self.changed_file()?)))
+        let changed = || Some(format!("{} was changed", self.changed_file()?));
+        let put = || Some("its files are where it wants them".to_owned());
+        ran.or_else(changed)
+            .or_else(|| put().filter(|_| self.is_moved_and_run() || self.is_deleted_and_run()))
     }
 
     /// Whether nothing of the task was left before its planner was asked.
@@ -87,7 +90,9 @@ impl Turn<'_> {
                 || self.is_mended_and_run()
                 || self.is_written_and_run()
                 || self.is_patched_and_run()
-                || self.is_changed_and_run())
+                || self.is_changed_and_run()
+                || self.is_moved_and_run()
+                || self.is_deleted_and_run())
     }
 
     fn is_done_and_checked(&self) -> bool {

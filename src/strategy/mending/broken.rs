@@ -13,7 +13,7 @@ use crate::strategy::guards::check_program::is_check;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::only_shows::only_shows;
-use crate::strategy::paths::named_in;
+use crate::strategy::paths::{named_in, normal};
 use crate::strategy::stated;
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
@@ -40,10 +40,13 @@ struct Broken<'a> {
     path: String,
     on: Option<&'a ClientId>,
     content: &'a str,
+    /// What it lacks, if that is known without a run.
+    lacks: Option<String>,
 }
 
 impl<'a> Turn<'a> {
-    /// The only program that a task names and wants mended, if its words tell of no run of it.
+    /// The only program that a task names and wants mended, if its words tell of no run of it; of two, the one that the other one loads for
+    /// what it returns, and that returns nothing.
     fn told_broken(&self) -> Option<Broken<'a>> {
         let prompt = self.asked_for();
         if !wants_mended(prompt)
@@ -54,16 +57,32 @@ impl<'a> Turn<'a> {
         }
         let mut named = named_in(prompt);
         named.retain(|path| path.ends_with(".lua"));
-        let [program] = named.as_slice() else {
-            return None;
+        let (program, lacks) = match named.as_slice() {
+            [program] => (program.clone(), None),
+            [_, _] => {
+                let mut lost = named.iter().filter_map(|program| {
+                    let place = self.place_of(program)?;
+                    let on = Some(&place.client_id).filter(|on| self.state.home() != Some(*on));
+                    self.loaded_for_nothing(Some(program), on)
+                });
+                let (path, told) = lost.next()?;
+                (normal(&path), Some(told))
+            }
+            _ => return None,
         };
+        let program = &program;
         let place = self.place_of(program)?;
         let on = Some(&place.client_id).filter(|on| self.state.home() != Some(*on));
         let path = from_root(program);
         let content = contents::known(self.state, on, &path);
         let content = content.filter(|content| content.len() <= MOST_BYTES)?;
         let may = !is_check(prompt, program) && !self.is_left_alone(&path, on);
-        may.then_some(Broken { path, on, content })
+        may.then_some(Broken {
+            path,
+            on,
+            content,
+            lacks,
+        })
     }
 
     /// Such a program as one that is to be mended, while nothing was done but to look at it.
@@ -81,7 +100,7 @@ impl<'a> Turn<'a> {
             on: broken.on,
             content: broken.content,
             run: self.state.calls().rev().find(|call| runs(call)),
-            failure: None,
+            failure: broken.lacks,
         })
     }
 
@@ -91,7 +110,9 @@ impl<'a> Turn<'a> {
             return None;
         }
         let broken = self.told_broken()?;
-        let may = only_shows(broken.content) && !stated::forbids_runs(self.asked_for());
+        let may = broken.lacks.is_none()
+            && only_shows(broken.content)
+            && !stated::forbids_runs(self.asked_for());
         let run = json!({"path": broken.path});
         may.then(|| self.call_by_rule(ByRule::FirstRun, RUN, run, broken.on.cloned()))?
     }

@@ -1,7 +1,7 @@
 //! Which program of a task is to be mended: where the fault may lie, and what may be changed so.
 
 use super::broken::wants_mended;
-use super::program_of;
+use super::{program_of, returns_nothing};
 use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
@@ -67,9 +67,14 @@ impl<'a> Turn<'a> {
         let line = failure.as_ref().and_then(|failure| failure.line.as_deref());
         let candidates = self.candidates(run, on, line);
         let (path, content) = self.next_of(candidates)?;
+        let program = run.args.get("path").and_then(Value::as_str);
+        let lost = self.loaded_for_nothing(program, on);
         Some(Ailing {
             // What a run reports itself stands in what is shown of it.
             failure: match run.succeeded() {
+                false if lost.as_ref().is_some_and(|(lost, _)| *lost == path) => {
+                    lost.map(|(_, told)| told)
+                }
                 true => failure.map(|failure| failure.text),
                 false => {
                     let told = line.and_then(|line| failing_line(line, &path));
@@ -193,7 +198,9 @@ impl<'a> Turn<'a> {
             true => (None, None),
             false => (failing, program),
         };
-        let all = failing.into_iter().chain(program);
+        let lost = self.loaded_for_nothing(program.as_deref(), on);
+        let lost = lost.map(|(path, _)| path);
+        let all = lost.into_iter().chain(failing).chain(program);
         let mut known: Vec<(String, &'a str)> = Vec::new();
         for path in all.chain(loaded).chain(own) {
             let is_new = known.iter().all(|(known, _)| *known != path);
@@ -253,6 +260,23 @@ impl<'a> Turn<'a> {
         known
             .filter(|path| Some(path.as_str()) != program && named(path))
             .collect()
+    }
+
+    /// A file that a program loads for what it returns, and that returns nothing; with what it lacks, in words for who mends it.
+    pub(super) fn loaded_for_nothing(
+        &self,
+        program: Option<&str>,
+        on: Option<&ClientId>,
+    ) -> Option<(String, String)> {
+        let program = files::from_root(&normal(program?));
+        let text = contents::known(self.state, on, &program)?;
+        let loaded = self.loaded_by(Some(&program), on).into_iter();
+        let mut lost = loaded.filter_map(|path| {
+            let holds = contents::known(self.state, on, &path)?;
+            let told = returns_nothing::told(text, &path, holds)?;
+            Some((path, told))
+        });
+        lost.next()
     }
 
     /// The programs that this task wrote, the newest first.

@@ -6,6 +6,7 @@ mod broken;
 mod candidates;
 mod hint;
 mod rechecks;
+mod returns_nothing;
 
 use super::asked_alone::MOST_AGAIN;
 use super::meant_programs::meant_programs;

@@ -2,9 +2,12 @@
 
 use super::Course;
 use crate::domain::files::{from_root, key};
+use crate::domain::step::CallRecord;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use crate::strategy::chosen_files::DELETE;
 use crate::strategy::mending::WRITE;
+use crate::strategy::moved_files::MOVE;
 use crate::strategy::paths::normal;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -99,6 +102,28 @@ impl Course<'_> {
         let path = from_root(&normal(step.target.as_deref()?));
         let home = self.state.home();
         Some(key(home, step.on.as_ref().or(home), &path))
+    }
+
+    /// Takes the moves and deletions out of a plan that a model has asked for alone before, with the same words, and that were made: once more
+    /// they fail, for want of the file.
+    pub(super) fn leave_moves_made_alone(&self, plan: &mut TaskPlan) {
+        let alone = self.state.steps.iter().filter(|step| step.asks_aside());
+        let alone = alone.flat_map(|step| &step.calls);
+        let made: Vec<&CallRecord> = alone
+            .filter(|call| [MOVE, DELETE].contains(&call.tool.as_str()) && call.succeeded())
+            .collect();
+        let is_made = |step: &PlanStep| {
+            let mut made = made.iter();
+            step.action == PlanAction::CallTool
+                && made.any(|call| {
+                    step.target.as_deref() == Some(&call.tool) && step.params == call.args
+                })
+        };
+        while plan.steps.len() > 1
+            && let Some(at) = plan.steps.iter().position(is_made)
+        {
+            leave_out(plan, at, None);
+        }
     }
 
     /// Takes the steps out of a first plan that write or edit a file once more which was asked for alone, whole, and with which no run failed

@@ -1,8 +1,10 @@
 //! Steps as they are meant that a small model plans in a way of its own: the calls of its tools as commands of the shell
-//! ("fs_write /note.txt refused"), a computer beside a path ("/map.txt on mine"), and an edit of a file that is not there.
+//! ("fs_write /note.txt refused"), a computer beside a path ("/map.txt on mine"), the tool of a computer as a file of it
+//! ("depot/stock_count"), and an edit of a file that is not there.
 
 use super::Course;
 use crate::domain::ids::ClientId;
+use crate::domain::tool::ComputerView;
 use crate::domain::track::Track;
 use crate::domain::work::ReactMove;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
@@ -40,6 +42,24 @@ impl Course<'_> {
             let path = target.split_whitespace().next().unwrap_or_default();
             let place = turn.place_of(&normal(path));
             step.on = place.and_then(|place| turn.unless_own(place));
+        }
+        step
+    }
+
+    /// A step whose target is a computer, a slash and a tool that is there, as a call of that tool.
+    pub(super) fn calling(&self, mut step: PlanStep) -> PlanStep {
+        let target = step.target.as_deref().map_or("", str::trim);
+        let Some((name, called)) = target.split_once('/') else {
+            return step;
+        };
+        let id = ClientId::parse(name).ok();
+        let computer = id.and_then(|id| self.inputs.fleet.computer(&id));
+        let end = called.find([' ', '(', '{']).unwrap_or(called.len());
+        let has_it = |computer: &&ComputerView| computer.tool(&called[..end]).is_some();
+        if let Some(computer) = computer.filter(has_it) {
+            step.action = PlanAction::CallTool;
+            step.on = Some(computer.client_id.clone());
+            step.target = Some(called.to_owned());
         }
         step
     }
@@ -276,6 +296,32 @@ mod tests {
             adopted("/b.lua on barn"),
             ("/b.lua on barn".to_owned(), None)
         );
+    }
+
+    #[test]
+    fn a_tool_that_is_planned_as_a_file_of_its_computer_is_called_there() {
+        let adopted = |target: &str| {
+            let mut profile = plan_profile();
+            profile.plan.resolve_targets = false;
+            let mut rig = Rig::new(profile);
+            rig.run();
+            rig.plan(json!([{"id": 1, "action": "gather", "target": target, "reason": "r", "depends_on": []}]));
+            let step = &rig.work().steps[0].step;
+            let on = step.on.as_ref().map(|on| on.as_str().to_owned());
+            (
+                step.action.as_str().to_owned(),
+                step.target.clone().unwrap(),
+                on,
+            )
+        };
+        let called = (
+            "call_tool".to_owned(),
+            "dig".to_owned(),
+            Some("farm".to_owned()),
+        );
+        assert_eq!(adopted("farm/dig"), called);
+        assert_eq!(adopted("farm/dug").0, "gather");
+        assert_eq!(adopted("/farm/dig").0, "gather", "that is a file");
     }
 
     #[test]

@@ -160,13 +160,14 @@ impl Course<'_> {
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
         plan.steps = steps
-            .map(|step| self.placed(with_whole_command(as_call(step))))
+            .map(|step| self.placed(self.calling(with_whole_command(as_call(step)))))
             .map(|step| self.read_where_found(self.with_named_call(step)))
             .collect();
         self.write_what_is_missing(&mut plan);
         leave_what_stays(&mut plan);
         self.leave_vain_edits(&mut plan);
         self.leave_what_was_done_alone(&mut plan);
+        self.leave_moves_made_alone(&mut plan);
         let plan = match check(&plan, self.work, &self.place()) {
             Ok(plan) => plan,
             Err(problems) => return self.refused(problems),

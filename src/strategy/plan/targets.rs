@@ -6,7 +6,9 @@ use super::place::Place;
 use crate::domain::call::Target;
 use crate::domain::files;
 use crate::domain::ids::ClientId;
+use crate::domain::schema::Schema;
 use crate::domain::step::{CallEnd, CallRecord};
+use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
 use crate::strategy::paths::file_name;
 use serde_json::{Value, json};
@@ -178,7 +180,8 @@ pub fn resolve<'a>(
             }
             Found::Missing(others) => {
                 let moves = moves_it(step, path, &others, place);
-                problems.push(missing(step, path, &others) + &moves);
+                let tools = has_other_tools(path, place);
+                problems.push(missing(step, path, &others) + &moves + &tools);
             }
             Found::Several(paths) => problems.push(format!(
                 "step {}: {path} could be {}: name one of them in full",
@@ -208,6 +211,32 @@ fn missing(step: &PlanStep, path: &str, others: &[String]) -> String {
         format!("; there is {}", others.join(", "))
     };
     format!("step {}: {path} does not exist{hint}", step.id)
+}
+
+/// What a planner is told that takes a tool of a computer for a file below the computer's name, and one that is not there: which ones are.
+fn has_other_tools(path: &str, place: &Place<'_>) -> String {
+    let name = path.split_once('/').map_or("", |(name, _)| name);
+    let id = ClientId::parse(name).ok();
+    let Some(computer) = id.and_then(|id| place.fleet.computer(&id)) else {
+        return String::new();
+    };
+    let own = place.tools(place.state.home()).usable(place.profile);
+    let is_own = |tool: &&Tool| own.iter().any(|own| own.name == tool.name);
+    let there = place.tools(Some(&computer.client_id));
+    let special = there.usable(place.profile).into_iter();
+    let special = special.filter(|tool| !is_own(tool)).take(MOST_TOLD);
+    let in_short = |tool: &Tool| match tool.told_args().map(Schema::brief) {
+        Some(args) => format!("{} ({args})", tool.name),
+        None => tool.name.clone(),
+    };
+    let told: Vec<String> = special.map(in_short).collect();
+    match told.is_empty() {
+        true => format!("; {name} is a computer, and it has no such tool"),
+        false => format!(
+            "; {name} is a computer, and of its own it has the tools {}: to call one, \"action\": \"call_tool\", \"on\": \"{name}\"",
+            told.join(", ")
+        ),
+    }
 }
 
 /// What a planner is told whose step means to bring a file to another place: models call that an edit of the new one.

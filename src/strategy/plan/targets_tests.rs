@@ -208,3 +208,16 @@ fn a_computer_that_can_only_list_is_asked_for_the_folder() {
     ));
     assert!(resolve(&plan, &place, [failed].iter()).is_ok());
 }
+
+#[test]
+fn who_takes_a_tool_of_a_computer_for_a_file_hears_which_tools_that_has() {
+    let told = target(json!([step(1, "gather", "farm/inventory_list")]), &[]).unwrap_err();
+    let tools = "step 1: farm/inventory_list does not exist; farm is a computer, and of its own it has the tools dig (direction (string, optional)): \
+                 to call one, \"action\": \"call_tool\", \"on\": \"farm\"";
+    assert_eq!(told, tools);
+    let none = target(json!([step(1, "gather", "base/inventory_list")]), &[]).unwrap_err();
+    assert!(
+        none.ends_with("base is a computer, and it has no such tool"),
+        "{none}"
+    );
+}

@@ -2,6 +2,7 @@
 //! A small model prints the words of the form beside what they stand for, or what they stand for with the tabs that `print(lines, words)` puts
 //! between them.
 
+use super::examples::spaced_numbers;
 use super::reading::pieces;
 use super::{output, output_in_words};
 use crate::domain::task::{CallRecord, TaskState};
@@ -54,15 +55,17 @@ fn copies(run: &CallRecord, form: &Form<'_>) -> bool {
             .any(|word| words(printed).any(|printed| printed == *word))
 }
 
-/// A program, which has no first slash here, that prints its values with a space between them, as its form has it; none where it prints no such
-/// number of names at once.
+/// A program, which has no first slash here, that prints its values with a space between them, as its form or an example has it; none where it
+/// prints no such number of names at once.
 pub(super) fn with_spaces(prompt: &str, program: &str, content: &str) -> Option<String> {
     let mut all = forms(prompt).into_iter();
     let form = all.find(|form| {
         form.program == program
             && form.stand_ins.len() > 1
             && form.form.split(' ').eq(form.stand_ins.iter().copied())
-    })?;
+    });
+    let of_form = form.map(|form| form.stand_ins.len());
+    let count = of_form.or_else(|| spaced_numbers(prompt))?;
     let mut spaced = String::with_capacity(content.len());
     let mut rest = content;
     while let Some((before, behind)) = rest.split_once(PRINT) {
@@ -74,7 +77,7 @@ pub(super) fn with_spaces(prompt: &str, program: &str, content: &str) -> Option<
         let is_print = !before.ends_with(|c: char| c.is_ascii_alphanumeric() || "_.:".contains(c));
         if let (Some(values), Some(names)) = (values, names)
             && is_print
-            && names.len() == form.stand_ins.len()
+            && names.len() == count
             && names.iter().all(|name| is_name(name))
         {
             spaced.push_str(&names.join(" .. \" \" .. "));
@@ -125,6 +128,14 @@ fn forms(prompt: &str) -> Vec<Form<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_an_example_are_printed_with_a_space_between_them() {
+        let prompt = "Make /nether.lua. For instance 800 and -45 would come out as `100 -6`.";
+        let spaced = with_spaces(prompt, "nether.lua", "print(x, z)");
+        assert_eq!(spaced.as_deref(), Some("print(x .. \" \" .. z)"));
+        assert_eq!(with_spaces(prompt, "nether.lua", "print(x)"), None);
+    }
     use crate::domain::task::TaskStatus;
     use crate::strategy::drive::{Drive, call, done, profile_of};
     use serde_json::json;

@@ -5,6 +5,7 @@
 
 mod bare;
 mod content;
+mod examples;
 mod forms;
 mod given;
 mod reading;
@@ -33,6 +34,8 @@ use crate::domain::work::Work;
 use crate::strategy::text::{has_word, head_and_tail};
 pub(super) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(super) use content::{content_said, content_told};
+use examples::examples;
+pub(super) use examples::runs_of_examples;
 pub(super) use given::runs_given;
 pub(super) use reading::pieces;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, sentence};
@@ -120,7 +123,9 @@ impl Turn<'_> {
 pub fn unlike(state: &TaskState) -> Vec<Unlike> {
     let created = state.created.as_ref();
     let prompt = created.map_or("", |created| created.prompt.as_str());
-    let all = stated(prompt).into_iter();
+    let examples = examples(prompt);
+    let of_examples = examples.iter().map(|example| example.stated());
+    let all = stated(prompt).into_iter().chain(of_examples);
     let unlike = all.filter_map(|stated| {
         let mut newest = state.calls().rev();
         let call = newest.find(|call| is_run_of(call, &stated))?;

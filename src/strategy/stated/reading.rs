@@ -3,8 +3,10 @@
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 
 /// How an output is announced behind the command, and whether as what shall be.
-const PRINTS: [(&str, bool); 11] = [
+const PRINTS: [(&str, bool); 13] = [
     ("prints", false),
+    ("answers", false),
+    ("outputs", false),
     ("gives", false),
     ("shows", false),
     ("then prints", false),

@@ -5,7 +5,7 @@ use super::bare::forbids_runs;
 use super::reading::{announced, ends_a_sentence, is_of_today, is_run, sentence};
 use super::{CONDITIONS, Stated, TURNS};
 use crate::strategy::named_tools::FORBIDS;
-use crate::strategy::paths::{QUOTES, behind, mentions};
+use crate::strategy::paths::{QUOTES, behind, mentions, named_in};
 use crate::strategy::text::{has_word, sentence_before};
 
 /// How such a clause begins.
@@ -30,12 +30,43 @@ const TAKES: [&str; 4] = ["takes", "argument", "arguments", "given"];
 /// Words that tell where in its output a program prints it: that does not make it another output.
 const WHERE: [&str; 2] = [" at its end", " at the end"];
 
+/// How a sentence behind the one that asks for a program tells where it shall be: "Make me a calculator. It should live in /nether.lua."
+const ITS_PLACE: [&str; 8] = [
+    "it should live in",
+    "it shall live in",
+    "it lives in",
+    "it goes into",
+    "it should be called",
+    "it shall be called",
+    "call it",
+    "name it",
+];
+
 /// Whether a sentence of the task tells to make this file, whose path has no first slash.
 pub fn is_to_be_made(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
-        (has_word(before, &MAKES) && !ends_with_a_run(before)) || asks_for_a_program(before)
+        (has_word(before, &MAKES) && !ends_with_a_run(before))
+            || asks_for_a_program(before)
+            || is_its_place(prompt, at)
     })
+}
+
+/// Whether what stands at `at` is where a program goes that the sentence before has told to make.
+fn is_its_place(prompt: &str, at: usize) -> bool {
+    let before = sentence_before(&prompt[..at]);
+    let told = before
+        .trim()
+        .trim_end_matches(QUOTES)
+        .trim_end()
+        .to_lowercase();
+    let earlier = &prompt[..at - before.len()];
+    let earlier = earlier.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let asked = sentence_before(earlier);
+    ITS_PLACE.contains(&told.as_str())
+        && named_in(asked).is_empty()
+        && !has_word(asked, &FORBIDS)
+        && (has_word(asked, &MAKES) || asks_for_a_program(asked))
 }
 
 /// Whether a sentence has asked for a new program before it names the file: "need a … script", with no condition and no "not".
@@ -58,7 +89,7 @@ fn asks_for_a_program(before: &str) -> bool {
 pub fn is_plainly_to_be_made(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
-        if asks_for_a_program(before) {
+        if asks_for_a_program(before) || is_its_place(prompt, at) {
             return true;
         }
         let words = before.split(|c: char| !(c.is_alphanumeric() || c == '/'));
@@ -169,6 +200,12 @@ mod tests {
             ("Write /a.lua, which prints `yes` if a door is open.", true),
             ("need a lil script on this turtle, /a.lua. it prints", true),
             ("For the door I'd like a program called `/a.lua`: it", true),
+            (
+                "Could you please make me a calculator? It should live in /a.lua. You type X.",
+                true,
+            ),
+            ("Make a sign. Look around. It should live in /a.lua.", false),
+            ("Do not make a sign. It should live in /a.lua.", false),
             ("I need the program /a.lua mended.", false),
             ("I want a list of what /a.lua prints.", false),
             ("If you need a script, take /a.lua.", false),

@@ -97,28 +97,43 @@ pub fn copied(prompt: &str, next: Option<&Move>, path: &str) -> Option<String> {
     fenced_in(lines)
 }
 
-/// Whether a prompt asks which files are to be deleted.
-pub fn asks_for_files(request: &ChatRequest) -> bool {
+/// What a prompt asks about files.
+#[derive(Debug, Clone, Copy)]
+pub enum OfFiles {
+    Deleted,
+    Moved,
+}
+
+/// Whether a prompt asks which files are to be deleted, or moved.
+pub fn asked_for_files(request: &ChatRequest) -> Option<OfFiles> {
     let prompt = request.messages.last();
-    let prompt = prompt.filter(|_| request.role == Role::Executor);
-    prompt.is_some_and(|prompt| {
-        let mut lines = prompt.content.lines();
-        lines.any(|line| line.starts_with("Which of these files are to be deleted?"))
+    let prompt = prompt.filter(|_| request.role == Role::Executor)?;
+    prompt.content.lines().find_map(|line| {
+        match line.strip_prefix("Which of these files are ")? {
+            rest if rest.starts_with("to be deleted?") => Some(OfFiles::Deleted),
+            rest if rest.starts_with("moved or renamed") => Some(OfFiles::Moved),
+            _ => None,
+        }
     })
 }
 
-/// The file that a move deletes.
-pub fn deleted(mv: &Move) -> Option<&str> {
-    match &mv.act {
-        Act::Call { tool, args } if tool == "fs_delete" => args["path"].as_str(),
+/// The line about a file that a move deletes or moves.
+pub fn line_of(mv: &Move, asked: OfFiles) -> Option<String> {
+    let Act::Call { tool, args } = &mv.act else {
+        return None;
+    };
+    let text = |name: &str| args[name].as_str();
+    match (tool.as_str(), asked) {
+        ("fs_delete", OfFiles::Deleted) => text("path").map(str::to_owned),
+        ("fs_move", OfFiles::Moved) => Some(format!("{} -> {}", text("from")?, text("to")?)),
         _ => None,
     }
 }
 
-/// The files that the solution deletes, with a mistake if one is due.
-pub fn files(moves: &[Move], slip: Option<Slip>, share: f64) -> Said {
-    let files: Vec<&str> = moves.iter().filter_map(deleted).collect();
-    with_slip(fenced("", &files.join("\n")), slip, share, "None of them.")
+/// The files that the solution deletes or moves, with a mistake if one is due.
+pub fn files(moves: &[Move], asked: OfFiles, slip: Option<Slip>, share: f64) -> Said {
+    let lines: Vec<String> = moves.iter().filter_map(|mv| line_of(mv, asked)).collect();
+    with_slip(fenced("", &lines.join("\n")), slip, share, "None of them.")
 }
 
 /// What a move patches in a file.
@@ -354,13 +369,24 @@ mod tests {
     }
 
     #[test]
-    fn the_files_that_the_solution_deletes_are_named() {
-        let delete = |path: &str| {
-            let (tool, args) = ("fs_delete".to_owned(), json!({"path": path}));
-            at(Act::Call { tool, args }, None)
+    fn the_files_that_the_solution_deletes_or_moves_are_named() {
+        let call = |tool: &str, args| {
+            at(
+                Act::Call {
+                    tool: tool.to_owned(),
+                    args,
+                },
+                None,
+            )
         };
-        let said = files(&[delete("/a.tmp"), delete("/b.tmp")], None, 0.5);
-        assert_eq!(said.content, "```\n/a.tmp\n/b.tmp\n```");
+        let moves = [
+            call("fs_delete", json!({"path": "/a.tmp"})),
+            call("fs_move", json!({"from": "/a.txt", "to": "/old/a.txt"})),
+            call("fs_delete", json!({"path": "/b.tmp"})),
+        ];
+        let said = |asked| files(&moves, asked, None, 0.5).content;
+        assert_eq!(said(OfFiles::Deleted), "```\n/a.tmp\n/b.tmp\n```");
+        assert_eq!(said(OfFiles::Moved), "```\n/a.txt -> /old/a.txt\n```");
     }
 
     #[test]

@@ -79,8 +79,8 @@ impl Play {
                 false => self.program(path),
             };
         }
-        if mender::asks_for_files(request) {
-            return self.files();
+        if let Some(asked) = mender::asked_for_files(request) {
+            return self.files(asked);
         }
         if let Some(path) = mender::asked_for_input(request) {
             return self.alone(path, mender::typed);
@@ -192,14 +192,14 @@ impl Play {
         said
     }
 
-    /// The files that are to be deleted, none of which is a move any more once they are named.
-    fn files(&mut self) -> Said {
-        let right = mender::files(&self.moves, None, 1.0);
+    /// The files that are to be deleted or moved, none of which is a move of the solution any more once they are named.
+    fn files(&mut self, asked: mender::OfFiles) -> Said {
+        let right = mender::files(&self.moves, asked, None, 1.0);
         let said = self.alone("", |moves, _, _, slip, share| {
-            mender::files(moves, slip, share)
+            mender::files(moves, asked, slip, share)
         });
-        let deletes = |mv: &Move| mender::deleted(mv).is_some();
-        let last = self.moves.iter().rposition(deletes);
+        let is_named = |mv: &Move| mender::line_of(mv, asked).is_some();
+        let last = self.moves.iter().rposition(is_named);
         if let Some(at) = last.filter(|at| said == right && *at >= self.next) {
             self.next = at + 1;
         }

@@ -60,3 +60,27 @@ fn a_broken_program_that_only_shows_something_is_run_before_and_behind_and_ends_
         }
     }
 }
+
+#[test]
+fn of_two_programs_the_one_is_mended_that_the_other_loads_and_that_returns_nothing() {
+    let task = "/status.lua was always showing the crops. Since yesterday it dies. My friend was cleaning in /crops.lua. Can you bring it back to work?";
+    let crops = "local crops = {\n    { name = \"wheat\" },\n}\n";
+    for strategy in ["direct", "plan", "goals"] {
+        let mut drive = drive_of(strategy, task, 6);
+        let status = "local crops = dofile(\"/crops.lua\")\nprint(#crops)\n";
+        drive.files.insert("/status.lua".into(), status.into());
+        drive.files.insert("/crops.lua".into(), crops.into());
+        assert!(drive.run_to_consult());
+        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
+        let shown = prompt(&drive);
+        let told = "# What is wrong\n\nWhat loads /crops.lua takes what it returns, and it returns nothing: `return crops` is missing as its last line\n";
+        assert!(shown.contains(told), "{shown}");
+        drive.say(&[&format!("```lua\n{crops}return crops\n```")]);
+        assert_eq!(
+            drive.files["/crops.lua"],
+            format!("{crops}return crops\n"),
+            "{strategy}"
+        );
+        assert_eq!(drive.files["/status.lua"], status, "{strategy}");
+    }
+}

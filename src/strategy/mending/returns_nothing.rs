@@ -1,0 +1,86 @@
+//! Files of Lua that another program loads, and that return nothing: somebody has taken out a line that seemed useless. Lua says "a nil value"
+//! in the program that loads them, and a small model mends that one.
+
+use crate::strategy::paths::{QUOTES, normal};
+
+/// What a program calls to load another file.
+const LOADS: [&str; 2] = ["dofile", "require"];
+
+/// What a file lacks that `program` loads for what it returns, in words for who mends it; none where it returns something, or the program does
+/// not load it so.
+pub(super) fn told(program: &str, path: &str, text: &str) -> Option<String> {
+    let returns = |line: &str| {
+        let rest = line.strip_prefix("return");
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    let takes_it = program.lines().any(|line| takes(line, path));
+    if !takes_it || text.lines().any(returns) {
+        return None;
+    }
+    let mut made = text.lines().filter_map(|line| {
+        let (name, value) = line.strip_prefix("local ")?.split_once('=')?;
+        let is_table = value.trim_start().starts_with('{');
+        is_table.then(|| name.trim())
+    });
+    let name = made.next_back().unwrap_or("what it makes");
+    Some(format!(
+        "What loads {path} takes what it returns, and it returns nothing: `return {name}` is missing as its last line"
+    ))
+}
+
+/// Whether a line keeps what a file returns: `local crops = dofile("/farm/crops.lua")`.
+fn takes(line: &str, path: &str) -> bool {
+    let Some((before, called)) = line.split_once('=') else {
+        return false;
+    };
+    let called = called.trim_start();
+    let rest = LOADS.iter().find_map(|load| called.strip_prefix(load));
+    let Some(rest) = rest.filter(|_| !before.ends_with(['=', '~', '<', '>'])) else {
+        return false;
+    };
+    let rest = rest.trim_start().trim_start_matches('(').trim_start();
+    let named = rest
+        .strip_prefix(QUOTES)
+        .and_then(|rest| rest.split(QUOTES).next());
+    let (path, stem) = (normal(path), normal(path.trim_end_matches(".lua")));
+    named.is_some_and(|named| {
+        let named = normal(named);
+        named == path || named == stem || named.replace('.', "/") == stem
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CROPS: &str = "-- what grows\nlocal crops = {\n    { name = \"wheat\" },\n}\n";
+
+    #[test]
+    fn a_loaded_file_that_returns_nothing_lacks_its_last_line() {
+        for program in [
+            "local crops = dofile(\"/farm/crops.lua\")\nprint(#crops)",
+            "local crops = require(\"farm.crops\")",
+            "crops = require 'farm/crops'",
+        ] {
+            let told = told(program, "/farm/crops.lua", CROPS).unwrap_or_default();
+            assert!(
+                told.contains("`return crops` is missing as its last line"),
+                "{program}: {told}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_that_returns_something_or_is_only_run_lacks_nothing() {
+        let program = "local crops = dofile(\"/farm/crops.lua\")";
+        let whole = format!("{CROPS}return crops\n");
+        assert_eq!(told(program, "/farm/crops.lua", &whole), None);
+        for other in [
+            "dofile(\"/farm/crops.lua\")",
+            "local a = dofile(\"/other.lua\")",
+            "if a == dofile(\"/farm/crops.lua\") then end",
+        ] {
+            assert_eq!(told(other, "/farm/crops.lua", CROPS), None, "{other}");
+        }
+    }
+}

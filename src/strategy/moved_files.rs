@@ -1,0 +1,466 @@
+//! Where files go that a task wants moved or renamed, in a prompt of its own: a small model that is to put one program into an attic and give
+//! its name to another one writes a new program over both, or edits a file to rename it. Shown what was asked for and the paths that are there,
+//! and nothing else, it says from where to where, and that is moved by rule.
+
+use super::asked_questions::sentences;
+use super::asked_runs::program_of;
+use super::chosen_files::{CLEARS, DELETES, is_kept};
+use super::first_search::{FIND, Search};
+use super::mending::{RUN, wants_mended};
+use super::named_tools::FORBIDS;
+use super::paths::{QUOTES, behind, file_name, is_file_like, mentions, named_in, normal};
+use super::places::addressed;
+use super::proved::own_words;
+use super::shown_tools::named_by;
+use super::stated::{forbids_runs, is_to_be_made};
+use super::text::{fenced, has_word, sentence_before};
+use super::turn::Turn;
+use crate::domain::by_rule::ByRule;
+use crate::domain::chat::Message;
+use crate::domain::decision::{Contract, Decision, Guard};
+use crate::domain::directive::{StrictRequest, TranslatedBy};
+use crate::domain::files::from_root;
+use crate::domain::step::{CallRecord, Step};
+use crate::prompts::{PromptError, render};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+pub(super) const MOVE: &str = "fs_move";
+
+/// Words of a sentence that wants files moved, and such as do with "into".
+const MOVES: [&str; 6] = ["move", "moved", "rename", "renamed", "belong", "belongs"];
+const MOVES_INTO: [&str; 5] = ["put", "puts", "bring", "sort", "goes"];
+const TAKES_NAME: &str = "take over the name";
+
+/// Words of a task that wants something done to what is in files, or with other things than files.
+const OTHER_WORK: [&str; 28] = [
+    "write",
+    "make",
+    "change",
+    "edit",
+    "add",
+    "replace",
+    "append",
+    "count",
+    "copy",
+    "copied",
+    "backup",
+    "shell",
+    "pay",
+    "dig",
+    "craft",
+    "turtle",
+    "chest",
+    "barrel",
+    "inventory",
+    "slot",
+    "item",
+    "items",
+    "stack",
+    "install",
+    "send",
+    "report",
+    "tell",
+    "answer",
+];
+
+/// Words before a folder into which something goes.
+const INTO: [&str; 5] = ["into", "to", "called", "named", "under"];
+
+/// Words right before a program that is to be run.
+const RUNS: [&str; 4] = ["run", "start", "launch", "execute"];
+
+/// Files that are shown: this prompt is short, or it is no help.
+const MOST_FILES: usize = 12;
+
+/// How a refusal of an answer about them begins.
+const WHERE: &str = "where files go: ";
+
+/// Files of which is to be said where they go. They lie on the task's own computer.
+pub(super) struct Moves {
+    there: Vec<String>,
+}
+
+/// Whether a task wants files moved, and nothing else that a rule could take for it.
+pub(super) fn wants_moves(prompt: &str) -> bool {
+    let tells = |said: &str| {
+        let into = has_word(said, &MOVES_INTO) && has_word(said, &["into"]);
+        !has_word(said, &FORBIDS) && (into || has_word(said, &MOVES) || said.contains(TAKES_NAME))
+    };
+    let clears = |said: &str| !has_word(said, &FORBIDS) && has_word(said, &DELETES);
+    sentences(prompt).any(tells)
+        && !sentences(prompt).any(clears)
+        && !CLEARS.iter().any(|words| prompt.contains(words))
+        && !has_word(&own_words(prompt), &OTHER_WORK)
+        && !wants_mended(prompt)
+        && !named_in(prompt)
+            .iter()
+            .any(|path| is_to_be_made(prompt, path))
+}
+
+/// The looks into the folders out of which a task wants files moved.
+pub(super) fn searches(prompt: &str) -> Vec<Search> {
+    let sources = named_in(prompt).into_iter().filter(|path| {
+        let goes_into = mentions(prompt, path).any(|at| is_target(&prompt[..at]));
+        !is_file_like(path) && !goes_into
+    });
+    let look = |folder| Search {
+        tool: FIND,
+        pattern: "*".to_owned(),
+        at: folder,
+        context: None,
+    };
+    let all: Vec<Search> = sources.map(look).collect();
+    match wants_moves(prompt) {
+        true => all,
+        false => Vec::new(),
+    }
+}
+
+/// Whether a path behind these words is where something goes: "into a folder", "to".
+fn is_target(before: &str) -> bool {
+    let words = before.split(|c: char| !c.is_alphanumeric()).rev();
+    let mut words = words.filter(|word| !["", "a", "an", "the", "new", "folder"].contains(word));
+    words.next().is_some_and(|word| INTO.contains(&word))
+}
+
+impl Turn<'_> {
+    /// The files that are there of those that a task speaks of which wants some moved, before anything was changed; while the answer is not
+    /// refused for good.
+    pub(super) fn moves(&self, newest: &Step) -> Option<Moves> {
+        let is_before = |step: &Step| step.prepares() || step.fills_in_vain() || !step.closed;
+        let prompt = self.asked_for();
+        if !self.state.steps.iter().all(is_before)
+            || self.is_refused_for_good(newest, WHERE)
+            || !wants_moves(prompt)
+            || self.asks_somebody()
+            || self.state.wakes().is_some()
+            || !self.other_computers().is_empty()
+            || !self.tools_to_call().is_empty()
+            || named_by(&self.shown_tools().shown, &own_words(prompt))
+                .next()
+                .is_some()
+        {
+            return None;
+        }
+        self.schema_of(&addressed(MOVE, None))?;
+        let there = self.files_there()?;
+        (1..=MOST_FILES)
+            .contains(&there.len())
+            .then_some(Moves { there })
+    }
+
+    /// The files that were looked at by rule, and those that a look into a folder has found; none where that may be only a part.
+    fn files_there(&self) -> Option<Vec<String>> {
+        let mut there: BTreeSet<String> = BTreeSet::new();
+        let steps = self.state.steps.iter().filter(|step| step.prepares());
+        for call in steps
+            .flat_map(|step| &step.calls)
+            .filter(|call| call.succeeded())
+        {
+            if call.tool == FIND {
+                let result = call.report()?.result.as_ref()?;
+                let found = result["found"]
+                    .as_array()
+                    .filter(|_| result["truncated"] == false)?;
+                let files = found.iter().filter(|found| found["is_dir"] == false);
+                there.extend(
+                    files
+                        .filter_map(|found| found["path"].as_str())
+                        .map(str::to_owned),
+                );
+            } else if let Some(path) = call.args["path"].as_str() {
+                there.insert(from_root(&normal(path)));
+            }
+        }
+        Some(there.into_iter().collect())
+    }
+
+    pub(super) fn consult_for_moves(&self, moves: &Moves) -> Decision {
+        self.ask_aside(Contract::Content, self.moves_prompt(moves))
+    }
+
+    fn moves_prompt(&self, moves: &Moves) -> Result<Vec<Message>, PromptError> {
+        let prompts = &self.profile.prompts;
+        let told = json!({
+            "prompt": self.asked_for(),
+            "files": fenced(&moves.there.join("\n"), ""),
+            "refused": self.refused_just_now(WHERE),
+        });
+        Ok(vec![
+            Message::system(render(prompts, "shared/file_mover", json!({}))?),
+            Message::user(render(prompts, "shared/files_to_move", told)?),
+        ])
+    }
+
+    /// Moves them as it said.
+    pub(super) fn move_said(&self, step: &Step, moves: &Moves, said: Option<&str>) -> Decision {
+        let refused = |why: &str| self.block(Guard::Invalid, format!("{WHERE}{why}"));
+        let lines = said.unwrap_or_default().lines().map(str::trim);
+        let mut wanted: Vec<(String, String)> = Vec::new();
+        for line in lines.filter(|line| !line.is_empty()) {
+            let Some((from, to)) = line.split_once("->") else {
+                return refused(&format!("\"{line}\" is not a path, -> and another path"));
+            };
+            let bare = |path: &str| path.trim().trim_matches(QUOTES).to_owned();
+            let (from, mut to) = (bare(from), bare(to));
+            if to.ends_with('/') || !is_file_like(&to) && is_file_like(&from) {
+                // Into a folder.
+                to = format!("{}/{}", to.trim_end_matches('/'), file_name(&from));
+            }
+            wanted.push((from, to));
+        }
+        // What stays is no move.
+        wanted.retain(|(from, to)| from != to);
+        if let Some(why) = what_is_wrong(self.asked_for(), &moves.there, &wanted) {
+            return refused(&why);
+        }
+        let request = |(from, to): &(String, String)| StrictRequest::Tool {
+            explanation: "Moving what is there, as the task says".to_owned(),
+            tool: MOVE.to_owned(),
+            parameters: json!({"from": from, "to": to}),
+            on: None,
+        };
+        let requests: Vec<StrictRequest> = wanted.iter().map(request).collect();
+        match self.try_calls(step, requests, TranslatedBy::Model) {
+            Ok(decision) => decision,
+            Err(problems) => refused(&problems.join("; ")),
+        }
+    }
+
+    /// The first run that a task tells of in so many words, "Start /lift.lua in the end", and that was not made since files were moved.
+    pub(super) fn run_of_moved(&self) -> Option<Decision> {
+        let made = self.tests_since_change();
+        let is_made = |program: &String| made.iter().any(|run| program_of(&run.what) == *program);
+        let mut due = told_runs(self.asked_for()).into_iter();
+        let program = due.find(|program| !is_made(program))?;
+        self.schema_of(&addressed(RUN, None))?;
+        let run = json!({"path": from_root(&program)});
+        self.call_by_rule(ByRule::ClosingRun, RUN, run, None)
+    }
+
+    /// Whether files were moved so, and a task that wants nothing else has run all of which it speaks.
+    pub(super) fn is_moved_and_run(&self) -> bool {
+        let moved = |call: &CallRecord| call.tool == MOVE && call.succeeded();
+        let mut steps = self.state.steps.iter().filter(|step| step.fills());
+        steps.any(|step| {
+            step.by_rule() != Some(ByRule::FirstSearch)
+                && step.calls.iter().any(moved)
+                && step.calls.iter().all(moved)
+        }) && wants_moves(self.asked_for())
+            && self.is_run_as_asked()
+    }
+}
+
+/// The programs, without their first slash, that a task tells to run and gives nothing.
+pub(super) fn told_runs(prompt: &str) -> Vec<String> {
+    let mut named = named_in(prompt);
+    let is_told = |program: &str, at: usize| {
+        let before = sentence_before(&prompt[..at]).trim_end_matches(QUOTES);
+        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
+        let word = words.find(|word| !["", "the", "program"].contains(word));
+        word.is_some_and(|word| RUNS.contains(&word.to_lowercase().as_str()))
+            && !has_word(before, &FORBIDS)
+            && !behind(prompt, at, program).starts_with(" with ")
+    };
+    named.retain(|path| {
+        path.ends_with(".lua") && mentions(prompt, path).any(|at| is_told(path, at))
+    });
+    match forbids_runs(prompt) {
+        true => Vec::new(),
+        false => named,
+    }
+}
+
+/// What is wrong with these moves of files that are there.
+fn what_is_wrong(prompt: &str, there: &[String], wanted: &[(String, String)]) -> Option<String> {
+    if wanted.is_empty() {
+        return Some("no file is moved in it".to_owned());
+    }
+    let mut there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
+    for (from, to) in wanted {
+        if !there.remove(from.as_str()) {
+            return Some(format!("{from} is not there, or was moved before"));
+        }
+        if is_kept(prompt, from) {
+            return Some(format!(
+                "{from} stays where it is, as what was asked for says"
+            ));
+        }
+        if !to.starts_with('/') || !is_spoken_of(prompt, from, to) {
+            return Some(format!("nobody has spoken of {to}"));
+        }
+        if !there.insert(to) {
+            return Some(format!(
+                "{to} is there already: what is there has to be moved before"
+            ));
+        }
+    }
+    None
+}
+
+/// Whether a task speaks of a path to which a file is moved: of all of it, or of its folder and its new name. Where only the name is another one
+/// the folder stays.
+fn is_spoken_of(prompt: &str, from: &str, to: &str) -> bool {
+    let named = |path: &str| mentions(prompt, path).next().is_some();
+    let folder = |path: &str| normal(path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    let is_named = named(&normal(to));
+    let name_stays = file_name(from) == file_name(to);
+    let folder_stays = folder(from) == folder(to);
+    is_named || (folder_stays || named(&folder(to))) && (name_stays || named(file_name(to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::chat::Role;
+    use crate::domain::task::TaskStatus;
+    use crate::domain::tool::ToolSpec;
+    use crate::strategy::bench::shown;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides, run_tool};
+    use std::collections::BTreeMap;
+
+    const SWAP: &str = "The new one lies here as /lift_new.lua and should take over the name /lift.lua. I don't want to lose the old /lift.lua though, \
+        so first put that one into a folder /attic and call it lift_old.lua there. Start /lift.lua in the end.";
+    const SORT: &str = "The folder /stuff is a mess. Songs (they end in .dfpwm) belong into /music and paintings into /art, both folders you'd have to \
+        create. If something is neither, leave it where it is.";
+
+    fn answers(
+        files: &mut BTreeMap<String, String>,
+        call: &CallRecord,
+    ) -> crate::domain::call::CallReport {
+        match call.tool.as_str() {
+            FIND => done(json!({"path": "/stuff", "truncated": false, "found": [
+                {"path": "/stuff/bell.dfpwm", "is_dir": false, "size": 2},
+                {"path": "/stuff/old", "is_dir": true},
+                {"path": "/stuff/flag.nfp", "is_dir": false, "size": 2}]})),
+            MOVE => done(json!({"from": call.args["from"], "to": call.args["to"]})),
+            "run_program" => done(json!({"success": true, "output": "lift with 4 floors"})),
+            _ => carry_out(files, call),
+        }
+    }
+
+    fn begun(strategy: &str, task: &str) -> Drive {
+        let mut drive = Drive::new(profile_with_asides(strategy), task);
+        drive.bench.profile.one_model = true;
+        let text = json!({"type": "string"});
+        let tool = |name: &str, effect: &str| -> ToolSpec {
+            let schema = json!({"type": "object", "properties": {"path": text, "pattern": text, "from": text, "to": text}});
+            let tool = json!({"name": name, "effect": effect, "description": "Of files.", "args_schema": schema});
+            serde_json::from_value(tool).unwrap()
+        };
+        drive.add_tools(vec![tool(FIND, "read"), tool(MOVE, "effect"), run_tool()]);
+        for (path, text) in [
+            ("/lift.lua", "print(2)"),
+            ("/lift_new.lua", "print(4)"),
+            ("/a.txt", "1"),
+        ] {
+            drive.files.insert(path.into(), text.into());
+        }
+        drive.run_to_consult_with(answers);
+        drive
+    }
+
+    fn moved(drive: &Drive) -> Vec<String> {
+        let calls = drive.state().calls().filter(|call| call.tool == MOVE);
+        let told =
+            calls.map(|call| format!("{} {}", call.args["from"], call.args["to"]).replace('"', ""));
+        told.collect()
+    }
+
+    #[test]
+    fn files_are_moved_as_a_model_says_in_its_order_and_the_task_ends_behind_the_run_that_it_wants()
+    {
+        for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
+            let mut drive = begun(strategy, SWAP);
+            let asked = shown(drive.state().prompt(Role::Executor));
+            if strategy == "plan" {
+                insta::assert_snapshot!("files_to_move", asked);
+            }
+            drive.say_with(
+                &["```\n/lift.lua -> /attic/lift_old.lua\n/lift_new.lua -> /lift.lua\n```"],
+                answers,
+            );
+            assert_eq!(
+                moved(&drive),
+                ["/lift.lua /attic/lift_old.lua", "/lift_new.lua /lift.lua"],
+                "{strategy}: {asked}"
+            );
+            let ran = drive.state().calls().last().map(|call| call.tool.clone());
+            assert_eq!(ran.as_deref(), Some("run_program"), "{strategy}");
+            if ["plan", "goals"].contains(&strategy) {
+                assert_eq!(
+                    drive.state().status,
+                    TaskStatus::Completed,
+                    "{}",
+                    drive.shown()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_folder_out_of_which_files_go_is_looked_into_first() {
+        let mut drive = begun("plan", SORT);
+        let asked = shown(drive.state().prompt(Role::Executor));
+        assert!(
+            asked.contains("/stuff/bell.dfpwm\n/stuff/flag.nfp\n"),
+            "{asked}"
+        );
+        drive.say_with(
+            &["```\n/stuff/bell.dfpwm -> /music/bell.dfpwm\n/stuff/flag.nfp -> /art/\n```"],
+            answers,
+        );
+        assert_eq!(
+            moved(&drive),
+            [
+                "/stuff/bell.dfpwm /music/bell.dfpwm",
+                "/stuff/flag.nfp /art/flag.nfp"
+            ]
+        );
+        assert_eq!(
+            drive.state().status,
+            TaskStatus::Completed,
+            "{}",
+            drive.shown()
+        );
+    }
+
+    #[test]
+    fn a_move_that_cannot_be_meant_is_asked_for_once_more() {
+        for (said, why) in [
+            ("/lift_new.lua -> /lift.lua", "/lift.lua is there already"),
+            (
+                "/lift_old.lua -> /attic/lift_old.lua",
+                "/lift_old.lua is not there",
+            ),
+            (
+                "/lift.lua -> /new/path/lift.lua",
+                "nobody has spoken of /new/path/lift.lua",
+            ),
+            ("/lift.lua -> /lift.lua", "no file is moved in it"),
+            ("I would move both.", "is not a path, -> and another path"),
+        ] {
+            let mut drive = begun("plan", SWAP);
+            drive.say_with(&[&format!("```\n{said}\n```")], answers);
+            assert!(moved(&drive).is_empty(), "{said}");
+            let asked = shown(drive.state().prompt(Role::Executor));
+            assert!(asked.contains(why), "{said}: {asked}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_wants_other_work_too_is_not_asked_about_so() {
+        for task in [
+            "Move /a.txt to /b.txt and write `1` into /a.txt.",
+            "Do not move /a.txt.",
+            "Fix /lift.lua and move it to /attic.",
+            "Rename /a.txt to /b.txt with the shell.",
+            "Put /a.txt into the chest.",
+            "Move /a.txt to /b.txt and delete /lift.lua.",
+            "What is in /a.txt?",
+        ] {
+            assert!(!wants_moves(task), "{task}");
+        }
+    }
+}
