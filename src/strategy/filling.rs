@@ -6,12 +6,14 @@
 use super::calculation;
 use super::checked_files::Fault;
 use super::chosen_files::DELETE;
+use super::guards::check_program::is_check;
 use super::line_edits::PATCH;
 use super::memory::{View, told};
-use super::mending::WRITE;
+use super::mending::{RUN, WRITE};
 use super::moved_files::MOVE;
 use super::named_files;
-use super::places::sentence_of;
+use super::only_shows::only_shows;
+use super::places::{addressed, sentence_of};
 use super::said_lines;
 use super::stated;
 use super::turn::Turn;
@@ -76,6 +78,25 @@ impl Turn<'_> {
         (is_program || self.is_all_known(&path))
             .then(|| self.closing_run().or_else(|| self.run_of_program(written)))
             .flatten()
+            .or_else(|| self.show_written(written))
+    }
+
+    /// Runs a program that was just written, to see what it prints, where it takes nothing and does nothing but read and print.
+    fn show_written(&self, written: &CallRecord) -> Option<Decision> {
+        let path = written.args["path"]
+            .as_str()
+            .filter(|path| path.ends_with(".lua"))?;
+        let text = written.args["content"]
+            .as_str()
+            .filter(|_| written.tool == WRITE)?;
+        let may = only_shows(text)
+            && self.tests_since_change().is_empty()
+            && !is_check(self.asked_for(), &normal(path))
+            && !stated::forbids_runs(self.asked_for());
+        let on = self.elsewhere(written).cloned();
+        self.schema_of(&addressed(RUN, on.as_ref()))?;
+        let run = || self.call_by_rule(ByRule::FirstRun, RUN, json!({"path": path}), on);
+        may.then(run).flatten()
     }
 
     /// Writes such a file by rule where the task says word for word what it holds, once each, after the tools that it names: what is to

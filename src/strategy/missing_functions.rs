@@ -2,7 +2,7 @@
 //! and call them again.
 
 /// A function that there is not, and what is written instead.
-const INSTEAD: [(&str, &str); 26] = [
+const INSTEAD: [(&str, &str); 27] = [
     ("split", SPLIT),
     ("explode", SPLIT),
     ("trim", TRIM),
@@ -26,6 +26,7 @@ const INSTEAD: [(&str, &str); 26] = [
     ("lines", LINES),
     ("readlines", LINES),
     ("readLines", LINES),
+    ("readLine", LINES),
     ("println", "`print(text)`"),
     ("printf", "`print(string.format(form, value))`"),
     (

@@ -210,9 +210,11 @@ impl Turn<'_> {
             }
             wanted.push((from, to));
         }
+        let wrong = lacks(self.asked_for(), &moves.there, &wanted);
         // What stays is no move.
         wanted.retain(|(from, to)| from != to);
-        if let Some(why) = what_is_wrong(self.asked_for(), &moves.there, &wanted) {
+        let wrong = what_is_wrong(self.asked_for(), &moves.there, &wanted).or(wrong);
+        if let Some(why) = wrong {
             return refused(&why);
         }
         let request = |(from, to): &(String, String)| StrictRequest::Tool {
@@ -297,6 +299,17 @@ fn what_is_wrong(prompt: &str, there: &[String], wanted: &[(String, String)]) ->
         }
     }
     None
+}
+
+/// A file that the task names and of which these lines say nothing: a small model says where the first one goes, and stops.
+fn lacks(prompt: &str, there: &[String], said: &[(String, String)]) -> Option<String> {
+    let is_said = |path: &String| said.iter().any(|(from, to)| from == path || to == path);
+    let is_named = |path: &&String| mentions(prompt, &normal(path)).next().is_some();
+    let mut named = there.iter().filter(is_named);
+    let lacking = named.find(|path| !is_said(path) && !is_kept(prompt, path))?;
+    Some(format!(
+        "{lacking} is not in it: one line for each file, also where another one is moved first (a file that stays: {lacking} -> {lacking})"
+    ))
 }
 
 /// Whether a task speaks of a path to which a file is moved: of all of it, or of its folder and its new name. Where only the name is another one
@@ -402,6 +415,7 @@ mod tests {
     #[test]
     fn the_folder_out_of_which_files_go_is_looked_into_first() {
         let mut drive = begun("plan", SORT);
+        drive.bench.profile.demand_proof = true;
         let asked = shown(drive.state().prompt(Role::Executor));
         assert!(
             asked.contains("/stuff/bell.dfpwm\n/stuff/flag.nfp\n"),
@@ -440,6 +454,10 @@ mod tests {
             ),
             ("/lift.lua -> /lift.lua", "no file is moved in it"),
             ("I would move both.", "is not a path, -> and another path"),
+            (
+                "/lift.lua -> /attic/lift_old.lua",
+                "/lift_new.lua is not in it: one line for each file",
+            ),
         ] {
             let mut drive = begun("plan", SWAP);
             drive.say_with(&[&format!("```\n{said}\n```")], answers);

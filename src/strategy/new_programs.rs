@@ -4,6 +4,7 @@
 //! plans does something else first. Shown what was asked for and nothing else, it writes the program.
 
 use super::checked_files::Fault;
+use super::data_lines::taken_apart;
 use super::guards::hand_written;
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
@@ -26,6 +27,17 @@ use serde_json::json;
 
 /// Bytes of another program of the task that is shown whole.
 const MOST_BYTES: usize = 2_000;
+
+/// How else a task says that its program reads a file.
+const READS: [&str; 7] = [
+    "goes through",
+    "looks through",
+    "looks into",
+    "looks in",
+    "look in there",
+    "from that file",
+    "out of that file",
+];
 
 /// Such a program.
 pub(super) struct NewProgram {
@@ -150,6 +162,11 @@ impl Turn<'_> {
             let text = text.filter(|text| text.len() <= MOST_BYTES);
             json!({"path": path, "text": text.map(|text| fenced(text.trim_end(), "lua"))})
         };
+        let read = data().find(|path| self.is_read_by_program(path));
+        let apart = read.as_ref().and_then(|path| {
+            let text = contents::known(self.state, program.on.as_ref(), &from_root(path))?;
+            taken_apart(text)
+        });
         let told = json!({
             "prompt": prompt,
             "path": program.path,
@@ -159,7 +176,8 @@ impl Turn<'_> {
             "otherwise": stated::printed_else(prompt),
             "others": others.map(other).collect::<Vec<_>>(),
             "writes": data().find(|path| program_that_writes(prompt, path).as_ref() == Some(&name)).map(|path| from_root(&path)),
-            "reads": data().find(|path| self.is_read_by_program(path)).map(|path| from_root(&path)),
+            "reads": read.map(|path| from_root(&path)),
+            "apart": apart,
             "is_test": stated::is_test(prompt, &name),
             "is_module": is_module(prompt, &name),
             "refused": self.refused_just_now(&program_named(&program.path)),
@@ -193,7 +211,10 @@ impl Turn<'_> {
     /// Whether a file of data, which has no first slash here, is what the program of the task reads: the task says that it reads one, and this
     /// one is there.
     pub(super) fn is_read_by_program(&self, path: &str) -> bool {
-        has_word(self.asked_for(), &["reads"]) && self.is_known_wherever(path)
+        let prompt = self.asked_for();
+        let reads =
+            has_word(prompt, &["reads"]) || READS.iter().any(|words| prompt.contains(words));
+        reads && self.is_known_wherever(path)
     }
 
     /// Writes what it answered.

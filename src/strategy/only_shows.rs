@@ -144,7 +144,8 @@ fn only_looks(behind: &[Token<'_>]) -> bool {
     let call = call.iter().take_while(|token| **token != Token::Mark(')'));
     let mode = call.last();
     let reads = matches!(mode, Some(Token::Text("\"r\"" | "'r'" | "\"rb\"" | "'rb'")));
-    LOOKS.contains(field) || (*field == "open" && reads)
+    // `fs.readLine` is not there, and ends the program.
+    LOOKS.contains(field) || field.starts_with("read") || (*field == "open" && reads)
 }
 
 /// The names that a program gives itself: locals, functions, their parameters, loop variables, and globals that it sets.
@@ -204,6 +205,7 @@ mod tests {
             "local t = { a = 1, x = 2 }\nt.dig = 3\nprint(t.turtle, #t, 'turtle.dig()')",
             "total = 0\nfor i = 1, 3 do total = total + i end\nprint(string.format('%d', total))",
             "for _, name in ipairs(fs.list('/')) do if fs.exists(name) then print(name) end end",
+            "for line in fs.readLine('/a.txt') do print(line) end",
         ] {
             assert!(only_shows(program), "{program}");
         }

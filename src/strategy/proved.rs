@@ -61,7 +61,13 @@ impl Turn<'_> {
     ) -> Option<Decision> {
         let end = || self.end(request, TranslatedBy::Rules, result);
         let end = self.is_proved().then(end);
-        end.filter(|decision| matches!(decision, Decision::Finish { .. }))
+        // Before files that were moved or deleted are the end, the server may look at where they are.
+        let looks = || self.is_moved_and_run() || self.is_deleted_and_run();
+        end.filter(|decision| match decision {
+            Decision::Finish { .. } => true,
+            Decision::Call { .. } => looks(),
+            _ => false,
+        })
     }
 
     /// What shows that such a task is done, in words for people.

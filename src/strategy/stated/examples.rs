@@ -1,9 +1,10 @@
 //! Examples of what the only program of a task prints: "For instance 800 and -45 would come out as `100 -6`". The numbers are what it is given,
-//! and what is quoted is all that it prints then.
+//! and what is quoted is all that it prints then. Or lines of their own show it, behind "when I type /frame.lua Welcome then comes this".
 
 use super::Stated;
 use super::bare::in_full;
 use super::reading::pieces;
+use crate::strategy::paths::QUOTES;
 use crate::strategy::text::sentence_before;
 use crate::strategy::unmended::only_program;
 
@@ -22,6 +23,19 @@ const GIVES: [&str; 9] = [
     "becomes",
     "become",
 ];
+
+/// What stands between a run and the lines that it prints.
+const SHOWN: [&str; 6] = [
+    " then comes this",
+    " comes this",
+    " then it prints this",
+    " prints this",
+    " shows this",
+    " gives this",
+];
+
+/// Words that a run of such an example is given.
+const MOST_ARGS: usize = 4;
 
 /// A run as its command line, and what it prints.
 pub(super) struct Example<'a> {
@@ -60,7 +74,39 @@ pub(super) fn examples(prompt: &str) -> Vec<Example<'_>> {
             text,
         })
     };
-    pieces(prompt).filter_map(example).collect()
+    let in_lines = || examples_in_lines(prompt, path);
+    pieces(prompt)
+        .filter_map(example)
+        .chain(in_lines())
+        .collect()
+}
+
+/// What stands in lines of its own behind a run, up to a line without anything.
+fn examples_in_lines<'a>(prompt: &'a str, path: &str) -> Vec<Example<'a>> {
+    let mut found = Vec::new();
+    for (at, _) in prompt.match_indices('\n') {
+        let line = prompt[..at].rsplit('\n').next().unwrap_or_default();
+        let Some((_, given)) = line.trim_end().trim_end_matches(':').rsplit_once(path) else {
+            continue;
+        };
+        let Some(args) = SHOWN.iter().find_map(|words| given.strip_suffix(words)) else {
+            continue;
+        };
+        let args: Vec<&str> = args
+            .split_whitespace()
+            .map(|word| word.trim_matches(QUOTES))
+            .collect();
+        let is_plain = |arg: &&str| !arg.is_empty() && arg.chars().all(char::is_alphanumeric);
+        let behind = prompt[at..].trim_start_matches(['\n', '\r']);
+        let shown = behind.split("\n\n").next().unwrap_or_default().trim_end();
+        if (1..=MOST_ARGS).contains(&args.len()) && args.iter().all(is_plain) && !shown.is_empty() {
+            found.push(Example {
+                run: format!("{path} {}", args.join(" ")),
+                text: shown,
+            });
+        }
+    }
+    found
 }
 
 /// The runs of such examples.
@@ -92,6 +138,18 @@ mod tests {
         let told: Vec<(&str, &str)> = all.iter().map(|one| (one.run.as_str(), one.text)).collect();
         assert_eq!(told, [("/nether.lua 800 -45", "100 -6")]);
         assert_eq!(spaced_numbers(TASK), Some(2));
+    }
+
+    #[test]
+    fn lines_behind_a_run_are_all_that_it_prints() {
+        let frame = "+---------+\n| Welcome |\n+---------+";
+        let task = format!(
+            "i want program /frame.lua, with a frame. so when i type /frame.lua Welcome then comes this\n\n{frame}\n\nit must always fit. thx\n"
+        );
+        let all = examples(&task);
+        let told: Vec<(&str, &str)> = all.iter().map(|one| (one.run.as_str(), one.text)).collect();
+        assert_eq!(told, [("/frame.lua Welcome", frame)]);
+        assert!(examples("Write /a.lua.\nIt prints this\n\n5\n").is_empty());
     }
 
     #[test]

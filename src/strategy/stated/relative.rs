@@ -79,8 +79,11 @@ fn asks_for_a_program(before: &str) -> bool {
         let other = [&CONDITIONS[..], &FORBIDS[..]].concat();
         is_one_of(word, &other) || word.contains('/')
     };
-    said.any(|word| is_one_of(word, &["a", "an", "another", "new"]))
-        && said.any(|word| is_one_of(word, &PROGRAMS))
+    // "I want program /a.lua": not everybody writes an article.
+    let is_next = asked.and_then(|at| words.get(at + 1));
+    let is_next = is_next.is_some_and(|word| is_one_of(word, &PROGRAMS));
+    let is_new = said.any(|word| is_one_of(word, &["a", "an", "another", "new"]));
+    (is_next || is_new && said.any(|word| is_one_of(word, &PROGRAMS)))
         && !words.iter().any(is_doubtful)
 }
 
@@ -206,6 +209,7 @@ mod tests {
             ),
             ("Make a sign. Look around. It should live in /a.lua.", false),
             ("Do not make a sign. It should live in /a.lua.", false),
+            ("i want program /a.lua, it get one word", true),
             ("I need the program /a.lua mended.", false),
             ("I want a list of what /a.lua prints.", false),
             ("If you need a script, take /a.lua.", false),
