@@ -23,6 +23,25 @@ pub(super) fn worked_out(text: &str) -> Option<String> {
     Some((value + 0.0).to_string())
 }
 
+/// Lines of a name and a whole number each, with the sum of all others in the last one; none where they are not such lines, or it is that already.
+pub(super) fn with_total(lines: &str) -> Option<String> {
+    let parts = lines.trim_end().lines().map(|line| {
+        let (name, number) = line.rsplit_once(' ')?;
+        Some((name, number.parse::<i64>().ok()?))
+    });
+    let parts: Vec<(&str, i64)> = parts.collect::<Option<_>>()?;
+    let ((name, told), others) = parts.split_last()?;
+    let numbers = others.iter().map(|(_, number)| *number);
+    let sum = numbers
+        .reduce(i64::saturating_add)
+        .filter(|_| others.len() > 1)?;
+    let others: String = others
+        .iter()
+        .map(|(name, number)| format!("{name} {number}\n"))
+        .collect();
+    (sum != *told).then(|| format!("{others}{name} {sum}\n"))
+}
+
 /// What is still to be read.
 struct Rest<'t>(&'t str);
 
@@ -79,6 +98,24 @@ impl Rest<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_of_several_lines_is_the_sum_of_the_others() {
+        let right = "anna 6\nben 4\ncleo 9\nall 19\n";
+        assert_eq!(
+            with_total("anna 6\nben 4\ncleo 9\nall 21\n").as_deref(),
+            Some(right)
+        );
+        for other in [
+            right,
+            "anna 6\nall 7\n",
+            "anna 6\nben\nall 7\n",
+            "6\n4\n9\n",
+            "",
+        ] {
+            assert_eq!(with_total(other), None, "{other}");
+        }
+    }
     use proptest::prelude::*;
 
     #[test]

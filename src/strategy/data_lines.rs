@@ -28,8 +28,7 @@ pub(super) fn taken_apart(text: &str) -> Option<String> {
         let counts: Vec<usize> = lines.iter().map(count).collect();
         let first = counts[0];
         let is_one = |line: &&str| line.matches(mark).count() + 1 == first;
-        ((2..=MOST_PARTS).contains(&first) && lines.iter().all(|line| is_one(line)))
-            .then_some(first)
+        ((2..=MOST_PARTS).contains(&first) && lines.iter().all(is_one)).then_some(first)
     };
     let pattern = |mark: char, part: &str, count: usize| {
         let is_number = |at: usize| {

@@ -273,8 +273,12 @@ fn is_calculated(prompt: &str, path: &str) -> bool {
     has_word(&sentence.replace(path, ""), &CALCULATIONS)
 }
 
+/// How a task says that a last line has the sum of the others.
+const LAST_LINE: &str = "last line";
+const ADDED_UP: [&str; 4] = ["added up", "added together", "in total", "the sum of"];
+
 /// The result of a calculation, where it was asked for, or where it stands with its result and the task wants a number: "64 + 70 + 12 = 146" is
-/// 146. Anything else as it is.
+/// 146; and the last line of some with the sum of the others, where the task wants it so. Anything else as it is.
 fn worked_out<'a>(content: &'a str, prompt: &str, is_asked: bool) -> Cow<'a, str> {
     let (calculation, with_result) = match content.trim().rsplit_once('=') {
         Some((calculation, _)) => (calculation.trim(), true),
@@ -284,9 +288,16 @@ fn worked_out<'a>(content: &'a str, prompt: &str, is_asked: bool) -> Cow<'a, str
         && has_word(prompt, &NUMBERS)
         && !prompt.contains(calculation);
     let result = calculation::worked_out(calculation);
+    let has_total =
+        prompt.contains(LAST_LINE) && ADDED_UP.iter().any(|words| prompt.contains(words));
+    let total = || {
+        has_total
+            .then(|| calculation::with_total(content))
+            .flatten()
+    };
     match result.filter(|_| is_one && (with_result || is_asked)) {
         Some(result) => Cow::Owned(format!("{result}\n")),
-        None => Cow::Borrowed(content),
+        None => total().map_or(Cow::Borrowed(content), Cow::Owned),
     }
 }
 

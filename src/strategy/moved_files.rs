@@ -6,6 +6,7 @@ use super::asked_questions::sentences;
 use super::asked_runs::program_of;
 use super::chosen_files::{CLEARS, DELETES, is_kept};
 use super::first_search::{FIND, Search};
+use super::guards::check_program::RUNS;
 use super::mending::{RUN, wants_mended};
 use super::named_tools::FORBIDS;
 use super::paths::{QUOTES, behind, file_name, is_file_like, mentions, named_in, normal};
@@ -66,9 +67,6 @@ const OTHER_WORK: [&str; 28] = [
 
 /// Words before a folder into which something goes.
 const INTO: [&str; 5] = ["into", "to", "called", "named", "under"];
-
-/// Words right before a program that is to be run.
-const RUNS: [&str; 4] = ["run", "start", "launch", "execute"];
 
 /// Files that are shown: this prompt is short, or it is no help.
 const MOST_FILES: usize = 12;

@@ -4,7 +4,9 @@
 use super::calls_by_rule::request_by_rule;
 use super::file_ends::begins_at;
 use super::guards::check_program::is_check;
+use super::guards::misplaced_program::holds_data;
 use super::paths::{is_file_like, listed_behind_folders, named_in, normal};
+use super::stated::is_to_be_made;
 use super::text::fenced;
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
@@ -36,6 +38,11 @@ impl Turn<'_> {
         let named = named_in(&created.prompt).into_iter();
         let named = named.chain(listed_behind_folders(&created.prompt));
         let named = named.filter(|path| is_file_like(path) && !is_check(&created.prompt, path));
+        let mut named: Vec<String> = named.collect();
+        if named.len() > most {
+            // Where not all can be read, the file of a result that is still to be made comes last.
+            named.sort_by_key(|path| holds_data(path) && is_to_be_made(&created.prompt, path));
+        }
         let look = |path: String| {
             let places = self.places_of(&path).into_iter();
             let there = places.filter(|place| place.online && place.tool(READ).is_some());
@@ -45,7 +52,7 @@ impl Turn<'_> {
                 request_by_rule(ByRule::FirstLook, READ, parameters, on)
             })
         };
-        let requests: Vec<StrictRequest> = named.flat_map(look).take(most).collect();
+        let requests: Vec<StrictRequest> = named.into_iter().flat_map(look).take(most).collect();
         if requests.is_empty() {
             return None;
         }

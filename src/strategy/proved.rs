@@ -8,6 +8,7 @@ use super::asked_runs;
 use super::guards::check_program::{is_called_check, is_check};
 use super::guards::misplaced_program::holds_data;
 use super::memory::contents;
+use super::memory::pins::runs;
 use super::mending::{program_of, wants_mended};
 use super::paths::{mentions, named_in};
 use super::shown_tools::named_by;
@@ -97,6 +98,7 @@ impl Turn<'_> {
                 || self.is_written_and_run()
                 || self.is_patched_and_run()
                 || self.is_changed_and_run()
+                || self.is_filled_and_run()
                 || self.is_moved_and_run()
                 || self.is_deleted_and_run())
     }
@@ -155,15 +157,27 @@ impl Turn<'_> {
             && stated::is_all_shown(self.state, is_known)
     }
 
-    /// Whether the task wants its only program mended and nothing else, and that was, and shows something else now: whether it is right nobody has
+    /// Whether the task wants its only program mended, or one of two that the other one loads, and nothing else, and that was, and it shows something else now: whether it is right nobody has
     /// looked at but the model that mended it, so a planner that is another one does.
     fn is_mended_and_run(&self) -> bool {
         let prompt = self.asked_for();
-        let Some(program) = only_program(prompt).filter(|_| wants_mended(prompt)) else {
+        let mended = self.mended();
+        let loads_mended = || {
+            let mut programs = named_in(prompt);
+            programs.retain(|path| path.ends_with(".lua"));
+            let is_mended = |path: &String| mended.iter().any(|(mended, _)| mended == path);
+            let loader = programs.iter().position(|path| !is_mended(path));
+            let loader = loader.filter(|_| programs.len() == 2);
+            loader.map(|at| (programs.swap_remove(at), programs.remove(0)))
+        };
+        let program = only_program(prompt).map(|program| (program.clone(), program));
+        let program = program.or_else(loads_mended);
+        let Some((program, at_fault)) = program.filter(|_| wants_mended(prompt)) else {
             return false;
         };
         let is_about = |path: &String| {
             *path == program
+                || *path == at_fault
                 || self.is_left_alone(path, None)
                 || self.is_worked_with(&program, path)
         };
@@ -173,20 +187,34 @@ impl Turn<'_> {
         };
         let words = own_words(prompt);
         let ran = self.tests_since_change().last();
-        let mended = self.mended();
         let mut steps = self.state.steps.iter();
         self.profile.one_model
             && self.other_computers().is_empty()
             && named_in(prompt).iter().all(is_about)
-            && sentences(prompt).all(tells)
+            && (sentences(prompt).all(tells) || self.shows_all_quoted())
             && !has_word(&words, &BEYOND)
             && !has_word(&words, &MORE)
             && named_by(&self.shown_tools().shown, &words).next().is_none()
-            && mended.iter().any(|(path, _)| *path == program)
+            && mended.iter().any(|(path, _)| *path == at_fault)
             && ran.is_some_and(|run| run.success && asked_runs::program_of(&run.what) == program)
             && steps.all(|step| step.planner.is_none())
             && self.shows_otherwise()
             && self.unmade_run().is_none()
+    }
+
+    /// Whether the last run has printed all that stands in quotes in the task but paths, and that is more than one text: whatever story is told
+    /// around them.
+    fn shows_all_quoted(&self) -> bool {
+        let mut calls = self.state.calls().rev();
+        let Some(run) = calls.find(|call| runs(call)) else {
+            return false;
+        };
+        let pieces = stated::pieces(self.asked_for());
+        let texts = pieces
+            .map(|(_, text, _)| text)
+            .filter(|text| !text.contains('/'));
+        let texts: Vec<&str> = texts.collect();
+        texts.len() > 1 && texts.iter().all(|text| stated::output(run).contains(text))
     }
 
     /// Whether the check of which the task's last sentence speaks has run well since the last change.

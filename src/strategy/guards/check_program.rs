@@ -22,6 +22,9 @@ const CHECKS: [&str; 7] = [
     "validator",
 ];
 
+/// Words right before a program that is only to be run.
+pub const RUNS: [&str; 4] = ["run", "start", "launch", "execute"];
+
 /// How often it is told of one file.
 const MOST_OBJECTIONS: usize = 2;
 
@@ -57,7 +60,7 @@ pub fn is_check(prompt: &str, path: &str) -> bool {
     let runs = |at: usize| {
         let before = prompt[..at].trim_end_matches(['`', '"', '\'']).trim_end();
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next();
-        word.is_some_and(|word| word.eq_ignore_ascii_case("run"))
+        word.is_some_and(|word| RUNS.contains(&word.to_lowercase().as_str()))
     };
     is_named && path.ends_with(".lua") && (is_called_check(path) || places.all(runs))
 }

@@ -3,6 +3,7 @@
 
 use super::RUN;
 use super::candidates::{Ailing, MOST_BYTES};
+use super::returns_nothing::LostReturn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
 use crate::domain::files::from_root;
@@ -40,8 +41,14 @@ struct Broken<'a> {
     path: String,
     on: Option<&'a ClientId>,
     content: &'a str,
-    /// What it lacks, if that is known without a run.
-    lacks: Option<String>,
+    /// What it lacks, if that is known without a run, and the program that loads it.
+    lacks: Option<Lack>,
+}
+
+struct Lack {
+    lost: LostReturn,
+    /// Without its first slash.
+    loader: String,
 }
 
 impl<'a> Turn<'a> {
@@ -63,10 +70,12 @@ impl<'a> Turn<'a> {
                 let mut lost = named.iter().filter_map(|program| {
                     let place = self.place_of(program)?;
                     let on = Some(&place.client_id).filter(|on| self.state.home() != Some(*on));
-                    self.loaded_for_nothing(Some(program), on)
+                    let (path, lost) = self.loaded_for_nothing(Some(program), on)?;
+                    let loader = program.clone();
+                    Some((normal(&path), Lack { lost, loader }))
                 });
-                let (path, told) = lost.next()?;
-                (normal(&path), Some(told))
+                let (path, lack) = lost.next()?;
+                (path, Some(lack))
             }
             _ => return None,
         };
@@ -95,25 +104,36 @@ impl<'a> Turn<'a> {
             return None;
         }
         let broken = self.told_broken()?;
+        let lost = broken.lacks.map(|lack| (lack.lost.told, lack.lost.whole));
+        let (failure, whole) = lost.unzip();
         Some(Ailing {
+            whole: whole.flatten(),
             path: broken.path,
             on: broken.on,
             content: broken.content,
             run: self.state.calls().rev().find(|call| runs(call)),
-            failure: broken.lacks,
+            failure,
         })
     }
 
-    /// The run of such a program, if it takes no arguments and does nothing but read and print: nobody has asked for a run.
+    /// The run of such a program, or of the one that loads it, if it takes no arguments and does nothing but read and print: nobody has asked for
+    /// a run.
     pub(super) fn first_run_of_broken(&self) -> Option<Decision> {
         if !self.state.steps.iter().all(Step::prepares) {
             return None;
         }
         let broken = self.told_broken()?;
-        let may = broken.lacks.is_none()
-            && only_shows(broken.content)
-            && !stated::forbids_runs(self.asked_for());
-        let run = json!({"path": broken.path});
+        let (path, shows) = match &broken.lacks {
+            None => (broken.path.clone(), only_shows(broken.content)),
+            Some(lack) => {
+                let path = from_root(&lack.loader);
+                let text = contents::known(self.state, broken.on, &path)?;
+                let own = text.replacen("dofile", "print", 1);
+                (path, only_shows(&own) && only_shows(broken.content))
+            }
+        };
+        let may = shows && !stated::forbids_runs(self.asked_for());
+        let run = json!({"path": path});
         may.then(|| self.call_by_rule(ByRule::FirstRun, RUN, run, broken.on.cloned()))?
     }
 

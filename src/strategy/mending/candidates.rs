@@ -1,7 +1,8 @@
 //! Which program of a task is to be mended: where the fault may lie, and what may be changed so.
 
 use super::broken::wants_mended;
-use super::{program_of, returns_nothing};
+use super::program_of;
+use super::returns_nothing::{LostReturn, lost_return};
 use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
@@ -39,6 +40,8 @@ pub(super) struct Ailing<'a> {
     pub run: Option<&'a CallRecord>,
     /// What is wrong with the run, where the run itself does not say so.
     pub failure: Option<String>,
+    /// The program with the one line that it certainly lacks: what is written where a model leaves it as it is.
+    pub whole: Option<String>,
 }
 
 /// A run that did not do what it should.
@@ -69,12 +72,13 @@ impl<'a> Turn<'a> {
         let (path, content) = self.next_of(candidates)?;
         let program = run.args.get("path").and_then(Value::as_str);
         let lost = self.loaded_for_nothing(program, on);
+        let lost = lost.filter(|(lost, _)| *lost == path && !run.succeeded());
+        let (lost, whole) = lost.map(|(_, lost)| (lost.told, lost.whole)).unzip();
         Some(Ailing {
+            whole: whole.flatten(),
             // What a run reports itself stands in what is shown of it.
             failure: match run.succeeded() {
-                false if lost.as_ref().is_some_and(|(lost, _)| *lost == path) => {
-                    lost.map(|(_, told)| told)
-                }
+                false if lost.is_some() => lost,
                 true => failure.map(|failure| failure.text),
                 false => {
                     let told = line.and_then(|line| failing_line(line, &path));
@@ -262,19 +266,19 @@ impl<'a> Turn<'a> {
             .collect()
     }
 
-    /// A file that a program loads for what it returns, and that returns nothing; with what it lacks, in words for who mends it.
+    /// A file that a program loads for what it returns, and that returns nothing; with what it lacks.
     pub(super) fn loaded_for_nothing(
         &self,
         program: Option<&str>,
         on: Option<&ClientId>,
-    ) -> Option<(String, String)> {
+    ) -> Option<(String, LostReturn)> {
         let program = files::from_root(&normal(program?));
         let text = contents::known(self.state, on, &program)?;
         let loaded = self.loaded_by(Some(&program), on).into_iter();
         let mut lost = loaded.filter_map(|path| {
             let holds = contents::known(self.state, on, &path)?;
-            let told = returns_nothing::told(text, &path, holds)?;
-            Some((path, told))
+            let lost = lost_return(text, &path, holds)?;
+            Some((path, lost))
         });
         lost.next()
     }

@@ -214,6 +214,8 @@ impl<'a> Turn<'a> {
         else {
             return refused("the answer held no program");
         };
+        let is_left = content.trim() == ailing.content.trim();
+        let content = ailing.whole.as_ref().filter(|_| is_left).unwrap_or(content);
         // What is written is the program as it is meant, which one that is left as it is may become, too.
         let given = json!({"path": ailing.path, "content": content});
         let is_meant_so = meant_programs(self.asked_for(), WRITE, &given).is_none();

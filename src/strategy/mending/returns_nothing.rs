@@ -6,9 +6,16 @@ use crate::strategy::paths::{QUOTES, normal};
 /// What a program calls to load another file.
 const LOADS: [&str; 2] = ["dofile", "require"];
 
-/// What a file lacks that `program` loads for what it returns, in words for who mends it; none where it returns something, or the program does
-/// not load it so.
-pub(super) fn told(program: &str, path: &str, text: &str) -> Option<String> {
+/// What a file lacks that another one loads.
+pub(super) struct LostReturn {
+    /// In words for who mends it.
+    pub told: String,
+    /// The file with what it can only have returned: the one table that it makes.
+    pub whole: Option<String>,
+}
+
+/// That of a file which `program` loads for what it returns; none where it returns something, or the program does not load it so.
+pub(super) fn lost_return(program: &str, path: &str, text: &str) -> Option<LostReturn> {
     let returns = |line: &str| {
         let rest = line.strip_prefix("return");
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -17,15 +24,19 @@ pub(super) fn told(program: &str, path: &str, text: &str) -> Option<String> {
     if !takes_it || text.lines().any(returns) {
         return None;
     }
-    let mut made = text.lines().filter_map(|line| {
+    let made = text.lines().filter_map(|line| {
         let (name, value) = line.strip_prefix("local ")?.split_once('=')?;
         let is_table = value.trim_start().starts_with('{');
         is_table.then(|| name.trim())
     });
-    let name = made.next_back().unwrap_or("what it makes");
-    Some(format!(
-        "What loads {path} takes what it returns, and it returns nothing: `return {name}` is missing as its last line"
-    ))
+    let made: Vec<&str> = made.collect();
+    let name = made.last().copied().unwrap_or("what it makes");
+    Some(LostReturn {
+        told: format!(
+            "What loads {path} takes what it returns, and it returns nothing: `return {name}` is missing as its last line"
+        ),
+        whole: (made.len() == 1).then(|| format!("{}\n\nreturn {name}\n", text.trim_end())),
+    })
 }
 
 /// Whether a line keeps what a file returns: `local crops = dofile("/farm/crops.lua")`.
@@ -62,7 +73,9 @@ mod tests {
             "local crops = require(\"farm.crops\")",
             "crops = require 'farm/crops'",
         ] {
-            let told = told(program, "/farm/crops.lua", CROPS).unwrap_or_default();
+            let lost = lost_return(program, "/farm/crops.lua", CROPS).unwrap();
+            assert_eq!(lost.whole.unwrap(), format!("{CROPS}\nreturn crops\n"));
+            let told = lost.told;
             assert!(
                 told.contains("`return crops` is missing as its last line"),
                 "{program}: {told}"
@@ -74,13 +87,16 @@ mod tests {
     fn one_that_returns_something_or_is_only_run_lacks_nothing() {
         let program = "local crops = dofile(\"/farm/crops.lua\")";
         let whole = format!("{CROPS}return crops\n");
-        assert_eq!(told(program, "/farm/crops.lua", &whole), None);
+        assert!(lost_return(program, "/farm/crops.lua", &whole).is_none());
         for other in [
             "dofile(\"/farm/crops.lua\")",
             "local a = dofile(\"/other.lua\")",
             "if a == dofile(\"/farm/crops.lua\") then end",
         ] {
-            assert_eq!(told(other, "/farm/crops.lua", CROPS), None, "{other}");
+            assert!(
+                lost_return(other, "/farm/crops.lua", CROPS).is_none(),
+                "{other}"
+            );
         }
     }
 }

@@ -173,9 +173,10 @@ fn is_not_of_today(state: &TaskState, stated: &Stated<'_>) -> bool {
 pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
     let created = state.created.as_ref();
     let prompt = created.map_or("", |created| created.prompt.as_str());
-    let all = stated(prompt);
-    let mut all = all.iter();
-    let mut lacks_it = || all.any(|stated| is_run_of(run, stated) && lacks(run, stated));
+    let examples = examples(prompt);
+    let of_examples = examples.iter().map(|example| example.stated());
+    let mut all = stated(prompt).into_iter().chain(of_examples);
+    let mut lacks_it = || all.any(|stated| is_run_of(run, &stated) && lacks(run, &stated));
     run.succeeded()
         && (lacks_it() || silent::is_silent(prompt, run) || oddity(state, prompt, run).is_some())
 }

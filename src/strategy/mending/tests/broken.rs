@@ -65,20 +65,27 @@ fn a_broken_program_that_only_shows_something_is_run_before_and_behind_and_ends_
 fn of_two_programs_the_one_is_mended_that_the_other_loads_and_that_returns_nothing() {
     let task = "/status.lua was always showing the crops. Since yesterday it dies. My friend was cleaning in /crops.lua. Can you bring it back to work?";
     let crops = "local crops = {\n    { name = \"wheat\" },\n}\n";
-    for strategy in ["direct", "plan", "goals"] {
+    let of_status =
+        |shows: &str| format!("local crops = dofile(\"/crops.lua\")\n{shows}(#crops)\n");
+    for (strategy, shows, heading) in [
+        ("direct", "print", "# What a run did"),
+        ("plan", "print", "# What a run did"),
+        ("goals", "turtle.dig", "# What is wrong"),
+    ] {
         let mut drive = drive_of(strategy, task, 6);
-        let status = "local crops = dofile(\"/crops.lua\")\nprint(#crops)\n";
-        drive.files.insert("/status.lua".into(), status.into());
+        let status = of_status(shows);
+        drive.files.insert("/status.lua".into(), status.clone());
         drive.files.insert("/crops.lua".into(), crops.into());
         assert!(drive.run_to_consult());
         assert_eq!(asked(&drive), Role::Executor, "{strategy}");
         let shown = prompt(&drive);
-        let told = "# What is wrong\n\nWhat loads /crops.lua takes what it returns, and it returns nothing: `return crops` is missing as its last line\n";
-        assert!(shown.contains(told), "{shown}");
-        drive.say(&[&format!("```lua\n{crops}return crops\n```")]);
+        let told = "\n\nWhat loads /crops.lua takes what it returns, and it returns nothing: `return crops` is missing as its last line\n";
+        assert!(shown.contains(told) && shown.contains(heading), "{shown}");
+        // Also who leaves it as it is has it mended.
+        drive.say(&[&format!("```lua\n{crops}```")]);
         assert_eq!(
             drive.files["/crops.lua"],
-            format!("{crops}return crops\n"),
+            format!("{crops}\nreturn crops\n"),
             "{strategy}"
         );
         assert_eq!(drive.files["/status.lua"], status, "{strategy}");
