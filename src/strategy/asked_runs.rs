@@ -1,15 +1,17 @@
 //! Runs of which a task's own words speak: "`/sum.lua 2 3 4` prints 9", "/greet.lua fails without an argument", "/check.lua says
 //! whether it is right". A weak model runs its program in a way that worked before, and says that all is done.
 
-use super::guards::check_program::{is_called_check, is_check};
+use super::guards::check_program::{RUNS, is_called_check, is_check};
 use super::guards::times_told;
 use super::memory::contents;
 use super::memory::pins::{Pins, runs};
 use super::mending::{RUN, wants_mended};
-use super::paths::{behind, file_name, mentions, named_in, normal};
+use super::moved_files::MOVE;
+use super::named_tools::FORBIDS;
+use super::paths::{QUOTES, behind, file_name, mentions, named_in, normal};
 use super::places::addressed;
 use super::stated;
-use super::text::has_word;
+use super::text::{has_word, sentence_before};
 use super::turn::Turn;
 use super::typed_input::is_typed_run;
 use super::unchanged::changes;
@@ -173,6 +175,39 @@ impl Turn<'_> {
         self.call_by_rule(ByRule::ClosingRun, RUN, args_of(&run), on)
     }
 
+    /// The first run that a task tells of in so many words, "Start /lift.lua in the end", and that was not made since the last change.
+    pub(super) fn told_run(&self) -> Option<Decision> {
+        let made = self.tests_since_change();
+        let is_made = |program: &String| made.iter().any(|run| program_of(&run.what) == *program);
+        let mut due = told_runs(self.asked_for()).into_iter();
+        let program = due.find(|program| !is_made(program))?;
+        self.schema_of(&addressed(RUN, None))?;
+        let run = json!({"path": from_root(&program)});
+        self.call_by_rule(ByRule::ClosingRun, RUN, run, None)
+    }
+
+    /// Whether one model works alone here, every program that the task names has run well since the last change, and no other run is asked for.
+    pub(super) fn is_run_as_asked(&self) -> bool {
+        let named = named_in(self.asked_for());
+        let mut programs = named.iter().filter(|path| path.ends_with(".lua"));
+        let runs = self.tests_since_change();
+        let told = told_runs(self.asked_for());
+        let moved = |program: &String| {
+            let mut calls = self.state.calls();
+            calls.any(|call| {
+                call.tool == MOVE && call.succeeded() && call.args["from"] == from_root(program)
+            })
+        };
+        let ran = |program: &String| {
+            let mut runs = runs.iter();
+            runs.any(|run| run.success && program_of(&run.what) == *program)
+        };
+        self.profile.one_model
+            && runs.iter().all(|run| run.success)
+            && programs.all(|program| ran(program) || (moved(program) && !told.contains(program)))
+            && self.unmade_run().is_none()
+    }
+
     /// What an end is told before such a run was made.
     pub(super) fn told_unmade(&self, run: &str) -> String {
         let told = format!("{}: make this run first", words(run));
@@ -272,6 +307,26 @@ pub(super) fn asked(prompt: &str) -> Vec<String> {
     let more: Vec<String> = checks.filter(|check| !is_known(check)).collect();
     runs.extend(more);
     runs
+}
+
+/// The programs, without their first slash, that a task tells to run and gives nothing.
+fn told_runs(prompt: &str) -> Vec<String> {
+    let mut named = named_in(prompt);
+    let is_told = |program: &str, at: usize| {
+        let before = sentence_before(&prompt[..at]).trim_end_matches(QUOTES);
+        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
+        let word = words.find(|word| !["", "the", "program"].contains(word));
+        word.is_some_and(|word| RUNS.contains(&word.to_lowercase().as_str()))
+            && !has_word(before, &FORBIDS)
+            && !behind(prompt, at, program).starts_with(" with ")
+    };
+    named.retain(|path| {
+        path.ends_with(".lua") && mentions(prompt, path).any(|at| is_told(path, at))
+    });
+    match stated::forbids_runs(prompt) {
+        true => Vec::new(),
+        false => named,
+    }
 }
 
 /// Whether a program is to be run with arguments: which ones no rule can tell from the words.

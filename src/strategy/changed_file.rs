@@ -3,7 +3,6 @@
 //! nothing else, it gives the file back as it shall be, and that is written by rule.
 
 use super::asked_questions::sentences;
-use super::asked_runs::program_of;
 use super::changed_lines::what_is_wrong;
 use super::guards::misplaced_program::holds_data;
 use super::line_edits::file_to_patch;
@@ -142,20 +141,10 @@ impl<'a> Turn<'a> {
             .map(|(path, _)| path)
     }
 
-    /// Whether that file was changed so, every program that the task names has run well since, and it wants no other deed.
+    /// Whether that file was changed so, all ran well of which the task speaks, and it wants no other deed.
     pub(super) fn is_changed_and_run(&self) -> bool {
-        let named = named_in(self.asked_for());
-        let mut programs = named.iter().filter(|path| path.ends_with(".lua"));
-        let runs = self.tests_since_change();
-        let ran = |program: &String| {
-            let mut runs = runs.iter();
-            runs.any(|run| run.success && program_of(&run.what) == *program)
-        };
-        self.profile.one_model
-            && runs.iter().all(|run| run.success)
-            && programs.all(ran)
+        self.is_run_as_asked()
             && !has_word(&own_words(self.asked_for()), &DEEDS)
-            && self.unmade_run().is_none()
             && self.changed_file().is_some()
     }
 

@@ -1,16 +1,15 @@
 //! Which of the files that a search by rule has found are to be deleted, in a prompt of its own: a small model that is told to "delete every
-//! file whose name ends in .tmp", or that "everything can go except sunday.dat", deletes the pattern, or plans until its time is over. What is deleted a model says, file by file; it
-//! sees what was asked for and what was found, and nothing else.
+//! file whose name ends in .tmp", or that "everything can go except sunday.dat", deletes the pattern, or plans until its time is over. What
+//! is deleted a model says, file by file; it sees what was asked for and what was found, and nothing else.
 
 use super::asked_questions::sentences;
-use super::asked_runs::program_of;
 use super::first_search::{FIND, Search};
-use super::moved_files::{MOVE, told_runs};
+use super::guards::excepted::is_excepted;
 use super::named_tools::FORBIDS;
-use super::paths::{file_name, is_file_like, mentions, named_in, normal};
+use super::paths::{is_file_like, mentions, named_in, normal};
 use super::places::addressed;
 use super::proved::own_words;
-use super::text::{fenced, has_word, sentence_before};
+use super::text::{fenced, has_word};
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
@@ -25,10 +24,10 @@ use serde_json::json;
 pub(super) const DELETE: &str = "fs_delete";
 
 /// Words of a sentence that wants files deleted.
-pub(super) const DELETES: [&str; 3] = ["delete", "remove", "erase"];
+const DELETES: [&str; 3] = ["delete", "remove", "erase"];
 
 /// What a player says for it.
-pub(super) const CLEARS: [&str; 8] = [
+const CLEARS: [&str; 8] = [
     " can go",
     " may go",
     "get rid of",
@@ -44,16 +43,6 @@ const ALL: [&str; 4] = ["everything", "all", "anything", "rest"];
 
 /// Words of one about files with certain names.
 const NAMES: [&str; 6] = ["whose", "name", "names", "named", "ending", "extension"];
-
-/// Words before what stays.
-const EXCEPT: [&str; 6] = [
-    "except",
-    "except for",
-    "apart from",
-    "other than",
-    "but not",
-    "but",
-];
 
 /// Words of a task that wants more than files gone.
 const MORE: [&str; 16] = [
@@ -147,7 +136,10 @@ impl Turn<'_> {
             None if named.is_empty() => return refused("the answer names none"),
             None => {}
         }
-        if let Some(kept) = named.iter().find(|path| is_kept(self.asked_for(), path)) {
+        if let Some(kept) = named
+            .iter()
+            .find(|path| is_excepted(self.asked_for(), path))
+        {
             return refused(&format!("{kept} stays, as what was asked for says"));
         }
         let request = |path: &&str| StrictRequest::Tool {
@@ -176,9 +168,7 @@ impl Turn<'_> {
         };
         call.args["path"] == from_root(folder) && found.iter().all(deleted)
     }
-}
 
-impl Turn<'_> {
     /// Whether files were deleted so, and a task that wants nothing else has run all of which it speaks.
     pub(super) fn is_deleted_and_run(&self) -> bool {
         let deleted = |call: &CallRecord| call.tool == DELETE && call.succeeded();
@@ -188,32 +178,10 @@ impl Turn<'_> {
             && !has_word(&own_words(self.asked_for()), &MORE)
             && self.is_run_as_asked()
     }
-
-    /// Whether one model works alone here, every program that the task names has run well since the last change, and no other run is asked for.
-    pub(super) fn is_run_as_asked(&self) -> bool {
-        let named = named_in(self.asked_for());
-        let mut programs = named.iter().filter(|path| path.ends_with(".lua"));
-        let runs = self.tests_since_change();
-        let told = told_runs(self.asked_for());
-        let moved = |program: &String| {
-            let mut calls = self.state.calls();
-            calls.any(|call| {
-                call.tool == MOVE && call.succeeded() && call.args["from"] == from_root(program)
-            })
-        };
-        let ran = |program: &String| {
-            let mut runs = runs.iter();
-            runs.any(|run| run.success && program_of(&run.what) == *program)
-        };
-        self.profile.one_model
-            && runs.iter().all(|run| run.success)
-            && programs.all(|program| ran(program) || (moved(program) && !told.contains(program)))
-            && self.unmade_run().is_none()
-    }
 }
 
 /// Whether a sentence tells to delete something.
-fn tells_to_delete(said: &str) -> bool {
+pub(super) fn tells_to_delete(said: &str) -> bool {
     let clears = || is_about_all(said) && CLEARS.iter().any(|words| said.contains(words));
     !has_word(said, &FORBIDS) && (has_word(said, &DELETES) || clears())
 }
@@ -234,28 +202,6 @@ pub(super) fn search(said: &str) -> Option<Search> {
         at: folder,
         context: None,
     })
-}
-
-/// Whether a task says that this file stays: "everything except sunday.dat", "but not the readme".
-pub(super) fn is_kept(prompt: &str, path: &str) -> bool {
-    let name = file_name(path);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let is_behind = |at: usize| {
-        let before = sentence_before(&prompt[..at])
-            .trim_end_matches(['/', '`', '"', '\''])
-            .trim_end();
-        let before = ["the", "my", "for"].iter().fold(before, |rest, word| {
-            rest.strip_suffix(word).map_or(rest, str::trim_end)
-        });
-        EXCEPT.iter().any(|words| {
-            before
-                .strip_suffix(words)
-                .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
-        })
-    };
-    [path.trim_start_matches('/'), name, stem]
-        .iter()
-        .any(|named| mentions(prompt, named).any(is_behind))
 }
 
 #[cfg(test)]
@@ -367,25 +313,6 @@ mod tests {
             "{}",
             drive.shown()
         );
-    }
-
-    #[test]
-    fn what_stays_stands_behind_a_word_that_takes_it_out() {
-        for prompt in [
-            "All can go but not the readme.",
-            "Delete all of it except /work/readme.txt.",
-            "Everything except for `readme.txt` can go.",
-            "Move all apart from readme.txt.",
-        ] {
-            assert!(is_kept(prompt, "/work/readme.txt"), "{prompt}");
-        }
-        for prompt in [
-            "Delete the readme.",
-            "Not only the readme.",
-            "But keep others. readme.txt can go.",
-        ] {
-            assert!(!is_kept(prompt, "/work/readme.txt"), "{prompt}");
-        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Turn<'_> {
             .any(|call| is_typed_run(call) || clears(call))
         {
             let moved = || newest.calls.iter().any(|call| call.tool == MOVE);
-            let run = || moved().then(|| self.run_of_moved()).flatten();
+            let run = || moved().then(|| self.told_run()).flatten();
             return self.closing_run().or_else(run);
         }
         let mut written = newest.calls.iter();

@@ -3,18 +3,17 @@
 //! and nothing else, it says from where to where, and that is moved by rule.
 
 use super::asked_questions::sentences;
-use super::asked_runs::program_of;
-use super::chosen_files::{CLEARS, DELETES, is_kept};
+use super::chosen_files::tells_to_delete;
 use super::first_search::{FIND, Search};
-use super::guards::check_program::RUNS;
-use super::mending::{RUN, wants_mended};
+use super::guards::excepted::is_excepted;
+use super::mending::wants_mended;
 use super::named_tools::FORBIDS;
-use super::paths::{QUOTES, behind, file_name, is_file_like, mentions, named_in, normal};
+use super::paths::{QUOTES, file_name, is_file_like, mentions, named_in, normal};
 use super::places::addressed;
 use super::proved::own_words;
 use super::shown_tools::named_by;
-use super::stated::{forbids_runs, is_to_be_made};
-use super::text::{fenced, has_word, sentence_before};
+use super::stated::is_to_be_made;
+use super::text::{fenced, has_word};
 use super::turn::Turn;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
@@ -85,10 +84,8 @@ pub(super) fn wants_moves(prompt: &str) -> bool {
         let into = has_word(said, &MOVES_INTO) && has_word(said, &["into"]);
         !has_word(said, &FORBIDS) && (into || has_word(said, &MOVES) || said.contains(TAKES_NAME))
     };
-    let clears = |said: &str| !has_word(said, &FORBIDS) && has_word(said, &DELETES);
     sentences(prompt).any(tells)
-        && !sentences(prompt).any(clears)
-        && !CLEARS.iter().any(|words| prompt.contains(words))
+        && !sentences(prompt).any(tells_to_delete)
         && !has_word(&own_words(prompt), &OTHER_WORK)
         && !wants_mended(prompt)
         && !named_in(prompt)
@@ -228,17 +225,6 @@ impl Turn<'_> {
         }
     }
 
-    /// The first run that a task tells of in so many words, "Start /lift.lua in the end", and that was not made since files were moved.
-    pub(super) fn run_of_moved(&self) -> Option<Decision> {
-        let made = self.tests_since_change();
-        let is_made = |program: &String| made.iter().any(|run| program_of(&run.what) == *program);
-        let mut due = told_runs(self.asked_for()).into_iter();
-        let program = due.find(|program| !is_made(program))?;
-        self.schema_of(&addressed(RUN, None))?;
-        let run = json!({"path": from_root(&program)});
-        self.call_by_rule(ByRule::ClosingRun, RUN, run, None)
-    }
-
     /// Whether files were moved so, and a task that wants nothing else has run all of which it speaks.
     pub(super) fn is_moved_and_run(&self) -> bool {
         let moved = |call: &CallRecord| call.tool == MOVE && call.succeeded();
@@ -252,26 +238,6 @@ impl Turn<'_> {
     }
 }
 
-/// The programs, without their first slash, that a task tells to run and gives nothing.
-pub(super) fn told_runs(prompt: &str) -> Vec<String> {
-    let mut named = named_in(prompt);
-    let is_told = |program: &str, at: usize| {
-        let before = sentence_before(&prompt[..at]).trim_end_matches(QUOTES);
-        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
-        let word = words.find(|word| !["", "the", "program"].contains(word));
-        word.is_some_and(|word| RUNS.contains(&word.to_lowercase().as_str()))
-            && !has_word(before, &FORBIDS)
-            && !behind(prompt, at, program).starts_with(" with ")
-    };
-    named.retain(|path| {
-        path.ends_with(".lua") && mentions(prompt, path).any(|at| is_told(path, at))
-    });
-    match forbids_runs(prompt) {
-        true => Vec::new(),
-        false => named,
-    }
-}
-
 /// What is wrong with these moves of files that are there.
 fn what_is_wrong(prompt: &str, there: &[String], wanted: &[(String, String)]) -> Option<String> {
     if wanted.is_empty() {
@@ -282,7 +248,7 @@ fn what_is_wrong(prompt: &str, there: &[String], wanted: &[(String, String)]) ->
         if !there.remove(from.as_str()) {
             return Some(format!("{from} is not there, or was moved before"));
         }
-        if is_kept(prompt, from) {
+        if is_excepted(prompt, from) {
             return Some(format!(
                 "{from} stays where it is, as what was asked for says"
             ));
@@ -304,7 +270,7 @@ fn lacks(prompt: &str, there: &[String], said: &[(String, String)]) -> Option<St
     let is_said = |path: &String| said.iter().any(|(from, to)| from == path || to == path);
     let is_named = |path: &&String| mentions(prompt, &normal(path)).next().is_some();
     let mut named = there.iter().filter(is_named);
-    let lacking = named.find(|path| !is_said(path) && !is_kept(prompt, path))?;
+    let lacking = named.find(|path| !is_said(path) && !is_excepted(prompt, path))?;
     Some(format!(
         "{lacking} is not in it: one line for each file, also where another one is moved first (a file that stays: {lacking} -> {lacking})"
     ))
@@ -322,161 +288,5 @@ fn is_spoken_of(prompt: &str, from: &str, to: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::chat::Role;
-    use crate::domain::task::TaskStatus;
-    use crate::domain::tool::ToolSpec;
-    use crate::strategy::bench::shown;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides, run_tool};
-    use std::collections::BTreeMap;
-
-    const SWAP: &str = "The new one lies here as /lift_new.lua and should take over the name /lift.lua. I don't want to lose the old /lift.lua though, \
-        so first put that one into a folder /attic and call it lift_old.lua there. Start /lift.lua in the end.";
-    const SORT: &str = "The folder /stuff is a mess. Songs (they end in .dfpwm) belong into /music and paintings into /art, both folders you'd have to \
-        create. If something is neither, leave it where it is.";
-
-    fn answers(
-        files: &mut BTreeMap<String, String>,
-        call: &CallRecord,
-    ) -> crate::domain::call::CallReport {
-        match call.tool.as_str() {
-            FIND => done(json!({"path": "/stuff", "truncated": false, "found": [
-                {"path": "/stuff/bell.dfpwm", "is_dir": false, "size": 2},
-                {"path": "/stuff/old", "is_dir": true},
-                {"path": "/stuff/flag.nfp", "is_dir": false, "size": 2}]})),
-            MOVE => done(json!({"from": call.args["from"], "to": call.args["to"]})),
-            "run_program" => done(json!({"success": true, "output": "lift with 4 floors"})),
-            _ => carry_out(files, call),
-        }
-    }
-
-    fn begun(strategy: &str, task: &str) -> Drive {
-        let mut drive = Drive::new(profile_with_asides(strategy), task);
-        drive.bench.profile.one_model = true;
-        let text = json!({"type": "string"});
-        let tool = |name: &str, effect: &str| -> ToolSpec {
-            let schema = json!({"type": "object", "properties": {"path": text, "pattern": text, "from": text, "to": text}});
-            let tool = json!({"name": name, "effect": effect, "description": "Of files.", "args_schema": schema});
-            serde_json::from_value(tool).unwrap()
-        };
-        drive.add_tools(vec![tool(FIND, "read"), tool(MOVE, "effect"), run_tool()]);
-        for (path, text) in [
-            ("/lift.lua", "print(2)"),
-            ("/lift_new.lua", "print(4)"),
-            ("/a.txt", "1"),
-        ] {
-            drive.files.insert(path.into(), text.into());
-        }
-        drive.run_to_consult_with(answers);
-        drive
-    }
-
-    fn moved(drive: &Drive) -> Vec<String> {
-        let calls = drive.state().calls().filter(|call| call.tool == MOVE);
-        let told =
-            calls.map(|call| format!("{} {}", call.args["from"], call.args["to"]).replace('"', ""));
-        told.collect()
-    }
-
-    #[test]
-    fn files_are_moved_as_a_model_says_in_its_order_and_the_task_ends_behind_the_run_that_it_wants()
-    {
-        for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
-            let mut drive = begun(strategy, SWAP);
-            let asked = shown(drive.state().prompt(Role::Executor));
-            if strategy == "plan" {
-                insta::assert_snapshot!("files_to_move", asked);
-            }
-            drive.say_with(
-                &["```\n/lift.lua -> /attic/lift_old.lua\n/lift_new.lua -> /lift.lua\n```"],
-                answers,
-            );
-            assert_eq!(
-                moved(&drive),
-                ["/lift.lua /attic/lift_old.lua", "/lift_new.lua /lift.lua"],
-                "{strategy}: {asked}"
-            );
-            let ran = drive.state().calls().last().map(|call| call.tool.clone());
-            assert_eq!(ran.as_deref(), Some("run_program"), "{strategy}");
-            if ["plan", "goals"].contains(&strategy) {
-                assert_eq!(
-                    drive.state().status,
-                    TaskStatus::Completed,
-                    "{}",
-                    drive.shown()
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn the_folder_out_of_which_files_go_is_looked_into_first() {
-        let mut drive = begun("plan", SORT);
-        drive.bench.profile.demand_proof = true;
-        let asked = shown(drive.state().prompt(Role::Executor));
-        assert!(
-            asked.contains("/stuff/bell.dfpwm\n/stuff/flag.nfp\n"),
-            "{asked}"
-        );
-        drive.say_with(
-            &["```\n/stuff/bell.dfpwm -> /music/bell.dfpwm\n/stuff/flag.nfp -> /art/\n```"],
-            answers,
-        );
-        assert_eq!(
-            moved(&drive),
-            [
-                "/stuff/bell.dfpwm /music/bell.dfpwm",
-                "/stuff/flag.nfp /art/flag.nfp"
-            ]
-        );
-        assert_eq!(
-            drive.state().status,
-            TaskStatus::Completed,
-            "{}",
-            drive.shown()
-        );
-    }
-
-    #[test]
-    fn a_move_that_cannot_be_meant_is_asked_for_once_more() {
-        for (said, why) in [
-            ("/lift_new.lua -> /lift.lua", "/lift.lua is there already"),
-            (
-                "/lift_old.lua -> /attic/lift_old.lua",
-                "/lift_old.lua is not there",
-            ),
-            (
-                "/lift.lua -> /new/path/lift.lua",
-                "nobody has spoken of /new/path/lift.lua",
-            ),
-            ("/lift.lua -> /lift.lua", "no file is moved in it"),
-            ("I would move both.", "is not a path, -> and another path"),
-            (
-                "/lift.lua -> /attic/lift_old.lua",
-                "/lift_new.lua is not in it: one line for each file",
-            ),
-        ] {
-            let mut drive = begun("plan", SWAP);
-            drive.say_with(&[&format!("```\n{said}\n```")], answers);
-            assert!(moved(&drive).is_empty(), "{said}");
-            let asked = shown(drive.state().prompt(Role::Executor));
-            assert!(asked.contains(why), "{said}: {asked}");
-        }
-    }
-
-    #[test]
-    fn a_task_that_wants_other_work_too_is_not_asked_about_so() {
-        for task in [
-            "Move /a.txt to /b.txt and write `1` into /a.txt.",
-            "Do not move /a.txt.",
-            "Fix /lift.lua and move it to /attic.",
-            "Rename /a.txt to /b.txt with the shell.",
-            "Put /a.txt into the chest.",
-            "Move /a.txt to /b.txt and delete /lift.lua.",
-            "What is in /a.txt?",
-        ] {
-            assert!(!wants_moves(task), "{task}");
-        }
-    }
-}
+#[path = "moved_files_tests.rs"]
+mod tests;

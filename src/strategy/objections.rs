@@ -1,9 +1,9 @@
 //! What is told of calls that could be made and are hardly meant so, before they are made: every guard that only tells stands here in its
-//! order, behind the two that never yield.
+//! order, behind the three that never yield.
 
 use super::guards::{
-    check_program, computer_as_folder, copied_instead, fragment, hand_written, instead_of_mending,
-    misplaced_program, no_program, repeated_effect, same_again, strayed_path,
+    check_program, computer_as_folder, copied_instead, excepted, fragment, hand_written,
+    instead_of_mending, misplaced_program, no_program, repeated_effect, same_again, strayed_path,
 };
 use super::mending::RUN;
 use super::places::addressed;
@@ -18,6 +18,9 @@ impl Turn<'_> {
         let (state, fleet) = (self.state, &self.inputs.fleet);
         if let Some((evidence, look)) = self.left_alone(target, tool, args) {
             let evidence = self.with_look(evidence, look.as_deref());
+            return Some(self.block(Guard::Policy, evidence));
+        }
+        if let Some(evidence) = excepted::objection(self.asked_for(), tool, args) {
             return Some(self.block(Guard::Policy, evidence));
         }
         if let Some(evidence) = self.written_though_deleted(target, tool, args) {

@@ -3,7 +3,6 @@
 
 use super::asked_questions::{sentences, was_asked};
 use super::checked_files::{Fault, Faulted, looks_into};
-use super::guards::check_program::is_check;
 use super::guards::misplaced_program::{holds_data, told_of};
 use super::memory::contents;
 use super::memory::pins::runs;
@@ -13,13 +12,12 @@ use super::shown_tools;
 use super::stated::{self, content_said, program_that_writes};
 use super::tool_source::WRITE as WRITE_TOOL;
 use super::turn::Turn;
-use crate::domain::by_rule::ByRule;
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
 use crate::domain::tool::ComputerView;
 use crate::strategy::paths::{listed_behind_folders, mentions, named_in, normal};
-use crate::strategy::text::{has_word, sentence_after, sentence_before};
+use crate::strategy::text::{has_word, sentence_before};
 use serde_json::Value;
 
 /// Bytes of a file that is shown with what a check says of it: that prompt is short, or it is no help.
@@ -27,22 +25,10 @@ const MOST_BYTES: usize = 1_000;
 
 /// Tools that bring what a file holds from another one.
 const BRING: [&str; 2] = ["fs_move", COPY];
-const COPY: &str = "fs_copy";
+pub(super) const COPY: &str = "fs_copy";
 
 /// Words of a sentence that tells to put a result into a file.
 pub(super) const WRITES: [&str; 6] = ["write", "put", "save", "store", "make", "create"];
-
-/// The tools of a task that only wants its result written, as far as its words name any.
-const ONLY: [&str; 5] = [WRITE, "fs_write_many", "fs_read", "fs_list", "run_program"];
-
-/// Words of a task that wants something written only in some case.
-const UNLESS: [&str; 5] = ["if", "unless", "otherwise", "when", "until"];
-
-/// Words behind a run with which a task wants something more.
-const BEHIND: [&str; 12] = [
-    "tell", "report", "send", "write", "note", "copy", "move", "delete", "save", "pay", "answer",
-    "what",
-];
 
 /// How a refusal of an answer about such a file begins.
 pub(super) const REFUSED: &str = "what the file has to hold: ";
@@ -163,68 +149,6 @@ impl<'a> Turn<'a> {
         self.is_all_known(&unfilled.path).then_some(unfilled)
     }
 
-    /// Whether nothing was done yet but to look, and the task wants nothing else.
-    fn only_writes_result(&self) -> bool {
-        let is_look = |step: &Step| {
-            let is_before = step.prepares() || !step.closed || step.fills_in_vain();
-            is_before || step.by_rule() == Some(ByRule::FirstRun)
-        };
-        self.state.steps.iter().all(is_look) && self.wants_only_result()
-    }
-
-    /// Whether the file of the result was asked for alone and written, of a task that wants nothing else, and all ran well that it tells to run.
-    pub(super) fn is_filled_and_run(&self) -> bool {
-        let prompt = self.asked_for();
-        let writes = |call: &CallRecord| {
-            let path = call.args["path"].as_str().map(normal).unwrap_or_default();
-            call.tool == WRITE
-                && call.succeeded()
-                && holds_data(&path)
-                && named_in(prompt).contains(&path)
-        };
-        let mut steps = self.state.steps.iter().filter(|step| step.fills());
-        steps.any(|step| step.calls.iter().any(writes))
-            && self.wants_only_result()
-            && !self.tests_since_change().is_empty()
-            && self.is_run_as_asked()
-    }
-
-    /// Whether the task wants nothing done but to write what its files say, and a program run that looks at it or takes it up.
-    fn wants_only_result(&self) -> bool {
-        let prompt = self.asked_for();
-        let mut programs = named_in(prompt).into_iter();
-        let shown = self.shown_tools().shown;
-        let mut named = shown_tools::named_by(&shown, prompt);
-        let is_heard =
-            |path: &String| stated::told_output(prompt).is_some_and(|told| normal(told) == *path);
-        let last = sentences(prompt).last().unwrap_or_default();
-        let runs_one = || {
-            let mut named = named_in(last).into_iter();
-            named.any(|path| {
-                let behind = mentions(last, &path).last().map(|at| &last[at..]);
-                is_check(prompt, &path) && behind.is_some_and(|said| !has_word(said, &BEHIND))
-            })
-        };
-        self.state.wakes().is_none()
-            && self.tools_to_call().is_empty()
-            && !is_conditional(prompt)
-            && !self.asks_somebody()
-            && (self.has_closing_check() || runs_one())
-            && programs.all(|path| {
-                holds_data(&path)
-                    || is_check(prompt, &path)
-                    || is_heard(&path)
-                    || is_folder_of_listed(prompt, &path)
-            })
-            && named.all(|tool| {
-                let is_content = tool.name == COPY && is_changed_copy(prompt);
-                // A task that speaks of a tool and of writing names none about tools, unless by its whole name.
-                is_content
-                    || ONLY.contains(&tool.name.as_str())
-                    || shown_tools::is_about_tools(&tool.name)
-            })
-    }
-
     /// Whether the task tells to ask somebody, and nobody was asked. A computer is asked with a tool.
     pub(super) fn asks_somebody(&self) -> bool {
         if was_asked(self.state) {
@@ -336,108 +260,8 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Whether a task wants something only in some case. What a program does in which case its own sentence tells behind it.
-fn is_conditional(prompt: &str) -> bool {
-    sentences(prompt).any(|said| {
-        let programs = named_in(said)
-            .into_iter()
-            .filter(|path| path.ends_with(".lua"));
-        let places = programs.filter_map(|path| mentions(said, &path).next());
-        let end = places.min().unwrap_or(said.len());
-        has_word(&said[..end], &UNLESS)
-    })
-}
-
-/// Whether a path is the folder of files that are listed behind it.
-fn is_folder_of_listed(prompt: &str, path: &str) -> bool {
-    let listed = listed_behind_folders(prompt);
-    listed.iter().any(|file| {
-        file.rsplit_once('/')
-            .is_some_and(|(folder, _)| folder == path)
-    })
-}
-
-/// Whether a task wants a copy that is not the same: what that holds is written.
-fn is_changed_copy(prompt: &str) -> bool {
-    let behind = prompt
-        .split_once("copy of ")
-        .map(|(_, behind)| sentence_after(behind));
-    let differs = [" in which ", " but with ", " where ", " except "];
-    behind.is_some_and(|said| differs.iter().any(|words| said.contains(words)))
-}
-
 /// The file for which a step was refused, from the root.
 fn refused_path(step: &Step) -> Option<String> {
     let blocked = step.blocked.as_ref()?;
     told_of(&blocked.evidence).map(|path| from_root(&normal(path)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_put_into_a_file_is_asked_for_alone_where_a_program_that_is_started_takes_it_up() {
-        use crate::domain::chat::Role;
-        use crate::strategy::bench::shown;
-        use crate::strategy::drive::{Drive, profile_with_asides, run_tool};
-        let task = "who has the friday shift? the rota is /rota.txt. put just the name into /friday.txt here and then start /badge.lua \
-                    (also here), it prints a badge or tells you if it can't read the name";
-        for strategy in ["plan", "goals"] {
-            let mut drive = Drive::new(profile_with_asides(strategy), task);
-            drive.bench.profile.one_model = true;
-            drive.add_tools(vec![run_tool()]);
-            drive
-                .files
-                .insert("/rota.txt".into(), "thursday Lio\nfriday Tarek\n".into());
-            drive
-                .files
-                .insert("/badge.lua".into(), "badge for Tarek".into());
-            assert!(drive.run_to_consult());
-            let asked = shown(drive.state().prompt(Role::Executor));
-            assert!(
-                asked.contains("What does /friday.txt have to hold?"),
-                "{strategy}: {asked}"
-            );
-            assert!(
-                !drive.say(&["```\nTarek\n```"]),
-                "{strategy}: {}",
-                drive.shown()
-            );
-            assert_eq!(drive.files["/friday.txt"], "Tarek\n");
-            assert_eq!(
-                drive.state().calls().last().unwrap().args["path"],
-                "/badge.lua"
-            );
-        }
-    }
-
-    #[test]
-    fn what_a_program_does_in_some_case_is_no_condition_of_the_task() {
-        for plain in [
-            "Put the name into /a.txt and then start /badge.lua, it prints a badge or tells you if it can't read it.",
-            "Make a /a.txt. I have a /a_test.lua that grumbles if it isn't in order, start it when you think you're finished.",
-        ] {
-            assert!(!is_conditional(plain), "{plain}");
-        }
-        for other in [
-            "Write 1 to /a.txt if the door is open.",
-            "Run /a.lua. If it fails, write why to /a.txt.",
-        ] {
-            assert!(is_conditional(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_copy_in_which_something_differs_is_no_plain_one() {
-        let differs = "Make /b.txt a copy of /a.txt in which `x` is `y`.";
-        assert!(is_changed_copy(differs));
-        for plain in [
-            "Make /b.txt a copy of /a.txt.",
-            "Make /b.txt a copy of /a.txt. The folder in which it lies is /.",
-            "Write the file in which `x` is `y`.",
-        ] {
-            assert!(!is_changed_copy(plain), "{plain}");
-        }
-    }
 }

@@ -7,6 +7,7 @@ pub mod check_program;
 pub mod computer_as_folder;
 pub mod copied_instead;
 mod deleted_file;
+pub mod excepted;
 pub mod fragment;
 pub mod hand_written;
 pub mod history;

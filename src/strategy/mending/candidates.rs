@@ -2,7 +2,6 @@
 
 use super::broken::wants_mended;
 use super::program_of;
-use super::returns_nothing::{LostReturn, lost_return};
 use crate::domain::files;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
@@ -247,42 +246,6 @@ impl<'a> Turn<'a> {
         calls.any(is_of_it).then_some(record.step)
     }
 
-    /// The known programs whose names stand in quotes in the text of another one.
-    fn loaded_by(&self, program: Option<&str>, on: Option<&ClientId>) -> Vec<String> {
-        let text = program.and_then(|path| contents::known(self.state, on, path));
-        let Some(text) = text else {
-            return Vec::new();
-        };
-        let named = |path: &String| {
-            let stem = path.trim_end_matches(".lua").trim_start_matches('/');
-            ["\"", "'"].iter().any(|quote| {
-                let starts = [format!("{quote}{stem}"), format!("{quote}/{stem}")];
-                starts.iter().any(|start| text.contains(start.as_str()))
-            })
-        };
-        let known = self.known_programs(on).into_iter();
-        known
-            .filter(|path| Some(path.as_str()) != program && named(path))
-            .collect()
-    }
-
-    /// A file that a program loads for what it returns, and that returns nothing; with what it lacks.
-    pub(super) fn loaded_for_nothing(
-        &self,
-        program: Option<&str>,
-        on: Option<&ClientId>,
-    ) -> Option<(String, LostReturn)> {
-        let program = files::from_root(&normal(program?));
-        let text = contents::known(self.state, on, &program)?;
-        let loaded = self.loaded_by(Some(&program), on).into_iter();
-        let mut lost = loaded.filter_map(|path| {
-            let holds = contents::known(self.state, on, &path)?;
-            let lost = lost_return(text, &path, holds)?;
-            Some((path, lost))
-        });
-        lost.next()
-    }
-
     /// The programs that this task wrote, the newest first.
     fn written_programs(&self, on: Option<&ClientId>) -> Vec<String> {
         let mut own = self.known_programs(on);
@@ -291,7 +254,7 @@ impl<'a> Turn<'a> {
         own
     }
 
-    fn known_programs(&self, on: Option<&ClientId>) -> Vec<String> {
+    pub(super) fn known_programs(&self, on: Option<&ClientId>) -> Vec<String> {
         let prefix = on.map(|on| format!("{on}:"));
         let keys = self.state.files.keys().filter(|key| key.ends_with(".lua"));
         let paths = keys.filter_map(|key| match &prefix {

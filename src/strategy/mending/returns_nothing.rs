@@ -1,7 +1,11 @@
 //! Files of Lua that another program loads, and that return nothing: somebody has taken out a line that seemed useless. Lua says "a nil value"
 //! in the program that loads them, and a small model mends that one.
 
+use crate::domain::files;
+use crate::domain::ids::ClientId;
+use crate::strategy::memory::contents;
 use crate::strategy::paths::{QUOTES, normal};
+use crate::strategy::turn::Turn;
 
 /// What a program calls to load another file.
 const LOADS: [&str; 2] = ["dofile", "require"];
@@ -14,8 +18,46 @@ pub(super) struct LostReturn {
     pub whole: Option<String>,
 }
 
+impl Turn<'_> {
+    /// The known programs whose names stand in quotes in the text of another one.
+    pub(super) fn loaded_by(&self, program: Option<&str>, on: Option<&ClientId>) -> Vec<String> {
+        let text = program.and_then(|path| contents::known(self.state, on, path));
+        let Some(text) = text else {
+            return Vec::new();
+        };
+        let named = |path: &String| {
+            let stem = path.trim_end_matches(".lua").trim_start_matches('/');
+            ["\"", "'"].iter().any(|quote| {
+                let starts = [format!("{quote}{stem}"), format!("{quote}/{stem}")];
+                starts.iter().any(|start| text.contains(start.as_str()))
+            })
+        };
+        let known = self.known_programs(on).into_iter();
+        known
+            .filter(|path| Some(path.as_str()) != program && named(path))
+            .collect()
+    }
+
+    /// A file that a program loads for what it returns, and that returns nothing; with what it lacks.
+    pub(super) fn loaded_for_nothing(
+        &self,
+        program: Option<&str>,
+        on: Option<&ClientId>,
+    ) -> Option<(String, LostReturn)> {
+        let program = files::from_root(&normal(program?));
+        let text = contents::known(self.state, on, &program)?;
+        let loaded = self.loaded_by(Some(&program), on).into_iter();
+        let mut lost = loaded.filter_map(|path| {
+            let holds = contents::known(self.state, on, &path)?;
+            let lost = lost_return(text, &path, holds)?;
+            Some((path, lost))
+        });
+        lost.next()
+    }
+}
+
 /// That of a file which `program` loads for what it returns; none where it returns something, or the program does not load it so.
-pub(super) fn lost_return(program: &str, path: &str, text: &str) -> Option<LostReturn> {
+fn lost_return(program: &str, path: &str, text: &str) -> Option<LostReturn> {
     let returns = |line: &str| {
         let rest = line.strip_prefix("return");
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))

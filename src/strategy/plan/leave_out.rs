@@ -70,8 +70,13 @@ pub(super) fn leave_what_stays(plan: &mut TaskPlan) {
         };
         step.action == PlanAction::CallTool && leaves.is_some_and(stays)
     };
+    leave_all_out(plan, is_one);
+}
+
+/// Takes such steps out, but not the last one that is left.
+fn leave_all_out(plan: &mut TaskPlan, is_one: impl Fn(&PlanStep) -> bool) {
     while plan.steps.len() > 1
-        && let Some(at) = plan.steps.iter().position(is_one)
+        && let Some(at) = plan.steps.iter().position(&is_one)
     {
         leave_out(plan, at, None);
     }
@@ -90,11 +95,7 @@ impl Course<'_> {
                 && text("search") == text("replace")
                 && file.is_some_and(|file| file.written)
         };
-        while plan.steps.len() > 1
-            && let Some(at) = plan.steps.iter().position(is_vain)
-        {
-            leave_out(plan, at, None);
-        }
+        leave_all_out(plan, is_vain);
     }
 
     /// The file that a step is about, as the task's book of files has it.
@@ -119,11 +120,7 @@ impl Course<'_> {
                     step.target.as_deref() == Some(&call.tool) && step.params == call.args
                 })
         };
-        while plan.steps.len() > 1
-            && let Some(at) = plan.steps.iter().position(is_made)
-        {
-            leave_out(plan, at, None);
-        }
+        leave_all_out(plan, is_made);
     }
 
     /// Takes the steps out of a first plan that write or edit a file once more which was asked for alone, whole, and with which no run failed
@@ -155,11 +152,7 @@ impl Course<'_> {
                     .file_of(step)
                     .is_some_and(|file| written.contains(&file))
         };
-        while plan.steps.len() > 1
-            && let Some(at) = plan.steps.iter().position(is_done)
-        {
-            leave_out(plan, at, None);
-        }
+        leave_all_out(plan, is_done);
         if let [step] = plan.steps.as_mut_slice()
             && is_done(step)
         {

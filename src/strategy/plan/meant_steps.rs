@@ -3,8 +3,8 @@
 //! ("depot/stock_count"), and an edit of a file that is not there.
 
 use super::Course;
+use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
-use crate::domain::tool::ComputerView;
 use crate::domain::track::Track;
 use crate::domain::work::ReactMove;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
@@ -46,20 +46,23 @@ impl Course<'_> {
         step
     }
 
-    /// A step whose target is a computer, a slash and a tool that is there, as a call of that tool.
+    /// A step whose target begins with the address of a tool that is there, `depot/stock_count`, as a call of that tool.
     pub(super) fn calling(&self, mut step: PlanStep) -> PlanStep {
         let target = step.target.as_deref().map_or("", str::trim);
-        let Some((name, called)) = target.split_once('/') else {
+        let end = target.find([' ', '(', '{']).unwrap_or(target.len());
+        let (called, given) = target.split_at(end);
+        let Ok(Address {
+            target: Target::Computer(on),
+            tool,
+        }) = Address::parse(called)
+        else {
             return step;
         };
-        let id = ClientId::parse(name).ok();
-        let computer = id.and_then(|id| self.inputs.fleet.computer(&id));
-        let end = called.find([' ', '(', '{']).unwrap_or(called.len());
-        let has_it = |computer: &&ComputerView| computer.tool(&called[..end]).is_some();
-        if let Some(computer) = computer.filter(has_it) {
+        let computer = self.inputs.fleet.computer(&on);
+        if computer.is_some_and(|computer| computer.tool(&tool).is_some()) {
             step.action = PlanAction::CallTool;
-            step.on = Some(computer.client_id.clone());
-            step.target = Some(called.to_owned());
+            step.target = Some(format!("{tool}{given}"));
+            step.on = Some(on);
         }
         step
     }

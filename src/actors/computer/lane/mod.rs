@@ -2,7 +2,8 @@
 //!
 //! A call waits in the queue (a reservation in memory), gets a *turn*, and is *open* from the moment its intent is
 //! durable until it has an outcome. A turn of an `effect` or `idempotent` call is held until the outcome is
-//! durable too, except against the same task, whose next intent cannot be durable before. Methods take the time (since any fixed moment, monotonic) and append to a list of [`Act`]s.
+//! durable too, except against the same task, whose next intent cannot be durable before. Methods take the time (since any
+//! fixed moment, monotonic) and append to a list of [`Act`]s.
 //!
 //! Invariants (property tests in `schedules/`): at most one `effect` in flight; a lane number is never used
 //! twice; every placed call ends; an `effect` call is sent to one start of the computer's program only, and a
