@@ -103,6 +103,17 @@ fn a_program_that_is_not_there_is_asked_for_before_any_planner() {
 }
 
 #[test]
+fn who_writes_a_program_is_told_how_a_line_of_its_file_is_taken_apart() {
+    let task = "Write /thanks.lua. It goes through /gifts.txt and prints every name once.";
+    let mut drive = Drive::new(profile_with_asides("plan"), task);
+    let gifts = "Moss 10\nQuill 5\nMoss 15\n";
+    drive.files.insert("/gifts.txt".into(), gifts.into());
+    assert!(drive.run_to_consult());
+    let asked = shown(drive.state().prompt(Role::Executor));
+    insta::assert_snapshot!("program_over_lines", asked);
+}
+
+#[test]
 fn json_in_the_place_of_a_program_is_not_written() {
     let mut drive = begun("direct", "Write /a.lua and run it.");
     let unclear = "{\"kind\": \"unclear\", \"missing\": \"what it shall do\"}";

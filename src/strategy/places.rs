@@ -29,9 +29,8 @@ impl<'a> Turn<'a> {
         if others.is_empty() {
             return Some(own);
         }
-        let known: Vec<&ClientId> = others.iter().chain([&own.client_id]).collect();
-        if let [named] = named_behind(self.asked_for(), path, &known).as_slice() {
-            return self.inputs.fleet.computer(named);
+        if let [named] = self.named_behind(path).as_slice() {
+            return Some(named);
         }
         let sentence = sentence_of(self.asked_for(), path)?;
         let sentence = sentence.as_str();
@@ -77,17 +76,9 @@ impl<'a> Turn<'a> {
     }
 
     fn each_place_of(&self, path: &str) -> Option<Vec<&'a ComputerView>> {
-        let own = &self.own_computer()?.client_id;
-        let others = self.other_computers();
-        let known: Vec<&ClientId> = others.iter().chain([own]).collect();
-        let named = named_behind(self.asked_for(), path, &known);
+        let named = self.named_behind(path);
         if named.len() > 1 {
-            let named = named.into_iter();
-            return Some(
-                named
-                    .filter_map(|id| self.inputs.fleet.computer(id))
-                    .collect(),
-            );
+            return Some(named);
         }
         let sentence = sentence_of(self.asked_for(), path)?;
         if !has_word(&sentence, &["each"]) || has_word(&sentence, &FOR_ITS_TOOL) {
@@ -101,6 +92,17 @@ impl<'a> Turn<'a> {
         let others = others.filter_map(|other| self.inputs.fleet.computer(other));
         let places: Vec<_> = is_here.then_some(own).into_iter().chain(others).collect();
         (places.len() > 1).then_some(places)
+    }
+
+    /// The computers that the task names right behind a path.
+    fn named_behind(&self, path: &str) -> Vec<&'a ComputerView> {
+        let others = self.other_computers();
+        let own = self.own_computer().map(|own| &own.client_id);
+        let known: Vec<&ClientId> = others.iter().chain(own).collect();
+        let named = named_behind(self.asked_for(), path, &known).into_iter();
+        named
+            .filter_map(|id| self.inputs.fleet.computer(id))
+            .collect()
     }
 
     /// The computers that the task's words name beside its own one, as far as they were ever seen.
