@@ -21,7 +21,7 @@ mod repetition;
 pub mod scripted;
 pub mod set;
 
-pub use crate::strategy::content_calls::calls_in_content;
+pub use crate::strategy::answers::content_calls::calls_in_content;
 pub use client::client as http_client;
 pub use detect::{Detection, detect_default};
 pub use error::{Deadline, Dialect, LlmError};

@@ -1,23 +1,26 @@
 //! Carrying out what a model wants, the same for all strategies: every guard stands here, between the request and the
 //! world.
 
-use super::family::{self, Batch};
-use super::fleet::ToolLookup;
-use super::guards::overwrite::{self, Sights};
-use super::guards::{self, Takes, Verdict};
-use super::meant_call::MeantCall;
-use super::memory::recall::{self, RECALL_TOOL};
-use super::nap;
-use super::shown_tools::unfilled;
-use super::turn::Turn;
-use super::validate::{Refusal, check_call, meant_for, takes};
-use super::{calling, directive, numbered, plan};
 use crate::domain::call::{NoRoute, Target};
 use crate::domain::decision::{Approval, Decision, Guard, PlannedCall, Question};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
 use crate::domain::ids::QuestionId;
 use crate::domain::task::{Recalled, Step};
 use crate::domain::work::Advance;
+use crate::strategy::answers::meant_call::MeantCall;
+use crate::strategy::answers::validate::{Refusal, check_call, meant_for, takes};
+use crate::strategy::calling;
+use crate::strategy::directive;
+use crate::strategy::family::{self, Batch};
+use crate::strategy::fleet::ToolLookup;
+use crate::strategy::guards::overwrite::{self, Sights};
+use crate::strategy::guards::{self, Takes, Verdict};
+use crate::strategy::memory::recall::{self, RECALL_TOOL};
+use crate::strategy::nap;
+use crate::strategy::numbered;
+use crate::strategy::plan;
+use crate::strategy::shown_tools::unfilled;
+use crate::strategy::turn::Turn;
 use serde_json::Value;
 
 /// What is told of an argument that is still as forms show it.

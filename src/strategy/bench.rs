@@ -1,7 +1,5 @@
 //! A task without actors, clock and model, for tests: it decides, and the test says what came of each move.
 
-use super::directive::printer;
-use super::episodes::close;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role, StopReason, Usage};
@@ -17,6 +15,8 @@ use crate::domain::task::{Open, TaskState};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
+use crate::strategy::directive::printer;
+use crate::strategy::episodes::close;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

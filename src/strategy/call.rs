@@ -1,9 +1,6 @@
 //! A one-call task: what `POST /tools/call`, the CLI and MCP make of a direct call. It makes its call, and ends
 //! as the call ended.
 
-use super::fleet::{Found, ToolLookup};
-use super::guards;
-use super::validate::{Refusal, check_call};
 use crate::domain::call::{Address, NoRoute, Target};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
 use crate::domain::directive::TranslatedBy;
@@ -11,6 +8,9 @@ use crate::domain::event::DirectCall;
 use crate::domain::ids::{CallId, ClientId};
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallEnd, CallRecord, TaskState};
+use crate::strategy::answers::validate::{Refusal, check_call};
+use crate::strategy::fleet::{Found, ToolLookup};
+use crate::strategy::guards;
 use serde_json::json;
 
 /// The strategy's name in kinds and journals.

@@ -1,11 +1,6 @@
 //! What strategies share whose model calls tools itself (`direct`, `goals`): over the server's own channel where the model
 //! takes tools, as JSON in its text where it does not.
 
-use super::fleet::Found;
-use super::memory::recall::RECALL_TOOL;
-use super::shown_tools::{ShownTools, skeleton, unfilled};
-use super::turn::Turn;
-use super::validate::fitting_fields;
 use crate::domain::chat::{Message, Role, Speaker, ToolCall, ToolCallRef, ToolDef};
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest, TranslatedBy};
@@ -16,6 +11,11 @@ use crate::domain::read::{Read, TurnRead};
 use crate::domain::schema::Schema;
 use crate::domain::task::Step;
 use crate::domain::toolbox::Tool;
+use crate::strategy::answers::validate::fitting_fields;
+use crate::strategy::fleet::Found;
+use crate::strategy::memory::recall::RECALL_TOOL;
+use crate::strategy::shown_tools::{ShownTools, skeleton, unfilled};
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 

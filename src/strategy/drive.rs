@@ -1,8 +1,6 @@
 //! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
 
 use super::bench::{Bench, answer, inputs, profile};
-use super::episodes::close;
-use super::turn::Turn;
 use super::{decide, read_answer};
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};
@@ -16,6 +14,8 @@ use crate::domain::task::{CallRecord, Open, TaskState};
 use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
+use crate::strategy::episodes::close;
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;

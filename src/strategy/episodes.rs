@@ -1,7 +1,6 @@
 //! Where an episode of a task that lives on ends, how long it sleeps then, and what a wake means to it. Other tasks end
 //! where their episode ends.
 
-use super::text::one_line;
 use crate::domain::call::Outcome;
 use crate::domain::decision::Decision;
 use crate::domain::episodes::{
@@ -15,6 +14,7 @@ use crate::domain::profile::Profile;
 use crate::domain::step::CallRecord;
 use crate::domain::task::TaskState;
 use crate::domain::wakes::{MOST_KEPT, Wake, WakeCause, Wakes};
+use crate::strategy::text::one_line;
 
 /// Why a task cannot be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,6 @@
 //! The pseudo tool `start_task`: another task as a tool. It stands among the tools that a model is shown; no computer has
 //! it, and its result is how that task ended.
 
-use super::fleet::Owner;
-use super::turn::Turn;
 use crate::domain::decision::PlannedCall;
 use crate::domain::family::{Allowance, Child, START_TASK_TOOL};
 use crate::domain::ids::{CallId, ClientId, TaskId};
@@ -12,6 +10,8 @@ use crate::domain::tool::{ComputerView, ToolSpec};
 use crate::domain::toolbox::{Tool, Toolbox};
 use crate::domain::work::Work;
 use crate::domain::work::plan::StepState;
+use crate::strategy::fleet::Owner;
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 

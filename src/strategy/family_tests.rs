@@ -1,8 +1,6 @@
 //! `start_task`: how it is offered, what becomes of it, and what it counts.
 
 use super::bench::{Bench, answer, profile, run, shown};
-use super::guards::{Takes, exceeded};
-use super::replay::replay;
 use super::{drive, episodes, read_answer};
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::chat::Role;
@@ -16,6 +14,8 @@ use crate::domain::task::{TaskState, TaskStatus};
 use crate::domain::task_summary::Usage;
 use crate::domain::track::Track;
 use crate::domain::wakes::Wakes;
+use crate::strategy::guards::{Takes, exceeded};
+use crate::strategy::replay::replay;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! Looking tools up in the fleet as a decision sees it.
 
-use super::{family, nap};
+use crate::strategy::family;
+
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::lifecycle::was_activated_by;
@@ -8,6 +9,7 @@ use crate::domain::profile::Profile;
 use crate::domain::task::TaskState;
 use crate::domain::tool::{ComputerView, FleetView, ToolState, name_matches};
 use crate::domain::toolbox::Tool;
+use crate::strategy::nap;
 use std::collections::BTreeSet;
 
 /// What a task's next move may want of the fleet beside its own computer. What it does not want, its decision does not

@@ -8,9 +8,9 @@ use crate::domain::fixtures::{intended, open_call};
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::CallEnd;
 use crate::domain::tool::ToolState;
+use crate::strategy::answers::validate::{Refusal, check_call};
 use crate::strategy::bench::{Bench, fleet, inputs, profile};
 use crate::strategy::decide;
-use crate::strategy::validate::{Refusal, check_call};
 use serde_json::{Value, json};
 
 fn computer(name: &str, tools: Value) -> ComputerView {

@@ -1,7 +1,6 @@
 //! Forks: what is carried over, where a task can be forked, and that a forked journal replays.
 
 use super::bench::{Bench, directive, profile, run, shown};
-use super::replay::{ReplayError, replay};
 use super::{drive, step_log};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::Role;
@@ -13,6 +12,7 @@ use crate::domain::ids::TaskId;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::{TaskState, TaskStatus};
 use crate::prompts::render;
+use crate::strategy::replay::{ReplayError, replay};
 use serde_json::json;
 
 /// A fork of a task, as the supervisor makes it.

@@ -3,98 +3,36 @@
 //! No actix, no I/O, no clock, no randomness (kept by `tests/tidy.rs`).
 
 pub mod act;
-mod asked_alone;
-mod asked_questions;
-mod asked_runs;
-mod calculation;
+pub mod alone;
+pub mod answers;
 pub mod call;
-pub mod call_form;
 pub mod calling;
-mod calls_by_rule;
-mod changed_file;
-mod changed_lines;
-mod checked_files;
-pub mod chosen_files;
-mod coerce;
-pub mod content_calls;
-mod copy_across;
-pub mod data_lines;
-mod demanded_proof;
 pub mod direct;
 pub mod directive;
-mod end;
+mod ends;
 pub mod episodes;
 pub mod family;
-mod file_ends;
-mod filling;
-mod first_search;
-mod first_tools;
+mod first_look;
 pub mod fleet;
-mod given_up;
 pub mod goals;
 pub mod guards;
-mod line_edits;
-mod lost_locals;
-mod lua_lists;
-mod lua_tokens;
-mod made_tools;
-mod meant_call;
-mod meant_edits;
-mod meant_programs;
-mod meant_words;
+mod lua_text;
 pub mod memory;
-mod mended_and_run;
-mod mending;
-mod missing_files;
-mod missing_functions;
-mod moved_files;
-mod named_files;
-mod named_tools;
 mod nap;
-mod new_programs;
 pub mod numbered;
-mod objections;
-mod only_result;
-mod only_shows;
-mod own_name;
 pub mod paths;
-mod peripherals;
-mod places;
 pub mod plan;
 pub mod policy;
-mod program_questions;
-mod proved;
-mod refused_tools;
 pub mod render;
 pub mod replay;
-mod said_lines;
-mod said_otherwise;
-mod said_values;
-mod shell_words;
 pub mod shown_tools;
-mod single_quotes;
-pub mod stated;
 pub mod step_log;
 pub mod templates;
 pub mod text;
 mod told_json;
-mod tool_elsewhere;
-mod tool_names;
-mod tool_source;
 pub mod turn;
-pub mod turn_reader;
-mod typed_input;
-mod uncalled;
-mod unchanged;
-mod unfilled;
-mod unmended;
-mod untouched;
-mod unused_tools;
-mod unvisited;
-pub mod validate;
 pub mod warmth;
-mod written_programs;
-mod wrong_computer;
+pub mod words;
 
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;
@@ -246,7 +184,7 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         },
         Contract::Turn => TaskEvent::AnswerRead {
             consult,
-            read: Read::Turn(turn_reader::read(answer)),
+            read: Read::Turn(answers::turn_reader::read(answer)),
         },
         Contract::Subtask => TaskEvent::AnswerRead {
             consult,
@@ -271,13 +209,13 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
         Contract::Program => TaskEvent::AnswerRead {
             consult,
             read: Read::Program {
-                content: mending::read(answer),
+                content: alone::mending::read(answer),
             },
         },
         Contract::Content => TaskEvent::AnswerRead {
             consult,
             read: Read::Content {
-                content: filling::read(answer),
+                content: alone::filling::read(answer),
             },
         },
         Contract::Summary { .. } => TaskEvent::AnswerRead {
@@ -313,7 +251,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
         Some(StrictRequest::Tool { tool, on, .. }) => (Address::parse(tool).ok(), on.clone()),
         Some(StrictRequest::Final { .. } | StrictRequest::Unclear { .. }) | None => (None, None),
     };
-    let called_there = turn_reader::named(step.and_then(|step| step.read.as_ref()));
+    let called_there = answers::turn_reader::named(step.and_then(|step| step.read.as_ref()));
     let computers = [on, asked_on].into_iter().flatten().map(|id| Address {
         target: Target::Computer(id),
         tool: String::new(),
@@ -328,7 +266,7 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
     let named = named
         .chain(computers)
         .chain(called_there)
-        .chain(mending::computer(state, profile))
+        .chain(alone::mending::computer(state, profile))
         .chain(templates::named_computers(state, profile))
         .chain(fleet::named_in_task(state))
         .chain(planned);
@@ -339,8 +277,6 @@ pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
 pub(crate) mod bench;
 #[cfg(test)]
 pub(crate) mod drive;
-#[cfg(test)]
-mod end_tests;
 #[cfg(test)]
 mod family_tests;
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The pseudo tool `sleep`: it stands among the tools that a model is shown where its kind allows it (`wakes.sleep`); no
 //! computer has it, and its result is who or what ended it.
 
-use super::family::Nobody;
-use super::fleet::Owner;
-use super::turn::Turn;
 use crate::domain::nap::{self, LONGEST_S, SLEEP_TOOL};
 use crate::domain::task::TaskState;
+use crate::strategy::family::Nobody;
+use crate::strategy::fleet::Owner;
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 

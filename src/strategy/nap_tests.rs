@@ -1,6 +1,4 @@
 use super::super::bench::{Bench, profile};
-use super::super::episodes::woken;
-use super::super::replay::replay;
 use super::*;
 use crate::domain::chat::Role;
 use crate::domain::decision::{Decision, WaitReason};
@@ -10,6 +8,8 @@ use crate::domain::nap::report;
 use crate::domain::profile::ExecutorMode;
 use crate::domain::task::TaskStatus;
 use crate::domain::wakes::{Wake, WakeCause};
+use crate::strategy::episodes::woken;
+use crate::strategy::replay::replay;
 
 /// A task whose model may sleep, or not.
 fn task(may_sleep: bool) -> Bench {

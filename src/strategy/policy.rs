@@ -4,9 +4,9 @@
 //! Lua can do on that computer (source document 000 says the same). What has to be kept from a computer for certain belongs
 //! on another one.
 
-use super::paths::lies_in;
 use crate::domain::guard_rules::{Confine, PolicyRule, PolicyRules, RuleVerdict, any_matches};
 use crate::domain::tool::name_matches;
+use crate::strategy::paths::lies_in;
 use serde_json::Value;
 
 mod command;
@@ -202,7 +202,7 @@ fn texts_of(name: &str, value: &Value) -> Vec<String> {
     match value {
         Value::Null => Vec::new(),
         Value::String(text) if matches!(name, "path" | "from" | "to") => {
-            vec![format!("/{}", super::paths::normal(text))]
+            vec![format!("/{}", crate::strategy::paths::normal(text))]
         }
         Value::String(text) => vec![text.clone()],
         Value::Array(items) => items.iter().flat_map(|item| texts_of(name, item)).collect(),

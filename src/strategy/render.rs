@@ -1,15 +1,15 @@
 //! How a call's end is told to a planner: what it said stands in fences, what it means in plain lines.
 
-use super::directive::printer;
-use super::guards::overwrite::likely_edit;
-use super::memory::recall::{self, Handle};
-use super::said_lines;
-use super::text::{cut_middle, fenced, head_and_tail, with_repeats_counted};
-use super::told_json::told_json;
 use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::directive::{Action, Directive};
 use crate::domain::expectation::{literal_part, printed};
 use crate::domain::task::{CallEnd, CallRecord};
+use crate::strategy::directive::printer;
+use crate::strategy::guards::overwrite::likely_edit;
+use crate::strategy::memory::recall::{self, Handle};
+use crate::strategy::text::{cut_middle, fenced, head_and_tail, with_repeats_counted};
+use crate::strategy::told_json::told_json;
+use crate::strategy::words::said_lines;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -49,7 +49,10 @@ pub fn call_as(call: &CallRecord, shown: &Shown<'_>) -> String {
         Some(intended) => format!(" on {}", intended.client_id),
         None => String::new(),
     };
-    let mut out = format!("## {}{place}: ", super::directive::call_title(call));
+    let mut out = format!(
+        "## {}{place}: ",
+        crate::strategy::directive::call_title(call)
+    );
     match &call.end {
         CallEnd::Open => out.push_str("still running\n"),
         CallEnd::NotPlaced(no_route) => {

@@ -1,7 +1,6 @@
 //! Replay: a task's journal is folded again and every decision is made anew, with no model and no computer. The same facts
 //! have to lead to the same decisions, byte for byte, and the same answers to the same readings.
 
-use super::episodes::close;
 use super::{decide, read_answer, version_of};
 use crate::domain::decision::{Inputs, InputsRef};
 use crate::domain::event::{StoredEvent, TaskEvent};
@@ -10,6 +9,7 @@ use crate::domain::ids::BlobHash;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
 use crate::domain::tool::FleetView;
+use crate::strategy::episodes::close;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -227,7 +227,7 @@ fn first_difference(a: &Value, b: &Value, at: String) -> Option<(String, String,
 
 /// A value in at most so many bytes that an error stays readable.
 fn brief(value: &Value) -> String {
-    super::text::head_and_tail(&value.to_string(), 300)
+    crate::strategy::text::head_and_tail(&value.to_string(), 300)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Which tools a small model is shown: of many, those that matter for the task. The others may be used all the same;
 //! only their names are told.
 
-use super::fleet::ToolLookup;
 use crate::domain::profile::{Profile, ToolRules};
 use crate::domain::schema::Schema;
 use crate::domain::task::TaskState;
 use crate::domain::tool::{EffectClass, name_matches};
 use crate::domain::toolbox::Tool;
+use crate::strategy::fleet::ToolLookup;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 

@@ -1,7 +1,6 @@
 //! Task templates: ready decompositions for prompts that are known (source document 004, "Future improvements"). A
 //! prompt that matches a template's pattern needs no model to be taken apart.
 
-use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::decision::Decision;
 use crate::domain::fold::TEMPLATE_REFUSED;
@@ -9,6 +8,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::{Profile, Template, TemplateStep};
 use crate::domain::task::TaskState;
 use crate::domain::work::{Advance, Work};
+use crate::strategy::turn::Turn;
 use std::collections::BTreeMap;
 
 /// A template with the words of the prompt put into it.

@@ -1,6 +1,6 @@
 //! Small rules for text that is shown to models: cutting, fencing, estimating its size.
 
-use super::directive::block::fence_for;
+use crate::strategy::directive::block::fence_for;
 
 /// Keeps head and tail of a text that has more than `max` bytes, cut between characters, and says how much is
 /// missing in between.

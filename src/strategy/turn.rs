@@ -1,9 +1,5 @@
 //! One look at a task: what every strategy asks and answers in the same way before and beside what it carries out.
 
-use super::fleet::ToolLookup;
-use super::guards::{self, Takes};
-use super::memory::Memory;
-use super::shown_tools::{self, ShownTools};
 use crate::domain::call::Address;
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
 use crate::domain::decision::{
@@ -17,6 +13,10 @@ use crate::domain::task::TaskState;
 use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
 use crate::prompts::PromptError;
+use crate::strategy::fleet::ToolLookup;
+use crate::strategy::guards::{self, Takes};
+use crate::strategy::memory::Memory;
+use crate::strategy::shown_tools::{self, ShownTools};
 use serde_json::json;
 
 /// The first wait after a model failure, in milliseconds; it doubles up to [`LONGEST_WAIT_MS`].

@@ -1,12 +1,12 @@
 //! How much warmer than usual a model is asked. At a low temperature a prompt that grew by a line has the same likeliest answer: a
 //! small model that was refused, or whose program failed as before, says the same again.
 
-use super::guards::history::{self, Bearing, Entry};
 use crate::domain::chat::Role;
 use crate::domain::decision::Contract;
 use crate::domain::profile::Profile;
 use crate::domain::task::{Open, TaskState};
 use crate::domain::work::Work;
+use crate::strategy::guards::history::{self, Bearing, Entry};
 
 /// How many answers in a row led to nothing: they were refused, or what came of them had come of the same calls before. Each further
 /// plan counts one, and so does each further answer to one step of a plan. Who only translates is asked as ever, since nothing new

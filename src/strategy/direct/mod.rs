@@ -3,11 +3,7 @@
 
 mod conversation;
 
-use super::call_form::{self, Callable};
 use super::calling;
-use super::content_calls::names_the_end;
-use super::memory::Next;
-use super::turn::Turn;
 use crate::domain::chat::ToolCall;
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
@@ -15,6 +11,10 @@ use crate::domain::profile::Profile;
 use crate::domain::read::{Read, TurnRead};
 use crate::domain::task::{Step, TaskState};
 use crate::domain::track::Track;
+use crate::strategy::answers::call_form::{self, Callable};
+use crate::strategy::answers::content_calls::names_the_end;
+use crate::strategy::memory::Next;
+use crate::strategy::turn::Turn;
 use serde_json::Value;
 
 /// The strategy's name in kinds and journals.

@@ -12,10 +12,10 @@ use crate::domain::schema::Schema;
 use crate::domain::tool::FleetView;
 use crate::domain::toolbox::Tool;
 use crate::prompts::{PromptError, render, render_again};
+use crate::strategy::answers::validate::invented;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::shown_tools;
 use crate::strategy::text::head_and_tail;
-use crate::strategy::validate::invented;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 

@@ -14,7 +14,6 @@ pub mod translate;
 
 use super::memory::Next;
 use super::memory::pins::Pins;
-use super::turn::Turn;
 use crate::domain::call::Address;
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
@@ -24,6 +23,7 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::domain::track::Track;
+use crate::strategy::turn::Turn;
 use executor::Ask;
 use serde_json::Value;
 

@@ -1,12 +1,12 @@
 //! Turns a well-formed directive into a strict request by rule, without a model. Nothing is invented: every
 //! path, argument and byte of content stands in the directive.
 
-use super::super::fleet::ToolLookup;
 use super::printer::then_line;
 use crate::domain::directive::{
     ASK_USER_TOOL, Action, Directive, StrictRequest, TaskResult, ThenItem,
 };
 use crate::domain::ids::ClientId;
+use crate::strategy::fleet::ToolLookup;
 use serde_json::{Value, json};
 
 /// The strict request of one directive. `tools` only decides between the fused tool and a plain write where a

@@ -10,12 +10,12 @@ use crate::domain::files::from_root;
 use crate::domain::read::Read;
 use crate::domain::task::Step;
 use crate::domain::work::{Advance, GoalWork, MadeBy, ObjectivePlan, SubtaskPlan};
+use crate::strategy::alone::mending::WRITE;
 use crate::strategy::guards::check_program::is_only_run;
 use crate::strategy::guards::copied_instead;
-use crate::strategy::mending::WRITE;
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
-use crate::strategy::places::sentence_of;
-use crate::strategy::stated::program_that_writes;
+use crate::strategy::words::places::sentence_of;
+use crate::strategy::words::stated::program_that_writes;
 use serde_json::Value;
 
 impl<'a> Course<'a> {

@@ -11,10 +11,10 @@ use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
-use crate::strategy::asked_runs::program_of;
 use crate::strategy::guards::signature::Signature;
 use crate::strategy::paths::{file_name, mentions, normal};
-use crate::strategy::places::addressed;
+use crate::strategy::words::asked_runs::program_of;
+use crate::strategy::words::places::addressed;
 use serde_json::{Value, json};
 
 /// The tool that looks.

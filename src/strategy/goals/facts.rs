@@ -9,7 +9,7 @@ use crate::domain::task::{CallEnd, CallRecord, TaskState};
 use crate::strategy::guards::failure_text;
 use crate::strategy::memory::contents;
 use crate::strategy::paths::file_name;
-use crate::strategy::stated;
+use crate::strategy::words::stated;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use super::MARK_TOOL;
 use crate::domain::chat::{ChatAnswer, ToolCall, ToolDef};
 use crate::domain::read::TurnRead;
 use crate::domain::schema::Schema;
-use crate::strategy::turn_reader;
+use crate::strategy::answers::turn_reader;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 

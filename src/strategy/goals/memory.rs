@@ -15,13 +15,13 @@ use crate::domain::tokens::Size;
 use crate::domain::work::{GoalWork, Place, Subtask, SubtaskState};
 use crate::prompts::{PromptError, render, render_again};
 use crate::strategy::calling;
+use crate::strategy::ends::unchanged::changes;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::memory::{View, told};
 use crate::strategy::render as show;
-use crate::strategy::stated::output_in_words;
 use crate::strategy::text::head_and_tail;
 use crate::strategy::turn::Turn;
-use crate::strategy::unchanged::changes;
+use crate::strategy::words::stated::output_in_words;
 use serde_json::{Value, json};
 
 /// Blocked calls that are shown.

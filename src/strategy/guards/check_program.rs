@@ -5,7 +5,7 @@ use crate::domain::call::Target;
 use crate::domain::files;
 use crate::domain::task::TaskState;
 use crate::strategy::paths::{file_name, mentions, normal};
-use crate::strategy::stated::is_to_be_made;
+use crate::strategy::words::stated::is_to_be_made;
 use serde_json::Value;
 
 /// What writes a file whole, or changes a part of it.

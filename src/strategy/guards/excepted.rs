@@ -3,11 +3,11 @@
 
 use super::changed_paths::changed_by;
 use crate::domain::files::from_root;
-use crate::strategy::asked_questions::sentences;
 use crate::strategy::paths::{
     QUOTES, file_name, is_file_like, lies_in, mentions, named_in, normal,
 };
 use crate::strategy::text::sentence_before;
+use crate::strategy::words::asked_questions::sentences;
 use serde_json::Value;
 use std::slice::from_ref;
 

@@ -5,7 +5,7 @@ use super::times_told;
 use crate::domain::files::from_root;
 use crate::domain::task::TaskState;
 use crate::strategy::paths::normal;
-use crate::strategy::stated::program_that_writes;
+use crate::strategy::words::stated::program_that_writes;
 use serde_json::Value;
 
 /// How often it is told of one file.

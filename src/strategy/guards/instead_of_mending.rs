@@ -5,12 +5,12 @@ use super::misplaced_program::holds_data;
 use super::times_told;
 use crate::domain::files::from_root;
 use crate::domain::task::{CallRecord, TaskState};
-use crate::strategy::asked_questions::sentences;
-use crate::strategy::mending::wants_mended;
+use crate::strategy::alone::mending::wants_mended;
+use crate::strategy::ends::unchanged::{asks_for_a_change, changes};
+use crate::strategy::ends::unmended::only_program;
+use crate::strategy::ends::untouched::names;
 use crate::strategy::paths::{mentions, normal};
-use crate::strategy::unchanged::{asks_for_a_change, changes};
-use crate::strategy::unmended::only_program;
-use crate::strategy::untouched::names;
+use crate::strategy::words::asked_questions::sentences;
 use serde_json::Value;
 
 /// How often it is told of one file.

@@ -2,16 +2,16 @@
 //! sees a fault there mends it there, says that all is done, and nobody looks. Such a change is never made.
 
 use super::changed_paths::changed_by;
+use super::check_program::is_check;
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
+use crate::strategy::ends::unmended::only_program;
 use crate::strategy::fleet::computers_in;
-use crate::strategy::guards::check_program::is_check;
 use crate::strategy::paths::{
     is_file_like, lies_in, may_stand_in_path, mentions, named_in, normal,
 };
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
-use crate::strategy::unmended::only_program;
 use serde_json::Value;
 use std::slice::from_ref;
 

@@ -1,5 +1,5 @@
 //! Guards: what stands between a decision and the world (design section 6). The policy's rules are in
-//! [`super::policy`], validation is in [`super::validate`].
+//! [`super::policy`], validation is in [`super::answers::validate`].
 
 mod budgets;
 mod changed_paths;
@@ -16,12 +16,15 @@ mod left_alone;
 pub mod loops;
 pub mod misplaced_program;
 pub mod no_program;
+pub(super) mod objections;
 pub mod overwrite;
 pub mod repeated_effect;
 pub mod same_again;
 pub mod signature;
 mod stand;
 pub mod strayed_path;
+pub(super) mod tool_elsewhere;
+pub(super) mod wrong_computer;
 
 pub use budgets::{Takes, UsedUp, exceeded, fail_over, failure_text, last_words, over_budget};
 pub use loops::{LoopVerdict, Wanted};
@@ -30,7 +33,7 @@ pub use stand::{Verdict, check, consent_words, denied};
 use crate::domain::ids::ClientId;
 use crate::domain::task::TaskState;
 use crate::domain::work::Work;
-use crate::strategy::places::addressed;
+use crate::strategy::words::places::addressed;
 
 /// How often a task's model was told something. A step of a plan that was refused before it began has no record of its own; its
 /// failure holds the words.

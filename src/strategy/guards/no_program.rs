@@ -5,7 +5,7 @@ use super::times_told;
 use crate::domain::call::Target;
 use crate::domain::files::from_root;
 use crate::domain::task::TaskState;
-use crate::strategy::lua_tokens::{Token, tokens};
+use crate::strategy::lua_text::lua_tokens::{Token, tokens};
 use crate::strategy::memory::contents;
 use crate::strategy::paths::normal;
 use serde_json::Value;

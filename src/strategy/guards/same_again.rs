@@ -1,18 +1,18 @@
 //! A file that is written again with what it holds already, although a run has shown that this is wrong, or as the task has read it: a
 //! small model that is told of a failure, or shown what it shall mend, often gives back the very same program.
 
+use super::failure_text;
 use super::times_told;
 use crate::domain::call::{Outcome, Target};
 use crate::domain::files;
 use crate::domain::fold::{run_label, run_on};
 use crate::domain::ids::ClientId;
 use crate::domain::task::{CallEnd, CallRecord, Step, TaskState};
-use crate::strategy::guards::failure_text;
+use crate::strategy::ends::unchanged::changes;
 use crate::strategy::memory::contents;
 use crate::strategy::paths::normal;
-use crate::strategy::stated;
 use crate::strategy::text::head_and_tail;
-use crate::strategy::unchanged::changes;
+use crate::strategy::words::stated;
 use serde_json::Value;
 
 /// How often it is told of one file: a program may have taken the file away since, which nobody has seen.

@@ -10,7 +10,7 @@ use crate::domain::fold::{on_computer, run_label_of};
 use crate::domain::profile::Profile;
 use crate::domain::task::{Step, TaskState};
 use crate::domain::tool::EffectClass;
-use crate::strategy::end::tests_since_change;
+use crate::strategy::ends::tests_since_change;
 use crate::strategy::fleet::{Found, ToolLookup};
 use crate::strategy::policy::{self, Policy};
 use crate::strategy::text::head_and_tail;

@@ -11,9 +11,9 @@ use crate::domain::ids::ClientId;
 use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState, TestRun};
 use crate::strategy::directive::printer::then_line;
-use crate::strategy::end::tests_since_change;
-use crate::strategy::stated;
+use crate::strategy::ends::tests_since_change;
 use crate::strategy::text::fenced;
+use crate::strategy::words::stated;
 use serde::Serialize;
 
 /// The pinned items, as the template `shared/pins` shows them.

@@ -10,10 +10,10 @@ use crate::domain::profile::Profile;
 use crate::domain::task::{CallRecord, Step, TaskState};
 use crate::prompts::{PromptError, render as render_prompt, render_again};
 use crate::strategy::directive::block;
-use crate::strategy::named_files;
+use crate::strategy::first_look::named_files;
 use crate::strategy::render::{self, Shown};
-use crate::strategy::said_lines;
 use crate::strategy::text::{fenced, head_and_tail};
+use crate::strategy::words::said_lines;
 use serde_json::{Value, json};
 
 /// The task as it was given: the first message to its model.

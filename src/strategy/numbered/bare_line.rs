@@ -3,7 +3,7 @@
 
 use super::list;
 use crate::domain::work::ReactMove;
-use crate::strategy::lua_lists;
+use crate::strategy::answers::lua_lists;
 use serde_json::{Map, Value};
 
 /// The call that the only line of a text is: a name that can only be a tool's, and behind it a path and other values in the order

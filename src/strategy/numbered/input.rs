@@ -3,7 +3,7 @@
 
 use super::labels::label_of;
 use super::loose_json::{self, Loose};
-use crate::strategy::lua_lists;
+use crate::strategy::answers::lua_lists;
 use serde_json::{Map, Value};
 
 /// What was read, and how far it went.

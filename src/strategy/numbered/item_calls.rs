@@ -7,12 +7,12 @@ use crate::domain::call::{Address, Outcome, Target};
 use crate::domain::decision::Decision;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
-use crate::strategy::asked_runs;
+use crate::strategy::alone::mending::RUN;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::copied_instead;
-use crate::strategy::mending::RUN;
 use crate::strategy::paths::mentions;
-use crate::strategy::stated;
+use crate::strategy::words::asked_runs;
+use crate::strategy::words::stated;
 use serde_json::Value;
 
 /// What is called so beside tools that only look. Nothing that cannot be made undone, and no tool of which only its owner knows what it

@@ -1,8 +1,8 @@
 //! Objects that are JSON but for a detail, as small models write them behind `Action Input:`.
 
 use super::input::fenced;
-use crate::strategy::lua_lists;
-use crate::strategy::single_quotes::double_quoted;
+use crate::strategy::answers::lua_lists;
+use crate::strategy::answers::single_quotes::double_quoted;
 use serde_json::{Value, json};
 
 /// The object at the start of a text, mended in one way alone, and the bytes that belong to it.

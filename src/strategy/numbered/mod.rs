@@ -18,12 +18,7 @@ mod ready;
 pub(super) use bare_line::call as call_in_line;
 pub(super) use meant_items::program_of_item;
 
-use super::calling::without_faults;
-use super::guards::history::may_have_changed;
 use super::memory::Next;
-use super::shown_tools::skeleton;
-use super::turn::Turn;
-use super::unchanged::changes;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::{OutputFormat, Role, StopReason};
 use crate::domain::decision::{Contract, Decision, Guard, Inputs};
@@ -33,6 +28,11 @@ use crate::domain::read::Read;
 use crate::domain::task::{Blocked, CallRecord, Step, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::{Advance, ListWork, MadeBy, ReactMove, ReactRead, Work};
+use crate::strategy::calling::without_faults;
+use crate::strategy::ends::unchanged::changes;
+use crate::strategy::guards::history::may_have_changed;
+use crate::strategy::shown_tools::skeleton;
+use crate::strategy::turn::Turn;
 use serde_json::{Value, json};
 
 /// The strategy's name in kinds and journals.

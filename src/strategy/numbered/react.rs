@@ -8,7 +8,7 @@ use super::labels::{Label, compact, label_of, without_thinking};
 use super::list;
 use crate::domain::chat::{ChatAnswer, StopReason};
 use crate::domain::work::{ReactMove, ReactRead, SaidDone};
-use crate::strategy::content_calls::calls_in_content;
+use crate::strategy::answers::content_calls::calls_in_content;
 use serde_json::{Map, Value};
 
 /// What an action's input is called beside its label.

@@ -16,13 +16,13 @@ use crate::domain::track::Track;
 use crate::domain::work::plan::{
     PlanAction, PlanAdvance, PlanStep, Settled, StepCall, StepRead, StepState, StepWork,
 };
+use crate::strategy::answers::validate::{Refusal, check_call};
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::failure_text;
 use crate::strategy::guards::{misplaced_program, same_again};
 use crate::strategy::paths::{named_in, normal};
 use crate::strategy::render;
-use crate::strategy::validate::{Refusal, check_call};
 use serde_json::Value;
 
 impl Course<'_> {

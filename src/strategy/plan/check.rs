@@ -6,7 +6,7 @@ use super::meant_files;
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
-use crate::strategy::demanded_proof::demands_run;
+use crate::strategy::ends::demanded_proof::demands_run;
 use crate::strategy::fleet::Found;
 use crate::strategy::guards::instead_of_mending;
 use crate::strategy::guards::misplaced_program::holds_data;

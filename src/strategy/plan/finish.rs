@@ -12,8 +12,8 @@ use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep, StepWork};
 
 use crate::domain::work::plan_rules::Compression;
-use crate::strategy::asked_runs::program_of;
 use crate::strategy::guards::check_program::is_called_check;
+use crate::strategy::words::asked_runs::program_of;
 use serde_json::{Value, json};
 
 /// Tokens of the results that are given along with the end of a task.

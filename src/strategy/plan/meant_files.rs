@@ -5,11 +5,11 @@ use super::place::Place;
 use super::targets::program_of;
 use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
-use crate::strategy::asked_runs::{self, asked};
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::memory::contents;
 use crate::strategy::paths::{is_file_like, named_in, normal};
-use crate::strategy::stated;
+use crate::strategy::words::asked_runs::{self, asked};
+use crate::strategy::words::stated;
 use serde_json::Value;
 
 /// Gives such steps their files, where no doubt is left.

@@ -24,7 +24,6 @@ pub mod summary;
 pub mod targets;
 mod written_files;
 
-use super::turn::Turn;
 use crate::domain::call::{Address, Target};
 use crate::domain::chat::ChatAnswer;
 use crate::domain::decision::{Contract, Decision, Inputs, Move, WaitReason};
@@ -35,6 +34,7 @@ use crate::domain::task::{Open, TaskState};
 use crate::domain::track::Track;
 use crate::domain::work::Work;
 use crate::domain::work::plan::{PlanAdvance, PlanWork, StepState, StepWork, TaskPlan};
+use crate::strategy::turn::Turn;
 use place::Place;
 use std::sync::LazyLock;
 

@@ -4,9 +4,9 @@ use super::Course;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep};
 use crate::strategy::paths::{QUOTES, mentions};
-use crate::strategy::said_values::said_values;
 use crate::strategy::shown_tools::TO_BE_FILLED;
 use crate::strategy::turn::Turn;
+use crate::strategy::words::said_values::said_values;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

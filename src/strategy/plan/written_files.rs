@@ -7,7 +7,7 @@ use crate::domain::files::from_root;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
 use crate::strategy::guards::check_program::is_only_run;
 use crate::strategy::paths::normal;
-use crate::strategy::stated::program_that_writes;
+use crate::strategy::words::stated::program_that_writes;
 use serde_json::Value;
 
 /// The plan without steps that write a check of which the task only says that it runs, and with the program as what is written where a step

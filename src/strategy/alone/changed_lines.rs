@@ -1,0 +1,131 @@
+//! What cannot be meant with a short file as a model gives it back changed: rules see which lines came and went, and hold them against the words
+//! of the task.
+
+use crate::strategy::text::filled_lines;
+use serde_json::Value;
+
+/// Why a text cannot be what such a file shall hold, as far as rules see it. `asked`: the task, and what somebody answered.
+pub(in crate::strategy) fn what_is_wrong(
+    asked: &str,
+    holds: &str,
+    content: &str,
+) -> Option<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        filled_lines(holds).collect(),
+        filled_lines(content).collect(),
+    );
+    let (gone, come) = (only_in(&old, &new), only_in(&new, &old));
+    if new.is_empty() {
+        return Some("there was no file in it".to_owned());
+    }
+    if gone.is_empty() && come.is_empty() {
+        return Some("it was the file as it is, and nothing was changed".to_owned());
+    }
+    if (old.len() - gone.len()) * 3 < old.len() {
+        return Some("most lines of the file were not in it".to_owned());
+    }
+    let is_json = |text: &str| serde_json::from_str::<Value>(text);
+    if is_json(holds).is_ok()
+        && let Err(error) = is_json(content)
+    {
+        return Some(format!("it is no JSON any more: {error}"));
+    }
+    if let Some(line) = come.iter().find(|line| !is_spoken_of(asked, line)) {
+        return Some(format!("nobody asked for this line of it: {line}"));
+    }
+    let others = others_than_meant(asked, holds);
+    let (meant, other, line) = gone.into_iter().find_map(|line| {
+        let (meant, other) = others.iter().find(|(_, other)| holds_word(line, other))?;
+        Some((meant, other, bare(line)))
+    })?;
+    Some(format!(
+        "the task says \"{meant}, not {other}\", so this line stays as it is, and the one of {meant} is meant: {line}"
+    ))
+}
+
+/// Lines of a text that another one does not have, or less often.
+fn only_in<'t>(these: &[&'t str], those: &[&str]) -> Vec<&'t str> {
+    let mut others: Vec<&str> = those.iter().map(|line| bare(line)).collect();
+    let is_other = |line: &&str| {
+        let at = others.iter().position(|other| *other == bare(line));
+        at.map(|at| others.swap_remove(at)).is_none()
+    };
+    these.iter().copied().filter(is_other).collect()
+}
+
+/// Words that are said of anything.
+const SWITCHES: [&str; 6] = ["on", "off", "yes", "no", "true", "false"];
+
+/// Whether a new line has anything to do with what was asked for: the key of a setting, else a word of it.
+fn is_spoken_of(asked: &str, line: &str) -> bool {
+    let asked = asked.to_lowercase();
+    let line = line.to_lowercase();
+    let words = line.split(|c: char| !c.is_alphanumeric());
+    let telling = |word: &&str| {
+        let is_long = word.len() > 1 || word.chars().all(|c| c.is_ascii_digit());
+        !word.is_empty() && is_long && !SWITCHES.contains(word)
+    };
+    let mut words = words.filter(telling).peekable();
+    words.peek().is_none() || words.any(|word| asked.contains(word))
+}
+
+/// The pairs of names with "not" between them that both stand in a file: "take out Lumi, not Lumi_2".
+fn others_than_meant<'p>(asked: &'p str, holds: &str) -> Vec<(&'p str, &'p str)> {
+    let is_edge = |c: char| !c.is_alphanumeric() && c != '_';
+    let words = asked.split_whitespace();
+    let words: Vec<&str> = words.map(|word| word.trim_matches(is_edge)).collect();
+    let stands = |word: &str| !word.is_empty() && holds_word(holds, word);
+    let pairs = words.windows(3).filter(|words| words[1] == "not");
+    let pairs = pairs.map(|words| (words[0], words[2]));
+    let pairs = pairs.filter(|(meant, other)| meant != other && stands(meant) && stands(other));
+    pairs.collect()
+}
+
+/// Whether a text holds a word, letter for letter and not as a part of another one.
+fn holds_word(text: &str, word: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|held| held == word)
+}
+
+/// A line without the comma that it needs where another one follows.
+fn bare(line: &str) -> &str {
+    line.trim_end_matches(',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_json_any_more_or_takes_out_the_other_one_is_not_written() {
+        let list = "[\n {\"name\": \"Lumi\"},\n {\"name\": \"Lumi_2\"},\n {\"name\": \"Bo\"}\n]\n";
+        let task = "Take Lumi off the list /banned.json. Lumi, not Lumi_2.";
+        let wrong = |content: &str| what_is_wrong(task, list, content).unwrap_or_default();
+        let without = |line: &str| list.replace(line, "");
+        assert_eq!(wrong(&without(" {\"name\": \"Lumi\"},\n")), "");
+        let other = wrong(&without(" {\"name\": \"Lumi_2\"},\n"));
+        assert!(
+            other.starts_with("the task says \"Lumi, not Lumi_2\""),
+            "{other}"
+        );
+        let broken = wrong(&list.replace(" {\"name\": \"Bo\"}\n", ""));
+        assert!(broken.starts_with("it is no JSON any more"), "{broken}");
+        let other = "Set the delay of the south gate to 6.";
+        let line = what_is_wrong(
+            other,
+            "delay=2\nsound=off\nsound=on",
+            "delay=6\nsound=on\nsound=on",
+        );
+        assert_eq!(
+            line.as_deref(),
+            Some("nobody asked for this line of it: sound=on")
+        );
+        // The one that is named last takes the place of the other.
+        let renamed = what_is_wrong(
+            "It is called Bo now, not Al.",
+            "name=Al\nx=1",
+            "name=Bo\nx=1",
+        );
+        assert_eq!(renamed, None);
+    }
+}

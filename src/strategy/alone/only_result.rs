@@ -1,0 +1,191 @@
+//! Tasks that want nothing done but to write what their files say into one, and a program run that looks at it or takes it up: the file is asked
+//! for alone before any planner then, and that run is the end.
+
+use super::mending::WRITE;
+use super::unfilled::COPY;
+use crate::domain::by_rule::ByRule;
+use crate::domain::step::{CallRecord, Step};
+use crate::strategy::guards::check_program::is_check;
+use crate::strategy::guards::misplaced_program::holds_data;
+use crate::strategy::paths::{listed_behind_folders, mentions, named_in, normal};
+use crate::strategy::shown_tools;
+use crate::strategy::text::{has_word, sentence_after};
+use crate::strategy::turn::Turn;
+use crate::strategy::words::asked_questions::sentences;
+use crate::strategy::words::stated;
+
+/// The tools of a task that only wants its result written, as far as its words name any.
+const ONLY: [&str; 5] = [WRITE, "fs_write_many", "fs_read", "fs_list", "run_program"];
+
+/// Words of a task that wants something written only in some case.
+const UNLESS: [&str; 5] = ["if", "unless", "otherwise", "when", "until"];
+
+/// Words behind a run with which a task wants something more.
+const BEHIND: [&str; 12] = [
+    "tell", "report", "send", "write", "note", "copy", "move", "delete", "save", "pay", "answer",
+    "what",
+];
+
+impl Turn<'_> {
+    /// Whether nothing was done yet but to look, and the task wants nothing else.
+    pub(in crate::strategy) fn only_writes_result(&self) -> bool {
+        let is_look = |step: &Step| {
+            let is_before = step.prepares() || !step.closed || step.fills_in_vain();
+            is_before || step.by_rule() == Some(ByRule::FirstRun)
+        };
+        self.state.steps.iter().all(is_look) && self.wants_only_result()
+    }
+
+    /// Whether the file of the result was asked for alone and written, of a task that wants nothing else, and all ran well that it tells to run.
+    pub(in crate::strategy) fn is_filled_and_run(&self) -> bool {
+        let prompt = self.asked_for();
+        let writes = |call: &CallRecord| {
+            let path = call.args["path"].as_str().map(normal).unwrap_or_default();
+            call.tool == WRITE
+                && call.succeeded()
+                && holds_data(&path)
+                && named_in(prompt).contains(&path)
+        };
+        let mut steps = self.state.steps.iter().filter(|step| step.fills());
+        steps.any(|step| step.calls.iter().any(writes))
+            && self.wants_only_result()
+            && !self.tests_since_change().is_empty()
+            && self.is_run_as_asked()
+    }
+
+    /// Whether the task wants nothing done but to write what its files say, and a program run that looks at it or takes it up.
+    fn wants_only_result(&self) -> bool {
+        let prompt = self.asked_for();
+        let mut programs = named_in(prompt).into_iter();
+        let shown = self.shown_tools().shown;
+        let mut named = shown_tools::named_by(&shown, prompt);
+        let is_heard =
+            |path: &String| stated::told_output(prompt).is_some_and(|told| normal(told) == *path);
+        let last = sentences(prompt).last().unwrap_or_default();
+        let runs_one = || {
+            let mut named = named_in(last).into_iter();
+            named.any(|path| {
+                let behind = mentions(last, &path).last().map(|at| &last[at..]);
+                is_check(prompt, &path) && behind.is_some_and(|said| !has_word(said, &BEHIND))
+            })
+        };
+        self.state.wakes().is_none()
+            && self.tools_to_call().is_empty()
+            && !is_conditional(prompt)
+            && !self.asks_somebody()
+            && (self.has_closing_check() || runs_one())
+            && programs.all(|path| {
+                holds_data(&path)
+                    || is_check(prompt, &path)
+                    || is_heard(&path)
+                    || is_folder_of_listed(prompt, &path)
+            })
+            && named.all(|tool| {
+                let is_content = tool.name == COPY && is_changed_copy(prompt);
+                // A task that speaks of a tool and of writing names none about tools, unless by its whole name.
+                is_content
+                    || ONLY.contains(&tool.name.as_str())
+                    || shown_tools::is_about_tools(&tool.name)
+            })
+    }
+}
+
+/// Whether a task wants something only in some case. What a program does in which case its own sentence tells behind it.
+fn is_conditional(prompt: &str) -> bool {
+    sentences(prompt).any(|said| {
+        let programs = named_in(said)
+            .into_iter()
+            .filter(|path| path.ends_with(".lua"));
+        let places = programs.filter_map(|path| mentions(said, &path).next());
+        let end = places.min().unwrap_or(said.len());
+        has_word(&said[..end], &UNLESS)
+    })
+}
+
+/// Whether a path is the folder of files that are listed behind it.
+fn is_folder_of_listed(prompt: &str, path: &str) -> bool {
+    let listed = listed_behind_folders(prompt);
+    listed.iter().any(|file| {
+        file.rsplit_once('/')
+            .is_some_and(|(folder, _)| folder == path)
+    })
+}
+
+/// Whether a task wants a copy that is not the same: what that holds is written.
+fn is_changed_copy(prompt: &str) -> bool {
+    let behind = prompt
+        .split_once("copy of ")
+        .map(|(_, behind)| sentence_after(behind));
+    let differs = [" in which ", " but with ", " where ", " except "];
+    behind.is_some_and(|said| differs.iter().any(|words| said.contains(words)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_into_a_file_is_asked_for_alone_where_a_program_that_is_started_takes_it_up() {
+        use crate::domain::chat::Role;
+        use crate::strategy::bench::shown;
+        use crate::strategy::drive::{Drive, profile_with_asides, run_tool};
+        let task = "who has the friday shift? the rota is /rota.txt. put just the name into /friday.txt here and then start /badge.lua \
+                    (also here), it prints a badge or tells you if it can't read the name";
+        for strategy in ["plan", "goals"] {
+            let mut drive = Drive::new(profile_with_asides(strategy), task);
+            drive.bench.profile.one_model = true;
+            drive.add_tools(vec![run_tool()]);
+            drive
+                .files
+                .insert("/rota.txt".into(), "thursday Lio\nfriday Tarek\n".into());
+            drive
+                .files
+                .insert("/badge.lua".into(), "badge for Tarek".into());
+            assert!(drive.run_to_consult());
+            let asked = shown(drive.state().prompt(Role::Executor));
+            assert!(
+                asked.contains("What does /friday.txt have to hold?"),
+                "{strategy}: {asked}"
+            );
+            assert!(
+                !drive.say(&["```\nTarek\n```"]),
+                "{strategy}: {}",
+                drive.shown()
+            );
+            assert_eq!(drive.files["/friday.txt"], "Tarek\n");
+            assert_eq!(
+                drive.state().calls().last().unwrap().args["path"],
+                "/badge.lua"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_program_does_in_some_case_is_no_condition_of_the_task() {
+        for plain in [
+            "Put the name into /a.txt and then start /badge.lua, it prints a badge or tells you if it can't read it.",
+            "Make a /a.txt. I have a /a_test.lua that grumbles if it isn't in order, start it when you think you're finished.",
+        ] {
+            assert!(!is_conditional(plain), "{plain}");
+        }
+        for other in [
+            "Write 1 to /a.txt if the door is open.",
+            "Run /a.lua. If it fails, write why to /a.txt.",
+        ] {
+            assert!(is_conditional(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_copy_in_which_something_differs_is_no_plain_one() {
+        let differs = "Make /b.txt a copy of /a.txt in which `x` is `y`.";
+        assert!(is_changed_copy(differs));
+        for plain in [
+            "Make /b.txt a copy of /a.txt.",
+            "Make /b.txt a copy of /a.txt. The folder in which it lies is /.",
+            "Write the file in which `x` is `y`.",
+        ] {
+            assert!(!is_changed_copy(plain), "{plain}");
+        }
+    }
+}

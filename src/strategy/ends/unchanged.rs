@@ -1,0 +1,155 @@
+//! Ends of tasks that changed nothing: a weak model that has run the program which it was to mend takes that for the work.
+
+use crate::domain::call::Outcome;
+use crate::domain::decision::{Decision, Guard};
+use crate::domain::directive::TaskResult;
+use crate::domain::task::CallRecord;
+use crate::domain::tool::EffectClass;
+use crate::strategy::guards::times_told;
+use crate::strategy::text::has_word;
+use crate::strategy::turn::Turn;
+
+const UNCHANGED: &str = "this task has changed nothing so far: it has looked, and it ran programs. If something was to be made or mended, \
+                         do that, and run what shows it. If nothing was, end the task once more and say what you found";
+
+/// Words of tasks that ask for a change; a task in another language is taken at its word.
+const CHANGES: [&str; 16] = [
+    "mend", "fix", "repair", "write", "make", "create", "change", "replace", "edit", "rename",
+    "move", "delete", "remove", "add", "patch", "build",
+];
+
+/// What stands in it and in no report of work.
+const ITS_CORE: &str = "changed nothing so far: it has looked";
+
+impl Turn<'_> {
+    /// What an end is told once whose task changed nothing, where the kind demands proof of what was done. What a run printed tells
+    /// more, and is told instead.
+    pub(in crate::strategy) fn unchanged(&self, result: &TaskResult) -> Option<Decision> {
+        // Who gives the objection back has not said that it is wrong.
+        let echoes = result.message.contains(ITS_CORE);
+        let created = self.state.created.as_ref();
+        let objects = self.profile.demand_proof
+            && self.may_end()
+            && created.is_some_and(|created| asks_for_a_change(&created.prompt))
+            && !self.state.calls().any(changes)
+            && (echoes || times_told(self.state, UNCHANGED) == 0)
+            && self.unlike_stated().is_none();
+        objects.then(|| self.block(Guard::Unfinished, UNCHANGED.to_owned()))
+    }
+}
+
+pub(in crate::strategy) fn asks_for_a_change(prompt: &str) -> bool {
+    has_word(prompt, &CHANGES)
+}
+
+/// Whether a call is known to change something, or nobody knows. What a program does nobody knows either, but a program that is run is
+/// mostly looked at. `guards::history::may_have_changed` asks another question: whether what was seen may be different now, as
+/// it may after a program that failed, and is not after a command that printed something.
+pub(in crate::strategy) fn changes(call: &CallRecord) -> bool {
+    let runs = call.tool == "run_program";
+    let looks = |effect: EffectClass| effect == EffectClass::Read;
+    let intended = call.intended.as_ref();
+    let may = call.child.is_some() || intended.is_some_and(|call| !looks(call.effect));
+    let happened = call.succeeded() || call.outcome() == Some(Outcome::Unknown);
+    may && happened && !runs && !call.rewrote_the_same()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::call::CallReport;
+    use crate::domain::event::CallIntended;
+    use crate::domain::fixtures::{intended, open_call};
+    use crate::domain::task::CallEnd;
+    use crate::strategy::drive::{Drive, profile_of};
+    use serde_json::{Value, json};
+
+    const END: &str = "FINAL ANSWER: all is well";
+
+    /// Whether the first and the second end were taken.
+    fn ends(prompt: &str, calls: &[(&str, Value)]) -> (bool, bool) {
+        let mut drive = Drive::new(profile_of("direct"), prompt);
+        drive.bench.profile.demand_proof = true;
+        drive.files.insert("/a.lua".into(), "print(1)".into());
+        for (tool, args) in calls {
+            drive.say(&[&json!({"tool": tool, "args": args}).to_string()]);
+        }
+        drive.say(&[END]);
+        let first = drive.bench.state.result.is_some();
+        if !first {
+            assert!(
+                drive
+                    .shown()
+                    .contains("this task has changed nothing so far")
+            );
+            drive.say(&[END]);
+        }
+        (first, drive.bench.state.result.is_some())
+    }
+
+    #[test]
+    fn an_end_that_changed_nothing_is_asked_for_again_where_a_change_was_wanted() {
+        let run = ("run_program", json!({"path": "/a.lua"}));
+        let write = ("fs_write", json!({"path": "/a.lua", "content": "print(2)"}));
+        let read = ("fs_read", json!({"path": "/a.lua"}));
+        let calls = [read, write, run.clone()];
+        assert_eq!(ends("Mend /a.lua", &calls), (true, true));
+        assert_eq!(
+            ends("Mend /a.lua", std::slice::from_ref(&run)),
+            (false, true)
+        );
+        let mut drive = Drive::new(profile_of("direct"), "Mend /a.lua");
+        drive.bench.profile.demand_proof = true;
+        drive.files.insert("/a.lua".into(), "print(1)".into());
+        let echo = format!("FINAL ANSWER: {UNCHANGED}");
+        drive.say(&[
+            &json!({"tool": run.0, "args": run.1}).to_string(),
+            END,
+            &echo,
+        ]);
+        assert!(drive.bench.state.result.is_none(), "an echo is no answer");
+        assert_eq!(ends("What does /a.lua print?", &[run]), (true, true));
+    }
+
+    #[test]
+    fn what_a_program_does_nobody_knows_and_a_command_may_change_something() {
+        let ended = |tool: &str, effect, outcome| {
+            let mut call = open_call(tool, json!({}));
+            call.intended = Some(CallIntended {
+                effect,
+                ..intended(&call, "base")
+            });
+            call.end = CallEnd::Finished(CallReport::without_answer(outcome, "", ""));
+            call
+        };
+        use EffectClass::{Effect, Read};
+        for (tool, effect, outcome, counts) in [
+            ("shell_exec", Effect, Outcome::Done, true),
+            ("shell_exec", Effect, Outcome::Unknown, true),
+            ("shell_exec", Effect, Outcome::Failed, false),
+            ("run_program", Effect, Outcome::Done, false),
+            ("fs_read", Read, Outcome::Done, false),
+        ] {
+            assert_eq!(
+                changes(&ended(tool, effect, outcome)),
+                counts,
+                "{tool} {outcome:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_words_for_a_change_ask_for_one() {
+        for prompt in ["Mend it.", "please FIX /a.lua", "Write a poem"] {
+            assert!(asks_for_a_change(prompt), "{prompt}");
+        }
+        for prompt in [
+            "Run /fixed.lua",
+            "What is in the address book?",
+            "Schreibe /a.lua",
+            "",
+        ] {
+            assert!(!asks_for_a_change(prompt), "{prompt}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What the text of a Lua program tells without being run.
+
+pub(super) mod lost_locals;
+pub(super) mod lua_tokens;
+pub(super) mod missing_functions;
+pub(super) mod only_shows;
+pub(super) mod uncalled;
