@@ -1,6 +1,6 @@
 //! `[plan]`: the keys of the strategy `plan`, in the settings and in a kind's file alike.
 
-use crate::domain::work::plan_rules::{Compression, PlanRules};
+use crate::domain::work::plan_rules::{Compression, PlanForm, PlanRules};
 use serde::{Deserialize, Serialize};
 
 /// The keys as TOML knows them. `default.toml` has all of them; a kind names those that it changes.
@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub(super) struct PlanKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +57,12 @@ impl PlanKeys {
         };
         Ok(PlanRules {
             tries: count("tries", self.tries, base.tries)?,
+            form: match self.form.as_deref() {
+                None => base.form,
+                Some("json") => PlanForm::Json,
+                Some("lines") => PlanForm::Lines,
+                Some(_) => return Err(("form", "must be \"json\" or \"lines\"".to_owned())),
+            },
             max_steps: count("max_steps", self.max_steps, base.max_steps)?,
             max_depth: count("max_depth", self.max_depth, base.max_depth)?,
             replans: self.replans.unwrap_or(base.replans),

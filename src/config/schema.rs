@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::reference::{self, Key};
 
 /// Words that a key may have. The check itself is `validate`'s; a test holds this list against it.
-const CHOICES: [(&str, &[&str]); 12] = [
+const CHOICES: [(&str, &[&str]); 13] = [
     ("models.planner.provider", PROVIDERS),
     ("models.executor.provider", PROVIDERS),
     ("models.planner.think", THINKING),
@@ -15,6 +15,7 @@ const CHOICES: [(&str, &[&str]); 12] = [
     ("executor.mode", &["auto", "always", "never"]),
     ("memory.summarizer", &["rules", "model"]),
     ("memory.drift", &["tell", "fail"]),
+    ("plan.form", &["json", "lines"]),
     ("plan.compression", &["keep_ends", "summary_only", "none"]),
     ("log.format", &["text", "json"]),
     ("policy.fatal", &["paths", "programs", "hosts"]),

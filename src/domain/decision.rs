@@ -196,6 +196,8 @@ pub enum Contract {
     Subtask,
     /// A plan as JSON.
     Plan,
+    /// A plan in lines, one for each step.
+    PlanLines,
     /// One or several calls for one step of a plan, as JSON.
     StepCalls,
     /// Words that a step of a plan is done by.

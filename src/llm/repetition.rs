@@ -75,11 +75,12 @@ fn list_goes_round(text: &str) -> bool {
     items.len() == LIST_ITEMS && (1..=LIST_ITEMS / TIMES).any(|row| goes_round(&row))
 }
 
-/// What a line says as an item of a list, "- [ ] look" or "12. run it", without its mark.
+/// What a line says as an item of a list, "- [ ] look" or "12. run it", without its mark; or as a step of a plan, "read /a.txt on mine".
 fn item(line: &str) -> Option<&str> {
     let line = line.trim();
     let said = match line.strip_prefix(['-', '*']) {
         Some(rest) => rest.strip_prefix(' ')?,
+        None if is_step(line) => line,
         None => {
             let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
             let is_counted = rest.len() < line.len();
@@ -89,6 +90,12 @@ fn item(line: &str) -> Option<&str> {
     };
     let letters = said.bytes().filter(u8::is_ascii_alphabetic).count();
     (letters >= LIST_LETTERS).then_some(said)
+}
+
+/// Whether a line is a word and the path that it is about.
+fn is_step(line: &str) -> bool {
+    let parts = line.split_once(" /");
+    parts.is_some_and(|(word, _)| word.len() > 2 && word.bytes().all(|b| b.is_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -132,6 +139,9 @@ mod tests {
             .map(|n| format!("{n}. write /notes/{n}.txt\n"))
             .collect();
         assert!(!found(&each));
+        let steps = "copy /code.txt on mine to /code.txt on depot\nread /code.txt on depot\n";
+        assert!(found(&steps.repeat(12)));
+        assert!(!found(&steps.repeat(5)));
         assert!(!found(&"turtle.forward()\n".repeat(120)));
         assert!(!found(&"- 1\n".repeat(200)));
     }

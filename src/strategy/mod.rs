@@ -202,7 +202,11 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
             consult,
             read: Read::Goals(goals::decomposition::read(&answer.content)),
         },
-        Contract::Plan | Contract::StepCalls | Contract::StepWords | Contract::Review => {
+        Contract::Plan
+        | Contract::PlanLines
+        | Contract::StepCalls
+        | Contract::StepWords
+        | Contract::Review => {
             let read = plan::read(contract, answer);
             TaskEvent::AnswerRead { consult, read }
         }

@@ -13,7 +13,7 @@ use crate::strategy::guards::history::{self, Bearing, Entry};
 /// shall come of that.
 pub fn of(state: &TaskState, profile: &Profile, role: Role, contract: Contract) -> u32 {
     match (role, contract, &state.work) {
-        (Role::Planner, Contract::Plan, Work::Plan(work)) => {
+        (Role::Planner, Contract::Plan | Contract::PlanLines, Work::Plan(work)) => {
             state.bounces.max(count(work.plans.len()))
         }
         (Role::Planner, ..) => state.bounces.max(repeats(state, profile)),

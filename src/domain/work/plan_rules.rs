@@ -9,6 +9,9 @@ pub struct PlanRules {
     /// Answers that may fail to be a valid plan before a person is asked: the first, one with the error, and one to a
     /// simpler prompt.
     pub tries: u32,
+    /// In which form a plan is asked for.
+    #[serde(default, skip_serializing_if = "PlanForm::is_json")]
+    pub form: PlanForm,
     /// Steps of one plan.
     pub max_steps: u32,
     /// The longest chain of dependencies.
@@ -38,6 +41,23 @@ pub struct PlanRules {
     pub include_reasoning: bool,
 }
 
+/// The form of a plan as its model writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanForm {
+    /// One JSON object (source document 002).
+    #[default]
+    Json,
+    /// A line for each step.
+    Lines,
+}
+
+impl PlanForm {
+    fn is_json(&self) -> bool {
+        *self == PlanForm::Json
+    }
+}
+
 /// How earlier results are shortened when they are too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -54,6 +74,7 @@ impl Default for PlanRules {
     fn default() -> Self {
         PlanRules {
             tries: 3,
+            form: PlanForm::Json,
             max_steps: 12,
             max_depth: 10,
             replans: 2,

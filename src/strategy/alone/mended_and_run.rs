@@ -16,8 +16,8 @@ use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::asked_runs;
 use crate::strategy::words::stated;
 
-/// Words of a task that wants something beside a program mended.
-const MORE: [&str; 22] = [
+/// Words of a task that wants something beside a program written or mended.
+pub(super) const MORE: [&str; 22] = [
     "make", "create", "change", "replace", "edit", "remove", "add", "patch", "build", "put", "set",
     "show", "try", "test", "install", "start", "open", "close", "too", "check", "explain", "why",
 ];

@@ -13,6 +13,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
 use crate::strategy::first_look::first_search::{FIND, Search};
+use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::excepted::is_excepted;
 use crate::strategy::paths::{QUOTES, file_name, is_file_like, mentions, named_in, normal};
 use crate::strategy::shown_tools::named_by;
@@ -132,9 +133,9 @@ impl Turn<'_> {
             || self.state.wakes().is_some()
             || !self.other_computers().is_empty()
             || !self.tools_to_call().is_empty()
+            // "Move" alone is the tool that does it.
             || named_by(&self.shown_tools().shown, &own_words(prompt))
-                .next()
-                .is_some()
+                .any(|tool| tool.name != MOVE)
         {
             return None;
         }
@@ -275,7 +276,9 @@ fn lacks(prompt: &str, there: &[String], said: &[(String, String)]) -> Option<St
     let is_said = |path: &String| said.iter().any(|(from, to)| from == path || to == path);
     let is_named = |path: &&String| mentions(prompt, &normal(path)).next().is_some();
     let mut named = there.iter().filter(is_named);
-    let lacking = named.find(|path| !is_said(path) && !is_excepted(prompt, path))?;
+    // A check looks at where the others are.
+    let stays = |path: &str| is_excepted(prompt, path) || is_check(prompt, &normal(path));
+    let lacking = named.find(|path| !is_said(path) && !stays(path))?;
     Some(format!(
         "{lacking} is not in it: one line for each file, also where another one is moved first (a file that stays: {lacking} -> {lacking})"
     ))

@@ -153,3 +153,20 @@ fn a_task_that_wants_other_work_too_is_not_asked_about_so() {
         assert!(!wants_moves(task), "{task}");
     }
 }
+
+#[test]
+fn the_plainest_words_for_it_ask_alone_too() {
+    let task = "Move /a.txt and /lift_new.lua into the folder /archive, under the same names. /check.lua says whether it is right: run it at the end.";
+    for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
+        let mut drive = begun(strategy, task);
+        drive.say_with(
+            &["```\n/a.txt -> /archive/a.txt\n/lift_new.lua -> /archive/lift_new.lua\n```"],
+            answers,
+        );
+        let told = [
+            "/a.txt /archive/a.txt",
+            "/lift_new.lua /archive/lift_new.lua",
+        ];
+        assert_eq!(moved(&drive), told, "{strategy}");
+    }
+}

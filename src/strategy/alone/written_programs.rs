@@ -2,6 +2,7 @@
 //! that they write are read, and where the task wants nothing more it is done before anything was planned.
 
 use super::line_edits::{PATCH, file_to_patch};
+use super::mended_and_run::MORE;
 use super::mending::{WRITE, program_of};
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
@@ -23,6 +24,9 @@ use serde_json::json;
 
 /// Words of a task that wants another run.
 const ONCE_MORE: [&str; 4] = ["again", "more", "twice", "each"];
+
+/// Words of one whose examples its runs have shown that tell of no work then.
+const IN_PASSING: [&str; 3] = ["also", "both", "then"];
 
 impl Turn<'_> {
     /// After a run of such a program that the task speaks of: the next such run, or a look at what it wrote.
@@ -62,7 +66,8 @@ impl Turn<'_> {
     }
 
     /// Whether the task only wants programs on its own computer and runs of them, they were asked for alone, each run of which it speaks ended
-    /// well, what they print or write is there, and nothing of it stands against the task's words. Whether the programs are right no rule
+    /// well, what they print or write is there, and nothing of it stands against the task's words. Where they printed all that examples show,
+    /// story may be told around them. Whether the programs are right no rule
     /// knows, so a planner that is another model than the one that wrote them looks at it.
     pub(in crate::strategy) fn is_written_and_run(&self) -> bool {
         let prompt = self.asked_for();
@@ -82,19 +87,30 @@ impl Turn<'_> {
             let has_its = |path: &&String| names_one(path) && is_theirs(path);
             programs.iter().any(names_one) || others.iter().any(has_its) || says_more
         };
+        let is_shown = stated::shows_examples(self.state);
+        let all: Vec<&str> = sentences(prompt).collect();
+        let is_story = |(at, sentence): (usize, &&str)| {
+            let next = all.get(at + 1).copied().unwrap_or_default();
+            let is_its_making = next.starts_with("It ") && is_about_them(next);
+            is_about_them(sentence) || (is_shown && (is_its_making || !wants_more(sentence)))
+        };
         let made = self.tests_since_change();
         let is_made = |run: &String| made.iter().any(|test| asked_runs::names(run, &test.what));
         let words = own_words(prompt);
-        let beyond: Vec<&str> = BEYOND.into_iter().filter(|word| *word != "write").collect();
+        let is_passing = |word: &str| word == "write" || (is_shown && IN_PASSING.contains(&word));
+        let beyond: Vec<&str> = BEYOND
+            .into_iter()
+            .filter(|word| !is_passing(word))
+            .collect();
         let shown = self.shown_tools().shown;
         self.profile.one_model
             && !programs.is_empty()
             && others.iter().all(|path| is_theirs(path))
-            && sentences(prompt).all(is_about_them)
+            && all.iter().enumerate().all(is_story)
             && !has_word(&words, &beyond)
             && self.other_computers().is_empty()
             && named_by(&shown, &words).all(|tool| tool.name == WRITE)
-            && !asked.is_empty()
+            && (!asked.is_empty() || is_shown)
             && asked.iter().all(is_made)
             && made.iter().all(|run| {
                 let call = self.call_of(&run.what);
@@ -171,6 +187,11 @@ impl Turn<'_> {
     }
 }
 
+/// Whether a sentence wants something beside programs. What shows up is not shown.
+fn wants_more(sentence: &str) -> bool {
+    has_word(&sentence.replace("show up", ""), &MORE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +256,37 @@ mod tests {
         let told =
             "All that the task tells was done, and its runs came out well. Write the last turn now";
         assert!(numbered.shown().contains(told), "{}", numbered.shown());
+    }
+
+    #[test]
+    fn story_around_a_program_is_no_work_once_its_examples_are_shown() {
+        let nether = "Could you please make me a nether calculator? It should live in /nether.lua. You type X and Z after it, it divides both by 8 and prints the two results with one space in between. For instance 800 and -45 would come out as `100 -6`. Nothing else on the screen, I want to feed it to another program later.";
+        let thanks = "People chip in and I jot it down in /poem.txt. Many give more than once, so names show up again. Write /thanks.lua for me. It goes through that file and prints every donor, e.g. `Moss 25`. Whoever comes first then is fine by me.";
+        let reads = "local f = fs.open(\"/poem.txt\", \"r\") print(f.readLine())";
+        let ends = |task: &str, program: &str, prints: &str| {
+            let mut drive = begun("plan", task);
+            let said = format!("```lua\n{program}\n```");
+            let run = |files: &mut _, call: &CallRecord| match call.tool.as_str() {
+                "run_program" => done(json!({"success": true, "output": prints})),
+                _ => carry_out(files, call),
+            };
+            drive.say_with(&[&said], run);
+            drive.state().status.is_final()
+        };
+        assert!(ends(nether, "print(1)", "100 -6\n"));
+        assert!(ends(thanks, reads, "Fenn 40\nMoss 25\n"));
+        assert!(!ends(nether, "print(1)", "result: 100 -6"));
+        assert!(!ends(thanks, reads, "Fenn 40\nMoss 250"));
+        for more in [
+            "Put a sign there.",
+            "Make a backup of the server.",
+            "And tell me what it says.",
+        ] {
+            assert!(
+                !ends(&format!("{nether} {more}"), "print(1)", "100 -6"),
+                "{more}"
+            );
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::meant_files;
 use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
+use crate::domain::work::plan_rules::PlanForm;
 use crate::strategy::ends::demanded_proof::demands_run;
 use crate::strategy::fleet::Found;
 use crate::strategy::guards::instead_of_mending;
@@ -49,6 +50,7 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     }
     meant_files::take(&mut plan, place);
     meant_files::take_the_check(&mut plan, place);
+    leave_out::leave_edits_of_nothing(&mut plan);
     while let Some((write, edit)) = edit_of_a_new_file(&plan) {
         leave_out::join(&mut plan, write, edit);
     }
@@ -235,9 +237,15 @@ fn action(step: &mut PlanStep, place: &Place<'_>, problems: &mut Vec<String>) {
     }
 }
 
-/// A test of a file of data is a look at it.
+/// A test of a file of data is a look at it, and so is a command line that is nothing but its path.
 fn look_at_data(step: &mut PlanStep) {
-    if step.action == PlanAction::RunTest && data_to_run(step).is_some() {
+    let is_all = |data: &str| step.target.as_deref().map(str::trim) == Some(data);
+    let looks = data_to_run(step).is_some_and(|data| match step.action {
+        PlanAction::RunTest => true,
+        PlanAction::Shell => is_all(data),
+        _ => false,
+    });
+    if looks {
         step.action = PlanAction::ReadFile;
     }
 }
@@ -364,12 +372,13 @@ fn proof(plan: &TaskPlan, place: &Place<'_>, problems: &mut Vec<String>) {
     if change.is_some() && test < change {
         let created = place.state.created.as_ref();
         let program = created.and_then(|created| meant_files::program_named(&created.prompt));
-        let with = program
-            .map(|program| format!(" with the target {program}, and its arguments behind it"));
-        problems.push(format!(
-            "the plan changes a file and runs no test after it: add a run_test step at the end{}",
-            with.unwrap_or_default()
-        ));
+        let lacks = "the plan changes a file and runs no test after it: add";
+        problems.push(match (place.profile.plan.form, program) {
+            (PlanForm::Lines, Some(program)) => format!("{lacks} the line \"run {program}\" at the end, with its arguments behind it"),
+            (PlanForm::Lines, None) => format!("{lacks} a line that begins with run at the end"),
+            (PlanForm::Json, Some(program)) => format!("{lacks} a run_test step at the end with the target {program}, and its arguments behind it"),
+            (PlanForm::Json, None) => format!("{lacks} a run_test step at the end"),
+        });
     }
 }
 

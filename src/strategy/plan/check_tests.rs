@@ -150,9 +150,9 @@ fn an_edit_without_a_file_is_about_the_one_that_a_step_before_it_has_read_for_it
 #[test]
 fn a_step_that_runs_a_file_of_data_is_told_of_once() {
     let setting = Setting::begin();
-    for action in ["run_program", "shell"] {
+    for (action, target) in [("run_program", "/a.json"), ("shell", "/a.json 2")] {
         let steps = json!([
-            {"id": 1, "action": action, "target": "/a.json", "reason": "r"},
+            {"id": 1, "action": action, "target": target, "reason": "r"},
             {"id": 2, "action": "run_test", "target": "/a.lua", "reason": "r"}
         ]);
         let told = problems(steps.clone());
@@ -163,6 +163,39 @@ fn a_step_that_runs_a_file_of_data_is_told_of_once() {
             ..PlanWork::default()
         };
         assert!(check(&plan_of(steps), &work, &setting.place()).is_ok());
+    }
+}
+
+#[test]
+fn a_command_line_that_is_the_path_of_a_file_of_data_is_a_look_at_it() {
+    let setting = Setting::begin();
+    let plan = plan_of(json!([{"id": 1, "action": "shell", "target": "/a.json", "reason": "r"}]));
+    let plan = check(&plan, &PlanWork::default(), &setting.place()).unwrap();
+    assert_eq!(plan.steps[0].action, PlanAction::ReadFile);
+}
+
+#[test]
+fn an_edit_of_no_file_is_left_out_where_later_steps_write_all_that_it_looks_at() {
+    let setting = Setting::begin();
+    let step = |id: u32, action: &str, target: Option<&str>, needs: &[u32]| json!({"id": id, "action": action, "target": target, "reason": "r", "depends_on": needs});
+    let planned = |needs: &[u32], written: &str| {
+        let plan = plan_of(json!([
+            step(1, "read_file", Some("/a.txt"), &[]),
+            step(2, "read_file", Some("/b.txt"), &[]),
+            step(3, "edit_file", None, needs),
+            step(4, "write_file", Some("/a.txt"), &[3]),
+            step(5, "write_file", Some(written), &[3]),
+            step(6, "run_test", Some("/a.lua"), &[]),
+        ]));
+        let plan = check(&plan, &PlanWork::default(), &setting.place())?;
+        let needs = plan.steps.iter().map(|step| step.depends_on.clone());
+        Ok::<_, Vec<String>>(needs.collect::<Vec<_>>())
+    };
+    let left_out = vec![vec![], vec![], vec![1, 2], vec![1, 2], vec![]];
+    assert_eq!(planned(&[1, 2], "/b.txt"), Ok(left_out));
+    for (needs, written) in [(&[1, 2][..], "/c.txt"), (&[], "/b.txt")] {
+        let told = planned(needs, written).unwrap_err();
+        assert!(told[0].contains("edit_file needs a target"), "{told:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! A plan with a step less: the others are counted anew, and who needed it needs what stands for it.
 
 use super::Course;
+use super::check::missing_target;
 use crate::domain::files::{from_root, key};
 use crate::domain::step::CallRecord;
 use crate::domain::track::Track;
@@ -71,6 +72,33 @@ pub(super) fn leave_what_stays(plan: &mut TaskPlan) {
         step.action == PlanAction::CallTool && leaves.is_some_and(stays)
     };
     leave_all_out(plan, is_one);
+}
+
+/// Takes out the edits that name no file, where later steps write every file that they would look at: a small model plans "to replace the wrong
+/// number", and then the writing of each file.
+pub(super) fn leave_edits_of_nothing(plan: &mut TaskPlan) {
+    let steps = plan.steps.clone();
+    let is_one = |edit: &PlanStep| {
+        let is_needed = |step: &&PlanStep| edit.depends_on.contains(&step.id);
+        let is_written = |read: &PlanStep| {
+            let writes = |step: &PlanStep| {
+                step.id > edit.id && step.action == PlanAction::WriteFile && names_same(step, read)
+            };
+            read.action == PlanAction::ReadFile && steps.iter().any(writes)
+        };
+        let mut looked_at = steps.iter().filter(is_needed);
+        edit.action == PlanAction::EditFile
+            && missing_target(edit).is_some()
+            && !edit.depends_on.is_empty()
+            && looked_at.all(is_written)
+    };
+    leave_all_out(plan, is_one);
+}
+
+/// Whether two steps are about one file.
+fn names_same(one: &PlanStep, other: &PlanStep) -> bool {
+    let path = |step: &PlanStep| step.target.as_deref().map(normal);
+    path(one).is_some() && path(one) == path(other) && one.on == other.on
 }
 
 /// Takes such steps out, but not the last one that is left.

@@ -10,6 +10,7 @@ mod finish;
 mod history;
 pub mod json_text;
 mod leave_out;
+mod lines;
 mod meant_files;
 mod meant_steps;
 mod named_calls;
@@ -20,6 +21,7 @@ mod prompt;
 pub mod ready;
 pub mod rules;
 mod shapes;
+pub mod step_line;
 pub mod summary;
 pub mod targets;
 mod written_files;
@@ -41,7 +43,7 @@ use std::sync::LazyLock;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "plan";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 40;
+pub const VERSION: u32 = 41;
 
 /// The next move of a task that runs this strategy: on the track of a step that is under way, a step that can begin, or,
 /// if there is none of these, on the main track.
@@ -66,6 +68,7 @@ pub fn read(contract: Contract, answer: &ChatAnswer) -> Read {
         Contract::StepCalls => Read::Step(answer::read(answer)),
         Contract::StepWords => Read::Step(answer::words(answer)),
         Contract::Review => Read::Review(parse::review(answer)),
+        Contract::PlanLines => Read::Plan(lines::read(answer)),
         _ => Read::Plan(parse::plan(answer)),
     }
 }

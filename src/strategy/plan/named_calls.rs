@@ -26,6 +26,14 @@ pub(super) struct NamedCall<'a> {
     pub params: Value,
 }
 
+impl NamedCall<'_> {
+    /// The same as the line of a plan.
+    pub(super) fn line(&self) -> String {
+        let on = self.on.map_or_else(String::new, |on| format!(" on {on}"));
+        format!("call {}{on} {}", self.target, self.params)
+    }
+}
+
 impl Course<'_> {
     /// A step with the tool and the values that the task gives it, as far as it leaves them open.
     pub(super) fn with_named_call(&self, step: PlanStep) -> PlanStep {

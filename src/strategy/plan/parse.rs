@@ -44,7 +44,7 @@ pub fn nothing_found(answer: &ChatAnswer, found: &Found, wanted: &str) -> String
 
 /// The plan's own fields and its steps, if a value is a plan: an object with steps (or tasks), such an object in
 /// `plan`, or a bare list of steps.
-fn plan_parts(value: &Value) -> Option<(&Map<String, Value>, &Vec<Value>)> {
+pub(super) fn plan_parts(value: &Value) -> Option<(&Map<String, Value>, &Vec<Value>)> {
     static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
     match value {
         Value::Object(fields) => match first(fields, &["steps", "tasks", "plan"]) {

@@ -82,8 +82,8 @@ impl Course<'_> {
         Some(match self.wording() {
             Ok(wording) => {
                 let prompt = self.plan_prompt(&wanted, wording);
-                let format = self.plan_format();
-                turn.consult(Role::Planner, Contract::Plan, prompt, format, Vec::new())
+                let (contract, format) = self.plan_format();
+                turn.consult(Role::Planner, contract, prompt, format, Vec::new())
             }
             Err(asked) => self.ask_for_help(asked),
         })

@@ -2,6 +2,7 @@
 
 use super::Course;
 use super::context::compress;
+use super::lines;
 use super::named_calls::NamedCall;
 use super::planning::{Wanted, Wording};
 use super::rules::title;
@@ -13,6 +14,7 @@ use crate::domain::step::Step;
 use crate::domain::toolbox::Tool;
 use crate::domain::track::Track;
 use crate::domain::work::plan::{PlanAction, PlanStep, StepWork, TaskPlan};
+use crate::domain::work::plan_rules::PlanForm;
 use crate::prompts::{PromptError, render};
 use crate::strategy::alone::mending::RUN;
 use crate::strategy::alone::typed_input::Waiting;
@@ -112,6 +114,9 @@ impl Course<'_> {
             Wording::WithProblems => self.correction(true)?,
             Wording::Simple => self.correction(false)?,
         };
+        if self.profile.plan.form == PlanForm::Lines {
+            messages.push(Message::user(self.render("plan/now_lines", json!({}))?));
+        }
         if let Wanted::Replan(bad) = wanted {
             messages.push(self.said_plan());
             let fixed: Vec<Message> = messages.iter().chain(&correction).cloned().collect();
@@ -125,8 +130,9 @@ impl Course<'_> {
                 .collect();
             let turn = self.turn(Track::MAIN);
             let otherwise = turn.otherwise().map(|otherwise| otherwise.sentence);
+            let id = self.in_form("plan/replan", "plan/replan_lines");
             messages.push(Message::user(self.render(
-                "plan/replan",
+                id,
                 json!({"results": results, "problem": bad.words, "done": done, "first": self.work.next_number(),
                     "notes": self.notes(), "otherwise": otherwise}),
             )?));
@@ -145,7 +151,10 @@ impl Course<'_> {
                 on: turn.only_owner(name).map(ClientId::as_str),
                 params: args.cloned().unwrap_or_else(|| turn.args_to_give(name)),
             };
-            serde_json::to_string(&step).unwrap_or_default()
+            match self.profile.plan.form {
+                PlanForm::Json => serde_json::to_string(&step).unwrap_or_default(),
+                PlanForm::Lines => step.line(),
+            }
         })
     }
 
@@ -160,10 +169,15 @@ impl Course<'_> {
             return Ok(Vec::new());
         };
         let mut step = json!({"action": "shell", "target": format!("copy {there} {path}")});
-        if let Some(on) = on {
+        if let Some(on) = &on {
             step["on"] = json!(on);
         }
-        let told = json!({"path": path, "there": there, "step": step.to_string()});
+        let on = on.map_or_else(String::new, |on| format!(" on {on}"));
+        let step = match self.profile.plan.form {
+            PlanForm::Json => step.to_string(),
+            PlanForm::Lines => format!("copy {there} to {path}{on}"),
+        };
+        let told = json!({"path": path, "there": there, "step": step});
         let told = render(&self.profile.prompts, "plan/found_elsewhere", told)?;
         Ok(vec![Message::user(told)])
     }
@@ -188,10 +202,11 @@ impl Course<'_> {
 
     /// Who the planner is, and the task.
     fn opening(&self, wording: Wording) -> Prompt {
-        let id = if wording == Wording::Simple {
-            "plan/simple"
-        } else {
-            "plan/planner"
+        let is_simple = wording == Wording::Simple;
+        let id = match self.profile.plan.form {
+            PlanForm::Lines => "plan/planner_lines",
+            PlanForm::Json if is_simple => "plan/simple",
+            PlanForm::Json => "plan/planner",
         };
         let rules = &self.profile.plan;
         let place = self.place();
@@ -255,6 +270,14 @@ impl Course<'_> {
             .collect())
     }
 
+    /// One of two prompts, by the form in which plans are asked for.
+    fn in_form<'a>(&self, json: &'a str, lines: &'a str) -> &'a str {
+        match self.profile.plan.form {
+            PlanForm::Json => json,
+            PlanForm::Lines => lines,
+        }
+    }
+
     /// The plan as it is followed, in the planner's own form.
     fn said_plan(&self) -> Message {
         let steps = self.work.current().map(|work| work.step.clone()).collect();
@@ -262,6 +285,9 @@ impl Course<'_> {
             steps,
             ..plan.clone()
         });
+        if self.profile.plan.form == PlanForm::Lines {
+            return Message::assistant(plan.map_or_else(String::new, |plan| lines::said(&plan)));
+        }
         let mut value = json!(plan);
         // Contents of files would fill the window a second time.
         for step in value["steps"].as_array_mut().into_iter().flatten() {
@@ -300,7 +326,7 @@ impl Course<'_> {
             SIMPLE_STEPS
         };
         let words = self.render(
-            "plan/invalid",
+            self.in_form("plan/invalid", "plan/invalid_lines"),
             json!({"problems": problems, "max_steps": most}),
         )?;
         messages.push(Message::user(words));

@@ -2,14 +2,20 @@
 
 use super::Course;
 use crate::domain::chat::OutputFormat;
+use crate::domain::decision::Contract;
 use crate::domain::toolbox::Tool;
 use crate::domain::work::plan::{PlanAction, StepWork};
+use crate::domain::work::plan_rules::PlanForm;
 use crate::strategy::directive::executor::simple_schema;
 use serde_json::{Value, json};
 
 impl Course<'_> {
-    pub(super) fn plan_format(&self) -> OutputFormat {
+    /// What a plan has to be, and the form to which its model is held: lines need none.
+    pub(super) fn plan_format(&self) -> (Contract, OutputFormat) {
         let rules = &self.profile.plan;
+        if rules.form == PlanForm::Lines {
+            return (Contract::PlanLines, OutputFormat::Text);
+        }
         let names: Vec<&str> = PlanAction::names().collect();
         let step = json!({"type": "object", "required": ["id", "action", "reason", "depends_on"], "additionalProperties": false,
             "properties": {
@@ -17,12 +23,11 @@ impl Course<'_> {
                 "on": {"enum": self.place().computers()}, "reason": text(300), "expected_outcome": text(300),
                 "depends_on": {"type": "array", "items": {"type": "integer"}, "maxItems": rules.max_steps},
                 "params": {"type": "object"}}});
-        OutputFormat::Schema(
-            json!({"type": "object", "required": ["goal", "steps"], "additionalProperties": false,
+        let plan = json!({"type": "object", "required": ["goal", "steps"], "additionalProperties": false,
             "properties": {"plan_id": text(60), "query": text(400), "goal": text(300),
                 "steps": {"type": "array", "items": step, "minItems": 1, "maxItems": rules.max_steps},
-                "metadata": {"type": "object"}}}),
-        )
+                "metadata": {"type": "object"}}});
+        (Contract::Plan, OutputFormat::Schema(plan))
     }
 
     pub(super) fn review_format(&self) -> OutputFormat {

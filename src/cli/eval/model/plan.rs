@@ -1,4 +1,4 @@
-//! The contract of the strategy `plan`: a plan of steps as JSON, calls for a step that rules could not translate, another
+//! The contract of the strategy `plan`: a plan of steps as JSON or in lines, calls for a step that rules could not translate, another
 //! plan for what remains after a failure, a last look.
 
 use super::slip::Slip;
@@ -6,8 +6,13 @@ use super::voice::{Asked, Said, Seen, Voice, newest};
 use super::words::title;
 use crate::cli::eval::suite::{Act, Move, Task};
 use crate::domain::chat::Role;
+use crate::domain::work::plan::PlanStep;
 use crate::llm::ChatRequest;
+use crate::strategy::plan::step_line::line_of;
 use serde_json::{Value, json};
+
+/// What stands before the number that a further plan begins with.
+const BEGINS: [&str; 2] = ["Ids begin with ", "They are counted on from "];
 
 /// Writes plans and the calls of their steps.
 #[derive(Default)]
@@ -16,6 +21,8 @@ pub struct Plan {
     steps: Vec<(u32, usize)>,
     /// The number that the next plan begins with.
     first: u32,
+    /// Whether plans are asked for in lines.
+    in_lines: bool,
     /// Moves that the newest prompt reports done.
     done: Vec<usize>,
 }
@@ -52,11 +59,15 @@ impl Voice for Plan {
             .messages
             .iter()
             .rev()
-            .find(|m| m.content.contains("Ids begin with "));
+            .find(|m| BEGINS.iter().any(|begins| m.content.contains(begins)));
+        let system = request.messages.first();
+        self.in_lines = system.is_some_and(|m| m.content.contains("Write only the lines."));
         self.first = 1;
         self.done.clear();
         if let Some(replan) = replan {
-            self.first = number_after(&replan.content, "Ids begin with ").unwrap_or(1);
+            let mut numbers = BEGINS.iter();
+            let number = numbers.find_map(|begins| number_after(&replan.content, begins));
+            self.first = number.unwrap_or(1);
             self.done = self.reported_done(&replan.content);
         }
         Asked::Outline {
@@ -107,6 +118,9 @@ impl Voice for Plan {
             }
         }
         spoil(&mut steps, self.first, slip);
+        if self.in_lines {
+            return Said::text(in_lines(&steps, slip));
+        }
         let text = json!({"goal": "what the task asks for holds", "steps": steps}).to_string();
         Said::text(match slip {
             Some(Slip::Malformed) => text.replace(['[', ']'], ""),
@@ -158,6 +172,31 @@ fn steps_of(mv: &Move) -> Vec<Value> {
             vec![json!({"action": "call_tool", "target": tool, "params": args})]
         }
         Act::Finish { .. } => Vec::new(),
+    }
+}
+
+/// Steps as the lines of a plan; what a file has to hold stands in a fence below its own.
+fn in_lines(steps: &[Value], slip: Option<Slip>) -> String {
+    let lines = steps.iter().map(|step| {
+        let read = serde_json::from_value::<PlanStep>(step.clone());
+        let line = read.map_or_else(|_| step["action"].to_string(), |step| line_of(&step));
+        match step["params"]["content"].as_str() {
+            Some(text) => format!("{line}\n```\n{}\n```", text.trim_end_matches('\n')),
+            None => line,
+        }
+    });
+    let lines: Vec<String> = lines.collect();
+    match slip {
+        // Nothing that begins a line is a word of the form.
+        Some(Slip::Malformed) => format!("The plan is: {}", lines.join("; ")),
+        Some(Slip::PrematureDone) => "All of it is done.".to_owned(),
+        // What it is about is left out.
+        Some(Slip::BadArgs) => lines
+            .iter()
+            .map(|line| line.split(' ').next().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        _ => lines.join("\n"),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::lua_text::lost_locals;
 use crate::strategy::lua_text::missing_functions;
+use crate::strategy::lua_text::uncalled::with_call;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
 use crate::strategy::memory::pins::Pins;
@@ -73,8 +74,13 @@ impl<'a> Turn<'a> {
         let lost = self.loaded_for_nothing(program, on);
         let lost = lost.filter(|(lost, _)| *lost == path && !run.succeeded());
         let (lost, whole) = lost.map(|(_, lost)| (lost.told, lost.whole)).unzip();
+        let is_silent = run.succeeded() && !stated::printed_something(run);
+        let runs_it = || program.is_some_and(|program| normal(program) == normal(&path));
         Some(Ailing {
-            whole: whole.flatten(),
+            whole: match is_silent && runs_it() {
+                true => with_call(content),
+                false => whole.flatten(),
+            },
             // What a run reports itself stands in what is shown of it.
             failure: match run.succeeded() {
                 false if lost.is_some() => lost,

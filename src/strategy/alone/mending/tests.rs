@@ -9,7 +9,7 @@ use crate::domain::chat::ChatFailure;
 use crate::domain::decision::Decision;
 use crate::domain::event::TaskEvent;
 use crate::domain::profile::Profile;
-use crate::strategy::drive::{Drive, call, carry_out, profile_of};
+use crate::strategy::drive::{Drive, call, carry_out, done, profile_of};
 use std::collections::BTreeMap;
 
 /// The last sentence is one that no rule reads: what is done is planned all the same.

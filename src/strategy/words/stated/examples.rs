@@ -11,6 +11,9 @@ use crate::strategy::text::sentence_before;
 /// How an example begins.
 const BEGINS: [&str; 4] = ["for instance", "for example", "e.g.", "so"];
 
+/// What stands before a line of an output.
+const LINES: [&str; 3] = ["e.g.", "for example", "for instance"];
+
 /// What stands between what is given and what is printed.
 const GIVES: [&str; 9] = [
     "would come out as",
@@ -44,6 +47,19 @@ pub(super) struct Example<'a> {
 }
 
 impl Example<'_> {
+    /// Whether an output is what the example shows, and nothing else.
+    pub(super) fn is_all_of(&self, output: &str) -> bool {
+        let lines = |text: &'_ str| -> Vec<String> {
+            let lines = text.trim_end().lines();
+            lines.map(|line| line.trim_end().to_owned()).collect()
+        };
+        lines(output) == lines(self.text)
+    }
+
+    pub(super) fn is_of(&self, run: &str) -> bool {
+        self.run == run
+    }
+
     pub(super) fn stated(&self) -> Stated<'_> {
         Stated {
             run: &self.run,
@@ -109,6 +125,22 @@ fn examples_in_lines<'a>(prompt: &'a str, path: &str) -> Vec<Example<'a>> {
     found
 }
 
+/// Lines that the only program of a task prints among others: "prints every donor with the total, e.g. `Moss 25`".
+pub(super) fn example_lines(prompt: &str) -> Vec<&str> {
+    let line = |(head, piece, _): (&'_ str, _, _)| {
+        let before = head
+            .trim_end()
+            .trim_end_matches([',', ':'])
+            .to_ascii_lowercase();
+        let is_one = LINES.iter().any(|words| before.ends_with(words));
+        is_one.then_some(piece)
+    };
+    match only_program(prompt) {
+        Some(_) => pieces(prompt).filter_map(line).collect(),
+        None => Vec::new(),
+    }
+}
+
 /// The runs of such examples.
 pub(in crate::strategy) fn runs_of_examples(prompt: &str) -> Vec<String> {
     examples(prompt)
@@ -150,6 +182,13 @@ mod tests {
         let told: Vec<(&str, &str)> = all.iter().map(|one| (one.run.as_str(), one.text)).collect();
         assert_eq!(told, [("/frame.lua Welcome", frame)]);
         assert!(examples("Write /a.lua.\nIt prints this\n\n5\n").is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_given_as_an_example_is_one_of_the_output() {
+        let task = "Write /a.lua. It prints every donor with the total, e.g. `Moss 25`, the first one at the top. Run `/a.lua`.";
+        assert_eq!(example_lines(task), ["Moss 25"]);
+        assert!(example_lines("Write /a.lua and /b.lua, e.g. `Moss 25`.").is_empty());
     }
 
     #[test]

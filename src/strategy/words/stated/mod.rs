@@ -34,8 +34,8 @@ use crate::strategy::text::{has_word, head_and_tail};
 use crate::strategy::turn::Turn;
 pub(in crate::strategy) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(in crate::strategy) use content::{content_said, content_told};
-use examples::examples;
 pub(in crate::strategy) use examples::runs_of_examples;
+use examples::{example_lines, examples};
 pub(in crate::strategy) use given::runs_given;
 pub(in crate::strategy) use reading::pieces;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, sentence};
@@ -328,6 +328,28 @@ pub(in crate::strategy) fn is_all_shown(
     !all.is_empty()
         && pieces.all(|(head, piece, _)| is_it(piece) || is_known(head, piece))
         && all.iter().all(|said| was_shown(state, said))
+}
+
+/// Whether a task shows by examples what its only program prints, and the last runs printed that: all that stands in the example of a run, and
+/// each line that is given as one.
+pub(in crate::strategy) fn shows_examples(state: &TaskState) -> bool {
+    let created = state.created.as_ref();
+    let prompt = created.map_or("", |created| created.prompt.as_str());
+    let (runs, lines) = (examples(prompt), example_lines(prompt));
+    let printed = |is_it: &dyn Fn(&CallRecord) -> bool| {
+        let mut newest = state.calls().rev();
+        let run = newest.find(|call| runs_a_program(call) && is_it(call));
+        run.filter(|run| run.succeeded()).map_or("", output)
+    };
+    let is_printed = |line: &&str| {
+        let mut printed = printed(&|_| true).lines();
+        printed.any(|printed| printed.trim() == *line)
+    };
+    (!runs.is_empty() || !lines.is_empty())
+        && runs.iter().all(|example| {
+            example.is_all_of(printed(&|call| example.is_of(run_label(call).trim())))
+        })
+        && lines.iter().all(is_printed)
 }
 
 /// Whether a run printed something.

@@ -94,3 +94,31 @@ fn of_two_programs_the_one_is_mended_that_the_other_loads_and_that_returns_nothi
         assert_eq!(drive.files["/status.lua"], status, "{strategy}");
     }
 }
+
+#[test]
+fn a_program_whose_function_nothing_calls_gets_its_call_where_a_model_leaves_it_as_it_is() {
+    let silent = "local function sum(a, b)\n    print(a + b)\nend\n-- sum(2, 3)\n";
+    let runs = |files: &mut BTreeMap<String, String>, call: &CallRecord| {
+        let prints = match files["/sum.lua"].ends_with("\nsum(...)\n") {
+            true => "5",
+            false => "",
+        };
+        match call.tool.as_str() {
+            "run_program" => done(json!({"success": true, "output": prints})),
+            _ => carry_out(files, call),
+        }
+    };
+    let mut drive = drive_of("direct", TASK, 6);
+    drive.files.insert("/sum.lua".into(), silent.into());
+    assert!(drive.run_to_consult_with(runs));
+    let shown = prompt(&drive);
+    assert!(
+        shown.contains("its function `sum` is called nowhere"),
+        "{shown}"
+    );
+    drive.say_with(&[&format!("```lua\n{silent}```")], runs);
+    let called = format!("{}\n\nsum(...)\n", silent.trim_end());
+    assert_eq!(drive.files["/sum.lua"], called);
+    let last = drive.state().calls().last().unwrap();
+    assert_eq!(last.tool, "run_program", "{}", drive.shown());
+}
