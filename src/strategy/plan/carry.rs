@@ -4,8 +4,8 @@
 use super::Course;
 use super::history::Past;
 use super::place::{deletes, may_be_tool};
-use super::prompt::Ask;
 use super::rules::{explanation, request_of};
+use super::step_prompt::Ask;
 use crate::domain::call::{Address, Outcome, Target};
 use crate::domain::chat::{OutputFormat, Role};
 use crate::domain::decision::{Contract, Decision};

@@ -142,10 +142,17 @@ fn read_line(line: &str) -> Line {
     if line.ends_with(':') && !rest.contains('/') {
         return Line::Nothing;
     }
-    match step(&word, rest, line) {
+    match step(&word, rest, line).or_else(|| path_first(line)) {
         Some(step) => Line::Step(Box::new(step)),
         None => Line::Other(line.to_owned()),
     }
+}
+
+/// "/a.txt rename to /b.txt": the path before what is done to it.
+fn path_first(line: &str) -> Option<PlanStep> {
+    let (path, rest) = line.split_once(' ').filter(|_| line.starts_with('/'))?;
+    let (word, rest) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
+    step(&word.to_lowercase(), &format!("{path} {rest}"), line)
 }
 
 /// A line without what stands before it in a list: "- ", "2. ", "Step 3: ".
@@ -204,13 +211,10 @@ fn runs(action: &PlanAction) -> bool {
     )
 }
 
-/// A plan as such lines, each behind its number.
+/// A plan as such lines.
 pub(super) fn said(plan: &TaskPlan) -> String {
-    let lines = plan
-        .steps
-        .iter()
-        .map(|step| format!("{}. {}", step.id, line_of(step)));
-    lines.collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = plan.steps.iter().map(line_of).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -118,6 +118,11 @@ fn lines_that_small_models_write_in_their_own_way_are_taken_as_they_are_meant() 
         (action.as_str(), target.as_str()),
         ("call_tool", "redstone_set left 15")
     );
+    let (action, target, ..) = one("/notes.txt rename to /notes.old");
+    assert_eq!(
+        (action.as_str(), target.as_str()),
+        ("shell", "move /notes.txt /notes.old")
+    );
     let (action, target, on, _, params) = one("replace 7319 with 7391 on mine");
     assert_eq!(
         (action.as_str(), target.as_str(), on.as_deref()),

@@ -22,6 +22,7 @@ pub mod ready;
 pub mod rules;
 mod shapes;
 pub mod step_line;
+mod step_prompt;
 pub mod summary;
 pub mod targets;
 mod written_files;
