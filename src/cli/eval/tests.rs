@@ -137,13 +137,13 @@ const MAY_FAIL: usize = 1;
 #[actix::test]
 async fn every_strategy_brings_a_model_that_errs_to_the_goal() {
     let strategies: Vec<&str> = strategies().collect();
-    let records = measured(0.3, 1, &strategies).await;
-    assert_eq!(records.len(), strategies.len() * TASKS.len() * 2);
+    let records = measured(0.3, 2, &strategies).await;
+    assert_eq!(records.len(), strategies.len() * TASKS.len() * 3);
     let told = || figures::failures(&records).join("\n");
     let rows = figures::rows(&records);
-    // Plans and goals take so few answers that in a few runs all of them may be right.
+    // A plan takes so few answers that in a few runs all of them may be right.
     let erred = rows.iter().filter(|row| !row.slips.is_empty()).count();
-    assert!(erred + 2 >= rows.len(), "only {erred} models made mistakes");
+    assert!(erred + 1 >= rows.len(), "only {erred} models made mistakes");
     for row in rows {
         let name = &row.strategy;
         assert!(row.broken.is_empty(), "without errors: {}", told());
