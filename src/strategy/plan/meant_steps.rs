@@ -3,6 +3,7 @@
 //! ("depot/stock_count"), and an edit of a file that is not there.
 
 use super::Course;
+use super::step_line::with_computer;
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::track::Track;
@@ -102,11 +103,8 @@ fn computer_beside(target: &str) -> Option<(String, ClientId)> {
         ClientId::parse(name).ok().filter(|_| is_word)
     };
     let behind = || {
-        let (rest, name) = target.rsplit_once(" on ")?;
-        let name = name.trim();
-        let bare = ["the computer ", "computer "];
-        let bare = bare.iter().find_map(|words| name.strip_prefix(words));
-        Some((rest.trim_end().to_owned(), id(bare.unwrap_or(name))?))
+        let (rest, id) = with_computer(target);
+        Some((rest.to_owned(), id?))
     };
     let before = || {
         let (name, path) = target.split_once(":/")?;

@@ -181,7 +181,7 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 /// What stands before "on COMPUTER" at the end of a text, and that computer.
-fn with_computer(text: &str) -> (&str, Option<ClientId>) {
+pub(super) fn with_computer(text: &str) -> (&str, Option<ClientId>) {
     let parts = text.trim().rsplit_once(" on ");
     let named = parts.and_then(|(rest, name)| {
         let name = name.trim();
