@@ -68,7 +68,7 @@ impl ApprovalBody {
 }
 
 pub(super) async fn list(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
 ) -> Result<web::Json<List<ApprovalBody>>, Problem> {
     let open = ask(&api.open_questions, OpenQuestions).await?.into_iter();
@@ -104,7 +104,7 @@ impl DecideBody {
 }
 
 pub(super) async fn decide(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<DecideBody>,

@@ -11,7 +11,7 @@ use crate::wire::codes::ErrorCode;
 use actix_web::web;
 
 pub(super) async fn list(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
 ) -> Result<web::Json<List<ComputerBody>>, Problem> {
     Ok(web::Json(List::all(own(&api, &caller).await?)))
@@ -28,7 +28,7 @@ pub(super) async fn own(api: &Api, caller: &Principal) -> Result<Vec<ComputerBod
 
 /// The calls that wait for their turn on one computer.
 pub(super) async fn queue(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     id: web::Path<String>,
 ) -> Result<web::Json<List<WaitingCall>>, Problem> {
     let known = ClientId::parse(&id)

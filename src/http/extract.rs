@@ -51,13 +51,20 @@ pub(super) async fn read_body(mut payload: Payload) -> Result<Bytes, Problem> {
     Ok(body.freeze())
 }
 
-/// Reads a body in two steps: first the text as JSON, then the JSON as what is wanted.
+/// Reads a body as what is wanted; if that fails, in two steps, so that the error names what is wrong: first the text as JSON, then
+/// the JSON as what is wanted.
 pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let body = if body.trim_ascii().is_empty() {
         b"{}"
     } else {
         body
     };
+    // A list would be taken field by field.
+    if body.trim_ascii_start().starts_with(b"{")
+        && let Ok(read) = serde_json::from_slice(body)
+    {
+        return Ok(read);
+    }
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         Problem::new(ErrorCode::BadJson, format!("the body is no JSON: {error}"))
             .with_hint("send one JSON object; check quotes, commas and nesting")

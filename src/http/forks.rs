@@ -31,7 +31,7 @@ pub(super) struct ForkBody {
 
 /// 201 with the new task, or 200 with the one that the idempotency key names.
 pub(super) async fn fork(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
     key: KeyHeader,

@@ -12,7 +12,7 @@ use actix_web::{Error, HttpMessage, ResponseError, web};
 
 /// Lets a request through with the [`Principal`] that it speaks for, or answers why not.
 pub(super) async fn guard(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {

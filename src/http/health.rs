@@ -12,7 +12,7 @@ pub(super) async fn alive() -> web::Json<Value> {
 }
 
 /// Whether new work is taken: 200, or 503 with every reason why not.
-pub(super) async fn ready(api: web::ThinData<Api>) -> HttpResponse {
+pub(super) async fn ready(api: web::Data<Api>) -> HttpResponse {
     let mut reasons = Vec::new();
     match api.stage.get() {
         Stage::Ready => {}
@@ -40,7 +40,7 @@ fn reason(code: &str, message: &str) -> Value {
 }
 
 /// How everything fares, for people.
-pub(super) async fn status(api: web::ThinData<Api>) -> Result<web::Json<Value>, Problem> {
+pub(super) async fn status(api: web::Data<Api>) -> Result<web::Json<Value>, Problem> {
     let identity = api.journal.identity();
     let mut body = json!({
         "version": env!("CARGO_PKG_VERSION"),

@@ -44,14 +44,14 @@ fn body(kinds: &Kinds, entry: &Entry) -> Value {
     body
 }
 
-pub(super) async fn list(api: web::ThinData<Api>) -> web::Json<List<Value>> {
+pub(super) async fn list(api: web::Data<Api>) -> web::Json<List<Value>> {
     let kinds = api.kinds.current();
     let items = kinds.entries().map(|entry| body(&kinds, entry)).collect();
     web::Json(List::all(items))
 }
 
 pub(super) async fn show(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     kind: web::Path<String>,
 ) -> Result<web::Json<Value>, Problem> {
     let kinds = api.kinds.current();
@@ -66,7 +66,7 @@ pub(super) async fn show(
 
 /// 201 with a new kind, 200 with one that was there. Tasks that begin from now on get it.
 pub(super) async fn put(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     kind: web::Path<String>,
     Json(mut given): Json<Map<String, Value>>,
@@ -95,7 +95,7 @@ pub(super) async fn put(
 
 /// Whether it was put back to the form that comes with the program (`restored`), or is gone.
 pub(super) async fn delete(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     kind: web::Path<String>,
 ) -> Result<web::Json<Value>, Problem> {
@@ -112,7 +112,7 @@ pub(super) async fn strategies() -> web::Json<List<Value>> {
     web::Json(List::all(strategy::ALL.into_iter().map(line).collect()))
 }
 
-pub(super) async fn toolsets(api: web::ThinData<Api>) -> web::Json<List<Value>> {
+pub(super) async fn toolsets(api: web::Data<Api>) -> web::Json<List<Value>> {
     let kinds = api.kinds.current();
     let sets = kinds.toolsets().map(
         |(name, set)| json!({"name": name, "description": set.description, "tools": set.tools}),

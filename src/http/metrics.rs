@@ -33,7 +33,7 @@ pub struct Sources {
     pub folder: PathBuf,
 }
 
-pub(super) async fn scrape(api: web::ThinData<Api>, request: HttpRequest) -> HttpResponse {
+pub(super) async fn scrape(api: web::Data<Api>, request: HttpRequest) -> HttpResponse {
     let accept = request.headers().get(ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
     let format = Format::accepted(accept.unwrap_or_default());

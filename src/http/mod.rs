@@ -201,6 +201,8 @@ impl From<JournalError> for Problem {
 /// The routes of this folder, without `/ws`, which the connection actor brings.
 fn routes(config: &mut web::ServiceConfig) {
     let api = web::scope("/api/v1")
+        // Addresses are tried in this order: first what is asked for all the time.
+        .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(
             at("/tasks")
                 .route(web::get().to(tasks::list))
@@ -233,7 +235,6 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/strategies").route(web::get().to(kinds::strategies)))
         .service(at("/toolsets").route(web::get().to(kinds::toolsets)))
         .service(at("/tools").route(web::get().to(tools::list)))
-        .service(at("/tools/call").route(web::post().to(tools::call)))
         .service(at("/status").route(web::get().to(health::status)))
         .service(
             at("/session")
@@ -247,6 +248,7 @@ fn routes(config: &mut web::ServiceConfig) {
                 .route(web::post().to(tokens::create)),
         )
         .service(at("/tokens/{id}").route(web::delete().to(tokens::revoke)));
+    config.service(api);
     routes_for_computers(config);
     openapi::routes(config);
     routes_of_page(config);
@@ -259,8 +261,7 @@ fn routes(config: &mut web::ServiceConfig) {
                 .route(web::get().to(mcp::serve))
                 .route(web::post().to(mcp::serve))
                 .route(web::delete().to(mcp::serve)),
-        )
-        .service(api);
+        );
 }
 
 /// What computers fetch, with the installer.
@@ -306,7 +307,10 @@ fn at(
         InitError = (),
     >,
 > {
+    let owned = scope::Owned::by(path);
     web::resource(path)
         .default_service(web::to(problem::method_not_allowed))
-        .wrap(middleware::from_fn(scope::own))
+        .wrap(middleware::from_fn(move |request, next| {
+            scope::own(owned, request, next)
+        }))
 }

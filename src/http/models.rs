@@ -69,7 +69,7 @@ impl ModelBody {
     }
 }
 
-pub(super) async fn list(api: web::ThinData<Api>) -> Result<web::Json<List<ModelBody>>, Problem> {
+pub(super) async fn list(api: web::Data<Api>) -> Result<web::Json<List<ModelBody>>, Problem> {
     match (api.models)().await {
         Some(models) => Ok(web::Json(List::all(models))),
         None => Err(Problem::new(ErrorCode::Stopping, "the server is stopping")),

@@ -57,7 +57,7 @@ impl From<OpenQuestion> for QuestionBody {
 }
 
 pub(super) async fn list(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
 ) -> Result<web::Json<List<QuestionBody>>, Problem> {
     let questions = ask(&api.open_questions, OpenQuestions).await?;
@@ -79,7 +79,7 @@ pub(super) struct AnswerBody {
 }
 
 pub(super) async fn answer(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<AnswerBody>,

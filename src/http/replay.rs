@@ -42,7 +42,7 @@ pub(super) struct Mismatch {
 }
 
 pub(super) async fn replay(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
 ) -> Result<web::Json<ReplayBody>, Problem> {

@@ -15,12 +15,12 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, ResponseError, web};
 use serde::Deserialize;
 
-/// What the `{id}` in an address is.
+/// What the `{id}` in an address of the API is.
 const OWNED: [(&str, Owned); 4] = [
-    ("/api/v1/tasks/{id}", Owned::Task),
-    ("/api/v1/questions/{id}", Owned::Question),
-    ("/api/v1/approvals/{id}", Owned::Question),
-    ("/api/v1/computers/{id}", Owned::Computer),
+    ("/tasks/{id}", Owned::Task),
+    ("/questions/{id}", Owned::Question),
+    ("/approvals/{id}", Owned::Question),
+    ("/computers/{id}", Owned::Computer),
 ];
 
 #[derive(Deserialize)]
@@ -29,33 +29,42 @@ struct Named {
 }
 
 #[derive(Clone, Copy)]
-enum Owned {
+pub(super) enum Owned {
     Task,
     Question,
     Computer,
 }
 
+impl Owned {
+    /// What an address names, as it is registered; none if it names nothing that has an owner.
+    pub(super) fn by(address: &str) -> Option<Self> {
+        let below = |place: &str| {
+            let rest = address.strip_prefix(place);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let found = OWNED.iter().find(|(place, _)| below(place));
+        found.map(|(_, owned)| *owned)
+    }
+}
+
 /// Answers requests that name something of another owner, before their handlers see them.
 pub(super) async fn own(
+    owned: Option<Owned>,
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    match check(&mut request).await {
+    let checked = match owned {
+        Some(owned) => check(owned, &mut request).await,
+        None => Ok(()),
+    };
+    match checked {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(problem) => Ok(request.into_response(problem.error_response())),
     }
 }
 
-async fn check(request: &mut ServiceRequest) -> Result<(), Problem> {
-    let pattern = request.match_pattern().unwrap_or_default();
-    let below = |place: &str| {
-        let rest = pattern.strip_prefix(place);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let Some((_, owned)) = OWNED.iter().find(|(place, _)| below(place)) else {
-        return Ok(());
-    };
-    let Some(web::ThinData(api)) = request.app_data::<web::ThinData<Api>>().cloned() else {
+async fn check(owned: Owned, request: &mut ServiceRequest) -> Result<(), Problem> {
+    let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Problem::new(ErrorCode::Internal, "nothing is served here"));
     };
     let api = &api;

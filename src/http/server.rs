@@ -52,9 +52,10 @@ impl HttpServer {
         let mcp = Mcp::start(api.clone());
         let for_workers = mcp.clone();
         let api_connections = api.door.settings.max_connections.max(1);
+        let api = web::Data::new(api);
         let app = move || {
             App::new()
-                .app_data(web::ThinData(api.clone()))
+                .app_data(api.clone())
                 .app_data(web::ThinData(for_workers.clone()))
                 .wrap(middleware::from_fn(guard::guard))
                 .configure(more.clone())

@@ -20,7 +20,7 @@ pub(super) async fn show(Caller(caller): Caller, request: HttpRequest) -> web::J
 
 /// 201 with a cookie for whoever showed a token or the operator's key in `Authorization`.
 pub(super) async fn begin(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
@@ -45,7 +45,7 @@ pub(super) async fn begin(
 
 /// The cookie opens nothing any more, wherever it was copied to.
 pub(super) async fn end(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     request: HttpRequest,
 ) -> Result<HttpResponse, Problem> {
     if let Shown::Session(id) = shown(&request) {

@@ -26,7 +26,7 @@ pub(super) struct Scope {
 }
 
 pub(super) async fn stop(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     Json(scope): Json<Scope>,
 ) -> Result<web::Json<Value>, Problem> {
@@ -43,7 +43,7 @@ pub(super) async fn stop(
 }
 
 pub(super) async fn resume(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     Json(scope): Json<Scope>,
 ) -> Result<web::Json<Value>, Problem> {

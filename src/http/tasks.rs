@@ -72,7 +72,7 @@ pub(super) struct CreateBody {
 
 /// 201 with the new task, or 200 with the one that the idempotency key names.
 pub(super) async fn create(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     key: KeyHeader,
     Json(mut body): Json<CreateBody>,
@@ -174,7 +174,7 @@ pub(super) struct ListQuery {
 }
 
 pub(super) async fn list(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
@@ -215,7 +215,7 @@ pub(super) async fn listed(
 }
 
 pub(super) async fn show(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     id: web::Path<String>,
 ) -> Result<web::Json<Value>, Problem> {
     let summary = api.journal.task(task_id(&id)?).await?;
@@ -235,7 +235,7 @@ pub(super) struct EventsQuery {
 
 /// A page of the journal; `next_cursor` is the `after` of the next one.
 pub(super) async fn events(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     id: web::Path<String>,
     Query(query): Query<EventsQuery>,
 ) -> Result<web::Json<List<Value>>, Problem> {
@@ -251,7 +251,7 @@ pub(super) async fn events(
 
 /// The task step by step: what each model saw and said, what was called and what came back.
 pub(super) async fn steps(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     id: web::Path<String>,
 ) -> Result<web::Json<List<StepLog>>, Problem> {
     let loaded = api.journal.load_task(task_id(&id)?).await?;
@@ -271,7 +271,7 @@ pub(super) struct CancelBody {
 
 /// The task as it is after the cancel; one that had ended stays as it was.
 pub(super) async fn cancel(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<CancelBody>,

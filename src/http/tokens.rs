@@ -39,7 +39,7 @@ pub fn token_body(record: &TokenRecord, now_ms: i64) -> Value {
 }
 
 pub(super) async fn list(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     caller: Caller,
 ) -> Result<web::Json<List<Value>>, Problem> {
     proven(caller)?;
@@ -76,7 +76,7 @@ pub(super) struct CreateBody {
 
 /// 201 with the token and, this once, its text as `secret`.
 pub(super) async fn create(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     caller: Caller,
     Json(body): Json<CreateBody>,
 ) -> Result<HttpResponse, Problem> {
@@ -106,7 +106,7 @@ pub(super) async fn create(
 
 /// The token as it is now: revoked, also if it was before.
 pub(super) async fn revoke(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     caller: Caller,
     id: web::Path<String>,
 ) -> Result<web::Json<Value>, Problem> {

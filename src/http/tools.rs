@@ -52,7 +52,7 @@ pub(super) struct OwnerBody {
 }
 
 pub(super) async fn list(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
 ) -> Result<web::Json<List<ToolBody>>, Problem> {
     let computers = computers::own(&api, &caller).await?;
@@ -135,7 +135,7 @@ impl CallBody {
 }
 
 pub(super) async fn call(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     key: KeyHeader,
     Json(body): Json<CallBody>,

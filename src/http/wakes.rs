@@ -89,7 +89,7 @@ pub(super) struct WakeBody {
 
 /// The task as it is once the wake is durable: it runs, or will once more after this episode.
 pub(super) async fn wake(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     id: web::Path<String>,
     Json(body): Json<WakeBody>,

@@ -60,7 +60,7 @@ impl Filter {
 }
 
 pub(super) async fn follow(
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     Caller(caller): Caller,
     request: HttpRequest,
     Query(query): Query<FeedQuery>,
@@ -92,7 +92,7 @@ pub(super) async fn follow(
     let tokens = query.tokens.unwrap_or(filter.task_id.is_some());
     let follower = Follower::new(&api, filter.clone(), start).await?;
     let feeding = Feeding::new(
-        api.0.clone(),
+        Api::clone(&api),
         filter,
         follower,
         tokens,

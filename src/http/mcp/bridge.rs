@@ -23,7 +23,7 @@ const SESSION: &str = "mcp-session-id";
 pub(in crate::http) async fn serve(
     request: HttpRequest,
     Caller(caller): Caller,
-    api: web::ThinData<Api>,
+    api: web::Data<Api>,
     mcp: web::ThinData<Arc<Mcp>>,
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {

@@ -57,7 +57,7 @@ async fn every_route_that_is_registered_has_its_row_and_every_row_its_route() {
     let told = Arc::clone(&seen);
     let app = init_service(
         App::new()
-            .app_data(web::ThinData(bench.api.clone()))
+            .app_data(web::Data::new(bench.api.clone()))
             .wrap_fn(move |request, next| {
                 *told.lock().unwrap() = format!("{:?}", request.resource_map());
                 next.call(request)
