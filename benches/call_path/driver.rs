@@ -245,10 +245,10 @@ impl Pen {
             expected_seq: self.written,
             at_ms: 1_700_000_000_000,
             blobs: first
-                .then(|| (BlobHash::of(PROFILE), PROFILE.to_owned()))
+                .then(|| (BlobHash::of(PROFILE), PROFILE.into()))
                 .into_iter()
                 .collect(),
-            summary: self.summary.clone(),
+            summary: self.summary.clone().into(),
             idempotency_key: None,
             tools: Vec::new(),
             events,

@@ -179,7 +179,7 @@ async fn tell_of_tasks(router: &Router, client_id: &ClientId, count: usize) -> u
     let lane = router.lane(client_id).expect("a connected computer");
     for n in 0..count {
         lane.notice.do_send(TaskNotice {
-            summary: Box::new(summary(n, client_id)),
+            summary: summary(n, client_id).into(),
         });
         if n % 64 == 0 {
             // As the actors of a server do, this one lets the others have their turn.

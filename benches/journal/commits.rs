@@ -118,7 +118,7 @@ fn appends_of(story: &Story, number: usize, each: usize) -> Vec<Append> {
         } else {
             Vec::new()
         },
-        summary: summary.clone(),
+        summary: summary.clone().into(),
         idempotency_key: None,
         tools: Vec::new(),
     };

@@ -237,7 +237,8 @@ fn stored(folder: &std::path::Path, story: &Story, ids: &[TaskId]) -> OpenStore 
                 summary: TaskSummary {
                     task_id: id.clone(),
                     ..story.state.summary()
-                },
+                }
+                .into(),
                 idempotency_key: None,
                 tools: Vec::new(),
             };

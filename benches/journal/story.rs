@@ -13,6 +13,7 @@ use ccfleet::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
 use ccfleet::prompts::PromptLibrary;
 use ccfleet::strategy;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const HOME: &str = "base";
 
@@ -21,7 +22,7 @@ pub struct Story {
     pub state: TaskState,
     pub journal: Vec<StoredEvent>,
     /// The profile and the fleet, by their hashes.
-    pub blobs: Vec<(BlobHash, String)>,
+    pub blobs: Vec<(BlobHash, Arc<str>)>,
     profile: Profile,
     known: Inputs,
 }
@@ -67,7 +68,7 @@ impl Story {
         let mut story = Story {
             state: TaskState::new(task_id),
             journal: Vec::new(),
-            blobs: vec![(pinned, text), (hash, seen)],
+            blobs: vec![(pinned, text.into()), (hash, seen.into())],
             profile,
             known,
         };

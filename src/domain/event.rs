@@ -15,6 +15,7 @@ use super::wakes::{Wake, Wakes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The version that is written with every event; a higher one in a journal stops the start.
 pub const EVENT_VERSION: u32 = 1;
@@ -38,8 +39,8 @@ pub struct StoredEvent {
 pub enum TaskEvent {
     TaskCreated(Box<TaskCreated>),
     /// A whole task of one call to a `read` tool: it was made and answered before anything of it was journalled. The only event of
-    /// its task.
-    DirectCallEnded(Box<DirectCallEnded>),
+    /// its task. Shared: it is handed on whole, to the journal and to whoever listens.
+    DirectCallEnded(Arc<DirectCallEnded>),
     /// The task goes on from a step of another one. Comes right behind its creation.
     Forked(Box<Forked>),
     /// The task was started from its journal again.

@@ -363,7 +363,7 @@ impl Bench {
     }
 
     fn notice(&self, summary: TaskSummary) {
-        let summary = Box::new(summary);
+        let summary = summary.into();
         self.lane().notice.do_send(TaskNotice { summary });
     }
 

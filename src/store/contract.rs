@@ -81,7 +81,7 @@ fn an_append_at_another_position_is_refused_and_changes_nothing() {
         write_one(&mut store, author.write(vec![created("dig")])).unwrap();
         let mut stale = author.append(vec![noted("late")]);
         stale.expected_seq = 0;
-        stale.summary.message = Some("must not show".into());
+        Arc::make_mut(&mut stale.summary).message = Some("must not show".into());
         assert_eq!(
             write_one(&mut store, Write::Append(Arc::new(stale))),
             Err(Refusal::Sequence {
@@ -142,7 +142,7 @@ fn a_second_task_under_the_same_key_of_an_owner_is_refused_with_the_first_ones_i
             let mut author = Author::new(name);
             author.now_ms = at_ms;
             let mut append = author.append(vec![created("dig")]);
-            append.summary.owner = owner.into();
+            Arc::make_mut(&mut append.summary).owner = owner.into();
             append.idempotency_key = Some("order-66".into());
             Write::Append(Arc::new(append))
         };

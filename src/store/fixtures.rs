@@ -185,14 +185,14 @@ impl Author {
         let expected_seq = self.state.last_seq;
         let mut blobs = Vec::new();
         if expected_seq == 0 {
-            blobs.push((BlobHash::of(PROFILE), PROFILE.to_owned()));
+            blobs.push((BlobHash::of(PROFILE), PROFILE.into()));
         }
         if events
             .iter()
             .any(|e| matches!(e, TaskEvent::Decided { .. }))
         {
             let (_, hash, fleet) = Inputs::default().journalled();
-            blobs.push((hash, fleet));
+            blobs.push((hash, fleet.into()));
         }
         let events = self.state.apply_next(self.generation, self.now_ms, events);
         Append {
@@ -202,7 +202,7 @@ impl Author {
             at_ms: self.now_ms,
             events,
             blobs,
-            summary: self.summary(),
+            summary: self.summary().into(),
             idempotency_key: None,
             tools: Vec::new(),
         }

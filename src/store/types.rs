@@ -113,9 +113,9 @@ pub struct Append {
     pub at_ms: i64,
     pub events: Vec<TaskEvent>,
     /// Contents that the events name by hash; kept once.
-    pub blobs: Vec<(BlobHash, String)>,
+    pub blobs: Vec<(BlobHash, Arc<str>)>,
     /// The task as lists show it after these events.
-    pub summary: TaskSummary,
+    pub summary: Arc<TaskSummary>,
     /// Only with the first events of a task: a second task under the same key is refused.
     pub idempotency_key: Option<String>,
     /// What these events tell of tools ([`crate::domain::lifecycle::records_of`]), kept beside the computers.
@@ -139,7 +139,7 @@ impl Append {
             at_ms,
             events,
             blobs: Vec::new(),
-            summary: state.summary(),
+            summary: state.summary().into(),
             idempotency_key: None,
             tools: Vec::new(),
         }

@@ -162,6 +162,7 @@ mod tests {
     use crate::domain::fixtures;
     use crate::domain::ids::{Generation, TaskId};
     use crate::strategy::bench::{Bench, profile, report};
+    use std::sync::Arc;
 
     /// A task of one call that is decided and open.
     fn decided() -> (Bench, DirectCall) {
@@ -222,7 +223,7 @@ mod tests {
                 intended: fixtures::intended(&call, "base"),
                 report,
             };
-            let whole = TaskEvent::DirectCallEnded(Box::new(whole));
+            let whole = TaskEvent::DirectCallEnded(Arc::new(whole));
             one.apply_next(Generation(1), six.now_ms, vec![whole]);
             let summary = |state: &TaskState| json!(state.summary());
             assert_eq!(summary(&one), summary(&six.state), "{outcome:?}");
@@ -244,7 +245,7 @@ mod tests {
                 intended: fixtures::intended(&call, "base"),
                 report: report(Outcome::Done, true),
             };
-            vec![TaskEvent::DirectCallEnded(Box::new(whole))]
+            vec![TaskEvent::DirectCallEnded(Arc::new(whole))]
         };
         let created = bench.state.created.clone().unwrap();
         let mut running = bench.state.clone();

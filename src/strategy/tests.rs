@@ -13,6 +13,7 @@ use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::TaskState;
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 fn any_answer() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -99,7 +100,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = TaskEvent> {
                 args: open.args.clone(),
                 timeout_ms: None,
             });
-            TaskEvent::DirectCallEnded(Box::new(DirectCallEnded {
+            TaskEvent::DirectCallEnded(Arc::new(DirectCallEnded {
                 created,
                 began_ms: 3,
                 intended: intended(&open, "base"),

@@ -307,7 +307,7 @@ fn told(n: usize, status: TaskStatus, bytes: usize) -> TaskNotice {
     summary.status = status;
     summary.message = Some("x".repeat(bytes));
     summary.error = Some("x".repeat(bytes));
-    let summary = Box::new(summary);
+    let summary = summary.into();
     TaskNotice { summary }
 }
 

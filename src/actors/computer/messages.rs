@@ -115,8 +115,8 @@ pub struct ToolsTold {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub struct TaskNotice {
-    /// Boxed: among what is delivered, nothing else is as large.
-    pub summary: Box<TaskSummary>,
+    /// Shared: among what is delivered, nothing else is as large.
+    pub summary: Arc<TaskSummary>,
 }
 
 /// The most bytes of them that may wait between threads for one computer.

@@ -242,7 +242,7 @@ impl Reader {
         let (lane, place) = (under.lane, under.place);
         let append = record(under.begun, intended, report);
         let is_told = append.summary.client_id.is_some();
-        let summary = is_told.then(|| Box::new(append.summary.clone()));
+        let summary = is_told.then(|| append.summary.clone());
         let journal = self.journal.clone();
         ctx.spawn(
             async move {
@@ -269,10 +269,10 @@ fn record(begun: Begun, intended: CallIntended, report: Arc<CallReport>) -> Appe
         intended,
         report: Arc::unwrap_or_clone(report),
     };
-    let events = vec![TaskEvent::DirectCallEnded(Box::new(whole))];
+    let events = vec![TaskEvent::DirectCallEnded(Arc::new(whole))];
     let mut unborn = TaskState::new(begun.task_id);
     Append {
-        blobs: vec![(hash, profile.to_string())],
+        blobs: vec![(hash, profile)],
         ..Append::behind(&mut unborn, ONLY, (begun.clock)(), events)
     }
 }

@@ -7,9 +7,13 @@ use crate::store::Place;
 use actix::Message;
 use std::sync::{Arc, OnceLock};
 
-/// Events that were just committed, with the task as it stands after them. A fact from the journal.
-#[derive(Debug, Clone, Message)]
+/// What one transaction committed, in its order. A fact from the journal.
+#[derive(Debug, Message)]
 #[rtype(result = "()")]
+pub struct CommittedAll(pub Vec<Committed>);
+
+/// Events that were just committed, with the task as it stands after them.
+#[derive(Debug, Clone)]
 pub struct Committed {
     pub events: Arc<Vec<StoredEvent>>,
     pub summary: Arc<TaskSummary>,

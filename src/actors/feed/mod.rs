@@ -7,7 +7,7 @@ pub mod messages;
 
 use crate::metrics::Metrics;
 use actix::{Actor, Context, Handler, MessageResult};
-use messages::{Committed, Subscribe, Whose};
+use messages::{Committed, CommittedAll, Subscribe, Whose};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -49,20 +49,22 @@ impl Handler<Subscribe> for Feed {
     }
 }
 
-impl Handler<Committed> for Feed {
+impl Handler<CommittedAll> for Feed {
     type Result = ();
 
-    fn handle(&mut self, message: Committed, _: &mut Self::Context) {
+    fn handle(&mut self, CommittedAll(all): CommittedAll, _: &mut Self::Context) {
         let before = self.subscribers.len();
         let mut slow = 0;
-        self.subscribers.retain(|(subscriber, whose)| {
-            if !whose.includes(&message.summary.task_id) {
-                return !subscriber.is_closed();
-            }
-            let sent = subscriber.try_send(message.clone());
-            slow += usize::from(matches!(sent, Err(TrySendError::Full(_))));
-            sent.is_ok()
-        });
+        for committed in all {
+            self.subscribers.retain(|(subscriber, whose)| {
+                if !whose.includes(&committed.summary.task_id) {
+                    return !subscriber.is_closed();
+                }
+                let sent = subscriber.try_send(committed.clone());
+                slow += usize::from(matches!(sent, Err(TrySendError::Full(_))));
+                sent.is_ok()
+            });
+        }
         if self.subscribers.len() < before {
             self.metrics.subscribers(self.subscribers.len());
             self.metrics.feed_drops(slow);
@@ -89,7 +91,7 @@ mod tests {
         Committed {
             upto: crate::store::Place::behind(seq, &event),
             events: vec![event].into(),
-            summary: append.summary.into(),
+            summary: append.summary,
         }
     }
 
@@ -101,7 +103,7 @@ mod tests {
             feed.send(Subscribe::to_all(8)).await.unwrap(),
         ];
         for seq in 1..=3 {
-            feed.send(committed(seq)).await.unwrap();
+            feed.send(CommittedAll(vec![committed(seq)])).await.unwrap();
         }
         for ear in &mut ears {
             for seq in 1..=3 {
@@ -126,11 +128,11 @@ mod tests {
             committed.summary = summary.into();
             committed
         };
-        feed.send(other(1)).await.unwrap();
+        feed.send(CommittedAll(vec![other(1)])).await.unwrap();
         whose.only(&committed(1).summary.task_id);
         for seq in 2..=3 {
-            feed.send(other(seq)).await.unwrap();
-            feed.send(committed(seq)).await.unwrap();
+            feed.send(CommittedAll(vec![other(seq)])).await.unwrap();
+            feed.send(CommittedAll(vec![committed(seq)])).await.unwrap();
         }
         drop(feed);
         let mut heard = Vec::new();
@@ -149,7 +151,7 @@ mod tests {
         let mut slow = feed.send(Subscribe::to_all(2)).await.unwrap();
         let mut quick = feed.send(Subscribe::to_all(8)).await.unwrap();
         for seq in 1..=5 {
-            feed.send(committed(seq)).await.unwrap();
+            feed.send(CommittedAll(vec![committed(seq)])).await.unwrap();
         }
         let held: Vec<u64> = [slow.recv().await, slow.recv().await]
             .into_iter()

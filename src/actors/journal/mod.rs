@@ -20,7 +20,7 @@ mod tests;
 
 pub use reader::JournalReader;
 
-use crate::actors::feed::messages::Committed;
+use crate::actors::feed::messages::{Committed, CommittedAll};
 use crate::metrics::Metrics;
 use crate::store::{JournalStore, OpenStore, Place, StoreError, Write, Written};
 use actix::{
@@ -51,7 +51,7 @@ pub struct Journal {
     /// Its own thread, which ends with it; none if it shares one.
     thread: Option<ArbiterHandle>,
     reader: JournalReader,
-    feed: Recipient<Committed>,
+    feed: Recipient<CommittedAll>,
     queue: VecDeque<Pending>,
     /// The next transaction begins as soon as the mailbox is empty.
     is_due: bool,
@@ -68,7 +68,7 @@ pub struct Journal {
 
 impl Journal {
     /// Starts the journal on an open store, on the thread that asks. Whatever is committed is told to `feed`.
-    pub fn start(store: OpenStore, feed: Recipient<Committed>) -> (Addr<Self>, JournalReader) {
+    pub fn start(store: OpenStore, feed: Recipient<CommittedAll>) -> (Addr<Self>, JournalReader) {
         let none = Checkpoints::every(0);
         Self::start_with(store, feed, Arc::default(), RETRY_AFTER, none, None)
     }
@@ -77,7 +77,7 @@ impl Journal {
     /// keeping a checkpoint of a task after every so many of its events (0 = never).
     pub fn measured(
         store: OpenStore,
-        feed: Recipient<Committed>,
+        feed: Recipient<CommittedAll>,
         metrics: Arc<Metrics>,
         checkpoint_every: u64,
     ) -> (Addr<Self>, JournalReader) {
@@ -88,7 +88,7 @@ impl Journal {
 
     fn start_with(
         store: OpenStore,
-        feed: Recipient<Committed>,
+        feed: Recipient<CommittedAll>,
         metrics: Arc<Metrics>,
         retry_after: Duration,
         checkpoints: Checkpoints,
@@ -203,6 +203,7 @@ impl Journal {
         self.entries += entries.len() as u64;
         let written = answers.iter().flatten().map(Vec::len).sum::<usize>() as u64;
         let mut position = position.saturating_sub(written);
+        let mut told = Vec::with_capacity(answers.len());
         for ((entry, reply), answer) in entries.into_iter().zip(replies).zip(answers) {
             if let (Write::System(change), Ok(_)) = (&entry, &answer)
                 && let Some(epoch) = change.epoch
@@ -216,7 +217,7 @@ impl Journal {
                     Committed {
                         upto: Place::behind(position, last),
                         events: events.clone(),
-                        summary: append.summary.clone().into(),
+                        summary: append.summary.clone(),
                     }
                 }),
                 _ => None,
@@ -226,10 +227,13 @@ impl Journal {
             if let Some(committed) = committed {
                 self.metrics
                     .committed(&committed.events, &committed.summary);
-                // A fact: the feed never blocks, and without one nobody listens.
                 self.checkpoints.note(&committed);
-                self.feed.do_send(committed);
+                told.push(committed);
             }
+        }
+        if !told.is_empty() {
+            // A fact: the feed never blocks, and without one nobody listens.
+            self.feed.do_send(CommittedAll(told));
         }
         self.next_checkpoint(ctx);
     }

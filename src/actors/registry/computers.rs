@@ -150,7 +150,7 @@ impl Registry {
                         // One at a time, so that they do not pile up on the way. Of a lane that failed the next one asks.
                         if addr
                             .send(TaskNotice {
-                                summary: Box::new(summary),
+                                summary: summary.into(),
                             })
                             .await
                             .is_err()

@@ -8,6 +8,7 @@ use crate::domain::event::TaskEvent;
 use crate::domain::task::{TaskState, TaskSummary};
 use crate::store::Append;
 use actix::prelude::*;
+use std::sync::Arc;
 
 type Answer = ResponseActFuture<Supervisor, Result<bool, NoSuchTask>>;
 
@@ -53,7 +54,7 @@ impl Supervisor {
 
 impl Supervisor {
     /// As its actor would.
-    fn tell_computer(&self, summary: Box<TaskSummary>) {
+    fn tell_computer(&self, summary: Arc<TaskSummary>) {
         let home = summary.client_id.as_ref();
         if let Some(lane) = home.and_then(|id| self.deps.router.lane(id)) {
             lane.notice.do_send(TaskNotice { summary });
@@ -63,7 +64,7 @@ impl Supervisor {
 
 enum Written {
     Ended,
-    Cancelled { summary: Box<TaskSummary> },
+    Cancelled { summary: Arc<TaskSummary> },
     Elsewhere(CancelTask),
 }
 
@@ -96,7 +97,7 @@ async fn write_down(
     let stored = journal.send(append.into()).await;
     match stored {
         Ok(Ok(_)) => Ok(Written::Cancelled {
-            summary: Box::new(state.summary()),
+            summary: state.summary().into(),
         }),
         Ok(Err(JournalError::Sequence { .. } | JournalError::Fenced { .. })) => {
             Ok(Written::Elsewhere(cancel))

@@ -163,7 +163,7 @@ impl Supervisor {
             .map_err(|e| ForkError::Start(StartError::Journal(e.to_string())))?;
         let mut unborn = TaskState::new(task_id);
         let append = Append {
-            blobs: vec![(hash, text)],
+            blobs: vec![(hash, text.into())],
             idempotency_key: request.idempotency_key,
             ..Append::behind(&mut unborn, Generation(1), now, events)
         };

@@ -180,7 +180,7 @@ impl Supervisor {
         events.extend(sleep);
         let mut unborn = TaskState::new(task_id);
         let append = Append {
-            blobs: vec![(hash, text)],
+            blobs: vec![(hash, text.into())],
             idempotency_key,
             ..Append::behind(&mut unborn, Generation(1), at_ms, events)
         };
@@ -202,7 +202,7 @@ impl Supervisor {
         if self.stopping {
             // It was born while everything stopped: the next start takes it up.
             return StartedTask {
-                summary: born.append.summary,
+                summary: Arc::unwrap_or_clone(born.append.summary),
                 created: true,
             };
         }
@@ -219,7 +219,7 @@ impl Supervisor {
             self.end_if_orphaned(child, parent, ctx);
         }
         StartedTask {
-            summary: born.append.summary,
+            summary: Arc::unwrap_or_clone(born.append.summary),
             created: true,
         }
     }

@@ -34,7 +34,7 @@ pub(super) struct Draft {
     at_ms: i64,
     events: Vec<TaskEvent>,
     /// Contents that the events name by hash.
-    blobs: Vec<(BlobHash, String)>,
+    blobs: Vec<(BlobHash, Arc<str>)>,
     before: Before,
 }
 
@@ -271,7 +271,7 @@ impl Task {
             return inputs.with_fleet(hash.clone());
         }
         let (journalled, hash, content) = inputs.journalled();
-        draft.blobs.push((hash.clone(), content));
+        draft.blobs.push((hash.clone(), content.into()));
         self.fleet_journalled = Some((inputs.fleet, hash));
         journalled
     }
@@ -304,7 +304,7 @@ impl Task {
             at_ms: draft.at_ms,
             events: draft.events,
             blobs: draft.blobs,
-            summary: self.state.summary(),
+            summary: self.state.summary().into(),
             idempotency_key: None,
             tools: draft.before.tools.clone(),
         };

@@ -269,7 +269,7 @@ impl Task {
             .and_then(|c| c.client_id.as_ref());
         if let Some(lane) = home.and_then(|id| self.deps.router.lane(id)) {
             lane.notice.do_send(TaskNotice {
-                summary: Box::new(self.state.summary()),
+                summary: self.state.summary().into(),
             });
         }
     }

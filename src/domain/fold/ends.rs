@@ -3,7 +3,7 @@
 use super::effects::effects_of;
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::ids::{CallId, QuestionId};
-use crate::domain::task::{CallEnd, CallRecord, Open, Step, TaskState, UserAnswer};
+use crate::domain::task::{CallEnd, Open, Step, TaskState, UserAnswer};
 
 impl TaskState {
     /// An outcome is final, but an unknown one may once become known.
@@ -17,13 +17,11 @@ impl TaskState {
         match &call.end {
             CallEnd::Open => {
                 let effects = effects_of(call, report);
-                let called = CallRecord {
-                    end: CallEnd::Finished(report.clone()),
-                    ..call.clone()
-                };
-                self.end_call(call_id, called.end.clone());
-                self.child_ended(&called, report);
-                self.record_effects(&called, effects);
+                self.end_call(call_id, CallEnd::Finished(report.clone()));
+                if let Some(called) = self.call_mut(call_id).cloned() {
+                    self.child_ended(&called, report);
+                    self.record_effects(&called, effects);
+                }
             }
             CallEnd::Finished(former)
                 if former.outcome == Outcome::Unknown
@@ -55,18 +53,17 @@ impl TaskState {
         call.end = end;
         let at_ms = self.updated_at_ms;
         let has_it = |step: &Step| step.calls.iter().any(|call| &call.call_id == call_id);
-        let Some(step) = self.open_step_where(has_it) else {
+        let Some(place) = self.steps.iter().rposition(|s| !s.closed && has_it(s)) else {
             return;
         };
+        let step = &mut self.steps[place];
         if step.calls.iter().all(|call| !call.is_open()) {
             let failed = step.calls.iter().any(|call| !call.succeeded());
             // THEN items go on only while everything succeeds.
             step.closed = failed || step.next_then().is_none();
-            let track = step.track;
-            let ended = step.clone();
-            self.open.remove(&track);
+            self.open.remove(&step.track);
             self.bounces = 0;
-            self.work.calls_ended(&ended, at_ms);
+            self.work.calls_ended(&self.steps[place], at_ms);
         }
     }
 

@@ -13,10 +13,10 @@ fn a_list_is_filtered_and_its_pages_meet_without_gap_or_overlap() {
             author.now_ms += i64::try_from(index / 2).unwrap();
             let mut append = author.append(vec![created(name)]);
             if name == "C" {
-                append.summary.status = TaskStatus::Failed;
-                append.summary.kind = "mining".into();
-                append.summary.client_id = Some(client("x"));
-                append.summary.owner = "bob".into();
+                Arc::make_mut(&mut append.summary).status = TaskStatus::Failed;
+                Arc::make_mut(&mut append.summary).kind = "mining".into();
+                Arc::make_mut(&mut append.summary).client_id = Some(client("x"));
+                Arc::make_mut(&mut append.summary).owner = "bob".into();
             }
             write_one(&mut store, Write::Append(Arc::new(append))).unwrap();
         }

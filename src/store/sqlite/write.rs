@@ -9,7 +9,7 @@ use super::{At, checkpoints, checksum, commits, count, meta, stored, tasks, unwr
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
-use crate::domain::ids::{CallId, TaskId};
+use crate::domain::ids::{BlobHash, CallId, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::collections::HashSet;
@@ -17,10 +17,44 @@ use std::collections::HashSet;
 pub(super) struct Writer {
     connection: Connection,
     at: At,
-    /// What `event_kinds` holds for sure, so that most events need no write there.
-    kinds: HashSet<&'static str>,
+    known: Known,
     /// As [`JournalStore::position`]; 0 before the first write.
     position: u64,
+}
+
+/// What was committed for sure, so that most appends need no write of it. Nobody takes anything out beside this writer.
+#[derive(Default)]
+struct Known {
+    /// Rows of `event_kinds`.
+    kinds: HashSet<&'static str>,
+    /// Rows of `blobs`, the last ones: profiles, which many tasks share, come again and again.
+    blobs: HashSet<BlobHash>,
+}
+
+impl Known {
+    /// How many blobs are remembered.
+    const BLOBS: usize = 256;
+
+    fn learn(&mut self, batch: &[Write], answers: &[Written]) {
+        for event in answers.iter().flatten().flatten() {
+            self.kinds.insert(event.event.name());
+        }
+        for (entry, answer) in batch.iter().zip(answers) {
+            // Without an event nothing was written.
+            let (Write::Append(append), Ok([_, ..])) = (entry, answer.as_deref()) else {
+                continue;
+            };
+            for (hash, _) in &append.blobs {
+                if self.blobs.contains(hash) {
+                    continue;
+                }
+                if self.blobs.len() >= Self::BLOBS {
+                    self.blobs.clear();
+                }
+                self.blobs.insert(hash.clone());
+            }
+        }
+    }
 }
 
 impl Writer {
@@ -28,7 +62,7 @@ impl Writer {
         Writer {
             connection,
             at,
-            kinds: HashSet::new(),
+            known: Known::default(),
             position: 0,
         }
     }
@@ -43,7 +77,7 @@ impl Writer {
         for entry in batch {
             answers.push(match entry {
                 Write::Append(append) => {
-                    let written = write_append(&transaction, append, &self.kinds)?;
+                    let written = write_append(&transaction, append, &self.known)?;
                     if let Ok(events) = &written
                         && !events.is_empty()
                     {
@@ -93,9 +127,7 @@ impl Writer {
         transaction.commit()?;
         crash_points::pass(Point::CommittedUntold);
         self.position = position;
-        for event in answers.iter().flatten().flatten() {
-            self.kinds.insert(event.event.name());
-        }
+        self.known.learn(batch, &answers);
         Ok(answers)
     }
 }
@@ -115,7 +147,7 @@ impl JournalStore for Writer {
 fn write_append(
     transaction: &Transaction<'_>,
     append: &Append,
-    known_kinds: &HashSet<&'static str>,
+    known: &Known,
 ) -> rusqlite::Result<Written> {
     if let Some(refusal) = refusal(transaction, append)? {
         return Ok(Err(refusal));
@@ -134,13 +166,14 @@ fn write_append(
         })
         .collect();
     tasks::save(transaction, append, written.len() as u64)?;
-    for (hash, content) in &append.blobs {
+    let blobs = append.blobs.iter();
+    for (hash, content) in blobs.filter(|(hash, _)| !known.blobs.contains(hash)) {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO blobs (hash, content) VALUES (?1, ?2)")?
             .execute(params![hash.0, content])?;
     }
     for event in &written {
-        insert_event(transaction, event, known_kinds)?;
+        insert_event(transaction, event, &known.kinds)?;
         match &event.event {
             TaskEvent::CallIntended(intended) => call_intended(transaction, event, intended)?,
             TaskEvent::CallFinished { call_id, report } => {

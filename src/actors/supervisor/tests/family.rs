@@ -177,7 +177,7 @@ async fn write(bench: &Bench, task: &TaskId, event: TaskEvent) {
         at_ms: 1_000,
         events: vec![event],
         blobs: vec![],
-        summary: after.summary(),
+        summary: after.summary().into(),
         idempotency_key: None,
         tools: vec![],
     };
