@@ -10,7 +10,7 @@ use ccfleet::actors::journal::Journal;
 use ccfleet::actors::journal::messages::AppendEvents;
 use ccfleet::actors::registry::router::{Lane, Router};
 use ccfleet::domain::call::{CallReport, Outcome, Target, args_hash};
-use ccfleet::domain::event::{TaskCreated, TaskEvent};
+use ccfleet::domain::event::{StoredEvent, TaskCreated, TaskEvent};
 use ccfleet::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use ccfleet::domain::profile::Budgets;
 use ccfleet::domain::task::{TaskState, TaskSummary};
@@ -251,10 +251,22 @@ impl Pen {
             summary: self.summary.clone().into(),
             idempotency_key: None,
             tools: Vec::new(),
-            events,
+            events: self.placed(events).into(),
         };
         self.written += append.events.len() as u64;
         append.into()
+    }
+
+    fn placed(&self, events: Vec<TaskEvent>) -> Vec<StoredEvent> {
+        let placed = events.into_iter().zip(self.written + 1..);
+        let placed = placed.map(|(event, seq)| StoredEvent {
+            task_id: self.summary.task_id.clone(),
+            seq,
+            at_ms: 1_700_000_000_000,
+            generation: Generation(1),
+            event,
+        });
+        placed.collect()
     }
 }
 

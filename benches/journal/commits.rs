@@ -5,7 +5,7 @@
 //! JSON, no checksums, no looking whether an append may be there, no actor; what waits meanwhile is one transaction, as in
 //! the journal.
 
-use crate::story::Story;
+use crate::story::{Story, of_task};
 use actix::{Actor, Addr};
 use ccfleet::actors::feed::Feed;
 use ccfleet::actors::journal::Journal;
@@ -112,7 +112,7 @@ fn appends_of(story: &Story, number: usize, each: usize) -> Vec<Append> {
         generation: chunk[0].generation,
         expected_seq: chunk[0].seq - 1,
         at_ms: chunk[0].at_ms,
-        events: chunk.iter().map(|stored| stored.event.clone()).collect(),
+        events: of_task(&id, chunk).into(),
         blobs: if chunk[0].seq == 1 {
             story.blobs.clone()
         } else {

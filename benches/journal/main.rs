@@ -232,7 +232,7 @@ fn stored(folder: &std::path::Path, story: &Story, ids: &[TaskId]) -> OpenStore 
                 generation: batch[0].generation,
                 expected_seq: batch[0].seq - 1,
                 at_ms: batch[0].at_ms,
-                events: batch.iter().map(|stored| stored.event.clone()).collect(),
+                events: story::of_task(id, batch).into(),
                 blobs: story.blobs.clone(),
                 summary: TaskSummary {
                     task_id: id.clone(),

@@ -222,3 +222,12 @@ fn fleet() -> FleetView {
         has_tools: true,
     }
 }
+
+/// Events of the story as another task would have them.
+pub fn of_task(id: &TaskId, events: &[StoredEvent]) -> Vec<StoredEvent> {
+    let of_task = |stored: &StoredEvent| StoredEvent {
+        task_id: id.clone(),
+        ..stored.clone()
+    };
+    events.iter().map(of_task).collect()
+}

@@ -72,17 +72,7 @@ fn answered(model: &str) -> TaskEvent {
 /// Takes events for committed.
 fn commit(metrics: &Metrics, author: &mut Author, events: Vec<TaskEvent>) {
     let append = author.append(events);
-    let numbered = append.events.iter().zip(append.expected_seq + 1..);
-    let stored: Vec<_> = numbered
-        .map(|(event, seq)| StoredEvent {
-            task_id: append.task_id.clone(),
-            seq,
-            at_ms: append.at_ms,
-            generation: append.generation,
-            event: event.clone(),
-        })
-        .collect();
-    metrics.committed(&stored, &append.summary);
+    metrics.committed(&append.events, &append.summary);
 }
 
 /// An event of each sort whose labels are not known before one came.

@@ -33,10 +33,10 @@ fn on_each_store(test: impl Fn(&dyn Fn() -> OpenStore)) {
     }
 }
 
-fn write_one(store: &mut OpenStore, entry: Write) -> Written {
+fn write_one(store: &mut OpenStore, entry: Write) -> Result<Vec<StoredEvent>, Refusal> {
     let mut answers = store.writer.write(&[entry]).unwrap();
     assert_eq!(answers.len(), 1);
-    answers.remove(0)
+    answers.remove(0).map(Arc::unwrap_or_clone)
 }
 
 fn load(store: &OpenStore, id: &TaskId) -> Journalled {

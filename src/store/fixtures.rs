@@ -200,7 +200,7 @@ impl Author {
             generation: self.generation,
             expected_seq,
             at_ms: self.now_ms,
-            events,
+            events: events.into(),
             blobs,
             summary: self.summary().into(),
             idempotency_key: None,

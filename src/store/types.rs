@@ -111,7 +111,8 @@ pub struct Append {
     /// The last position that the writer knows of; 0 for a new task.
     pub expected_seq: u64,
     pub at_ms: i64,
-    pub events: Vec<TaskEvent>,
+    /// At the positions behind `expected_seq`, under this generation. Shared: whoever listens gets the same ones.
+    pub events: Arc<Vec<StoredEvent>>,
     /// Contents that the events name by hash; kept once.
     pub blobs: Vec<(BlobHash, Arc<str>)>,
     /// The task as lists show it after these events.
@@ -137,7 +138,7 @@ impl Append {
             generation,
             expected_seq,
             at_ms,
-            events,
+            events: events.into(),
             blobs: Vec::new(),
             summary: state.summary().into(),
             idempotency_key: None,
@@ -148,7 +149,7 @@ impl Append {
 
 /// How one entry of a batch fared: the events with their positions (none unless it was an append), or
 /// why it was refused.
-pub type Written = Result<Vec<StoredEvent>, Refusal>;
+pub type Written = Result<Arc<Vec<StoredEvent>>, Refusal>;
 
 /// Why an entry was refused although the store works.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -201,7 +201,7 @@ impl Journal {
             tracing::info!("the journal can be written again");
         }
         self.entries += entries.len() as u64;
-        let written = answers.iter().flatten().map(Vec::len).sum::<usize>() as u64;
+        let written = answers.iter().flatten().map(|all| all.len()).sum::<usize>() as u64;
         let mut position = position.saturating_sub(written);
         let mut told = Vec::with_capacity(answers.len());
         for ((entry, reply), answer) in entries.into_iter().zip(replies).zip(answers) {
@@ -210,7 +210,6 @@ impl Journal {
             {
                 self.reader.epoch().raise(epoch);
             }
-            let answer = answer.map(Arc::new);
             let committed = match (entry, &answer) {
                 (Write::Append(append), Ok(events)) => events.last().map(|last| {
                     position += events.len() as u64;

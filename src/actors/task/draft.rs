@@ -32,7 +32,7 @@ const HELD_FOR_AN_ANSWER: Duration = Duration::from_millis(2);
 pub(super) struct Draft {
     expected_seq: u64,
     at_ms: i64,
-    events: Vec<TaskEvent>,
+    events: Vec<StoredEvent>,
     /// Contents that the events name by hash.
     blobs: Vec<(BlobHash, Arc<str>)>,
     before: Before,
@@ -302,7 +302,7 @@ impl Task {
             generation: self.generation,
             expected_seq: draft.expected_seq,
             at_ms: draft.at_ms,
-            events: draft.events,
+            events: draft.events.into(),
             blobs: draft.blobs,
             summary: self.state.summary().into(),
             idempotency_key: None,

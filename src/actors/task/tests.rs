@@ -81,17 +81,10 @@ impl Handler<AppendEvents> for Others {
         }
         self.last_seq = Some(found + append.events.len() as u64);
         self.commits.fetch_add(1, Ordering::Relaxed);
-        let stored = append.events.iter().enumerate().map(|(at, event)| {
-            self.say(event.name());
-            StoredEvent {
-                task_id: append.task_id.clone(),
-                seq: append.expected_seq + 1 + at as u64,
-                at_ms: append.at_ms,
-                generation: append.generation,
-                event: event.clone(),
-            }
-        });
-        Ok(Arc::new(stored.collect()))
+        for stored in append.events.iter() {
+            self.say(stored.event.name());
+        }
+        Ok(append.events.clone())
     }
 }
 

@@ -173,13 +173,13 @@ impl TaskState {
         self.settle_status();
     }
 
-    /// Folds events that are about to be journalled behind the last one, and gives them back.
+    /// Folds events that are about to be journalled behind the last one, and gives them back with their places.
     pub fn apply_next(
         &mut self,
         generation: Generation,
         at_ms: i64,
         events: Vec<TaskEvent>,
-    ) -> Vec<TaskEvent> {
+    ) -> Vec<StoredEvent> {
         let folded = events.into_iter().map(|event| {
             let stored = StoredEvent {
                 task_id: self.task_id.clone(),
@@ -189,7 +189,7 @@ impl TaskState {
                 event,
             };
             self.apply(&stored);
-            stored.event
+            stored
         });
         folded.collect()
     }

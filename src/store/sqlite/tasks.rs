@@ -1,30 +1,29 @@
 //! The row of a task: what lists show, and what a start looks for.
 
 use super::{checkpoints, stored, unwritable};
-use crate::domain::event::TaskEvent;
+use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::TaskId;
 use crate::store::Append;
 use rusqlite::{Transaction, params};
 
-/// Brings the row to what it is after an append of `added` events.
-pub(super) fn save(
-    transaction: &Transaction<'_>,
-    append: &Append,
-    added: u64,
-) -> rusqlite::Result<()> {
+/// Brings the row to what it is after an append.
+pub(super) fn save(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<()> {
     let summary = &append.summary;
-    let last_seq = stored(append.expected_seq.saturating_add(added));
-    let seqs = append.expected_seq.saturating_add(1)..;
-    let ends = |(_, event): &(u64, &TaskEvent)| matches!(event, TaskEvent::EpisodeEnded(_));
-    let ended = seqs.zip(&append.events).filter(ends).last();
-    let episode_seq = ended.map_or(0, |(seq, _)| seq);
+    let last_seq = append
+        .events
+        .last()
+        .map_or(append.expected_seq, |last| last.seq);
+    let last_seq = stored(last_seq);
+    let ends = |stored: &&StoredEvent| matches!(stored.event, TaskEvent::EpisodeEnded(_));
+    let ended = append.events.iter().rfind(ends);
+    let episode_seq = ended.map_or(0, |ended| ended.seq);
     if episode_seq > 0 || summary.status.is_final() {
         checkpoints::forget(transaction, &append.task_id)?;
     } else if summary.asleep.is_none() && goes_on(transaction, append, last_seq)? {
         return Ok(());
     }
     let mut events = append.events.iter();
-    let profile = events.find_map(|event| Some(event.created()?.profile.0.as_str()));
+    let profile = events.find_map(|stored| Some(stored.event.created()?.profile.0.as_str()));
     let due = summary.status.is_final() && summary.client_id.is_some();
     transaction
         .prepare_cached(

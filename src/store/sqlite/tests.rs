@@ -4,6 +4,8 @@ use super::super::fixtures::*;
 use super::super::{Append, OpenStore, StoreError, SystemChange, TokenChange, Write};
 use super::{APPLICATION_ID, FILE_NAME, MIGRATIONS, open};
 use crate::domain::call::Outcome;
+use crate::domain::event::StoredEvent;
+use crate::domain::task::TaskState;
 use rusqlite::Connection;
 use serde_json::Value;
 use std::fs;
@@ -79,9 +81,17 @@ fn a_torn_write_ahead_log_yields_whole_appends_from_the_beginning_and_can_be_con
         };
         assert!([0, 1, 3, 5, 7, 9].contains(&events), "{events} at {cut}");
         lengths.insert(events);
+        let mut state = TaskState::new(task("A"));
+        state.last_seq = events as u64;
+        let again = Author::new("A").append(vec![created("again")]);
         let append = Append {
-            expected_seq: events as u64,
-            ..Author::new("A").append(vec![created("again")])
+            blobs: again.blobs,
+            ..Append::behind(
+                &mut state,
+                again.generation,
+                again.at_ms,
+                vec![created("again")],
+            )
         };
         assert!(
             store
@@ -295,13 +305,13 @@ fn of_schema(version: usize) -> tempfile::TempDir {
                 (append.task_id.as_str(), status, ended, append.events.len() as i64, summary),
             )
             .unwrap();
-        for (seq, event) in (1..).zip(&append.events) {
+        for StoredEvent { seq, event, .. } in append.events.iter() {
             let data = event.data().unwrap().to_string();
             connection
                 .execute(
                     "INSERT INTO events (task_id, seq, at_ms, generation, type, version, data)
                      VALUES (?1, ?2, 1, 1, ?3, 1, ?4)",
-                    (append.task_id.as_str(), seq, event.name(), data),
+                    (append.task_id.as_str(), *seq as i64, event.name(), data),
                 )
                 .unwrap();
         }

@@ -13,6 +13,7 @@ use crate::domain::ids::{BlobHash, CallId, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 pub(super) struct Writer {
     connection: Connection,
@@ -36,12 +37,14 @@ impl Known {
     const BLOBS: usize = 256;
 
     fn learn(&mut self, batch: &[Write], answers: &[Written]) {
-        for event in answers.iter().flatten().flatten() {
+        for event in answers.iter().flatten().flat_map(|events| events.iter()) {
             self.kinds.insert(event.event.name());
         }
         for (entry, answer) in batch.iter().zip(answers) {
             // Without an event nothing was written.
-            let (Write::Append(append), Ok([_, ..])) = (entry, answer.as_deref()) else {
+            let (Write::Append(append), Ok([_, ..])) =
+                (entry, answer.as_deref().map(Vec::as_slice))
+            else {
                 continue;
             };
             for (hash, _) in &append.blobs {
@@ -87,19 +90,19 @@ impl Writer {
                 }
                 Write::SaveComputer(record) => {
                     save_computer(&transaction, record)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::NoticeDelivered(task_id) => {
                     tasks::notice_delivered(&transaction, task_id)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::System(change) => {
                     change_system(&transaction, change)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::Quarantine { task_id, reason } => {
                     tasks::quarantine(&transaction, task_id, reason)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::Archive {
                     task_id,
@@ -107,19 +110,19 @@ impl Writer {
                     now_ms,
                 } => {
                     archive(&transaction, task_id, rule, *now_ms)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::Uptime(up_ms) => {
                     meta::keep_uptime(&transaction, *up_ms)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::Checkpoint(checkpoint) => {
                     checkpoints::keep(&transaction, checkpoint)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
                 Write::Probe => {
                     meta::probe(&transaction)?;
-                    Ok(Vec::new())
+                    Ok(Arc::default())
                 }
             });
         }
@@ -153,26 +156,16 @@ fn write_append(
         return Ok(Err(refusal));
     }
     if append.events.is_empty() {
-        return Ok(Ok(Vec::new()));
+        return Ok(Ok(Arc::default()));
     }
-    let written: Vec<StoredEvent> = (append.expected_seq + 1..)
-        .zip(&append.events)
-        .map(|(seq, event)| StoredEvent {
-            task_id: append.task_id.clone(),
-            seq,
-            at_ms: append.at_ms,
-            generation: append.generation,
-            event: event.clone(),
-        })
-        .collect();
-    tasks::save(transaction, append, written.len() as u64)?;
+    tasks::save(transaction, append)?;
     let blobs = append.blobs.iter();
     for (hash, content) in blobs.filter(|(hash, _)| !known.blobs.contains(hash)) {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO blobs (hash, content) VALUES (?1, ?2)")?
             .execute(params![hash.0, content])?;
     }
-    for event in &written {
+    for event in append.events.iter() {
         insert_event(transaction, event, &known.kinds)?;
         match &event.event {
             TaskEvent::CallIntended(intended) => call_intended(transaction, event, intended)?,
@@ -200,7 +193,7 @@ fn write_append(
             .prepare_cached("DELETE FROM idempotency WHERE at_ms <= ?1")?
             .execute([append.at_ms - IDEMPOTENCY_MS])?;
     }
-    Ok(Ok(written))
+    Ok(Ok(append.events.clone()))
 }
 
 fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<Option<Refusal>> {

@@ -161,26 +161,9 @@ async fn stands(bench: &Bench, task: &TaskId) -> TaskState {
 
 /// Writes into a task's journal while no server runs on it.
 async fn write(bench: &Bench, task: &TaskId, event: TaskEvent) {
-    let state = stands(bench, task).await;
-    let mut after = state.clone();
-    after.apply(&StoredEvent {
-        task_id: task.clone(),
-        seq: state.last_seq + 1,
-        at_ms: 1_000,
-        generation: state.generation,
-        event: event.clone(),
-    });
-    let append = crate::store::Append {
-        task_id: task.clone(),
-        generation: state.generation,
-        expected_seq: state.last_seq,
-        at_ms: 1_000,
-        events: vec![event],
-        blobs: vec![],
-        summary: after.summary().into(),
-        idempotency_key: None,
-        tools: vec![],
-    };
+    let mut state = stands(bench, task).await;
+    let generation = state.generation;
+    let append = crate::store::Append::behind(&mut state, generation, 1_000, vec![event]);
     bench
         .journal
         .send(AppendEvents::from(append))
