@@ -2,6 +2,7 @@
 
 use super::{Api, Problem, ask};
 use crate::actors::feed::messages::{Committed, Subscribe, Whose};
+use crate::actors::journal::BATCH;
 use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskSummary;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
 
 /// Batches that may wait for a handler; one that lags reads the journal again.
-const CAPACITY: usize = 256;
+const CAPACITY: usize = 2 * BATCH;
 
 /// What was committed of a task, and the task after it.
 pub(super) struct News {

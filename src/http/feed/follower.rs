@@ -3,15 +3,16 @@
 use super::super::{Api, Problem, ask};
 use super::Filter;
 use crate::actors::feed::messages::{Committed, Subscribe};
-use crate::actors::journal::JournalReader;
+use crate::actors::journal::{BATCH, JournalReader};
 use crate::store::{CommittedEvent, Place};
 use actix::Recipient;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::mpsc::Receiver;
 
-/// Appends that may wait for a follower; one that lags behind more reads them from the journal instead.
-pub(super) const CAPACITY: usize = 128;
+/// Appends that may wait for a follower; one that lags behind more reads them from the journal instead. A whole transaction's come
+/// at once, and the next one may be there before it has looked.
+pub(super) const CAPACITY: usize = 2 * BATCH;
 
 /// Appends that are read from the journal at once.
 const PAGE: usize = 100;

@@ -18,7 +18,10 @@ pub(super) fn save(transaction: &Transaction<'_>, append: &Append) -> rusqlite::
     let ended = append.events.iter().rfind(ends);
     let episode_seq = ended.map_or(0, |ended| ended.seq);
     if episode_seq > 0 || summary.status.is_final() {
-        checkpoints::forget(transaction, &append.task_id)?;
+        // A task that is new has none.
+        if append.expected_seq > 0 {
+            checkpoints::forget(transaction, &append.task_id)?;
+        }
     } else if summary.asleep.is_none() && goes_on(transaction, append, last_seq)? {
         return Ok(());
     }
