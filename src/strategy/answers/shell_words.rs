@@ -11,12 +11,39 @@ const READS: &str = "cat";
 /// What a tool of another name has no use for, of what models give along with a command.
 const OF_THE_SHELL: [&str; 3] = ["cwd", "env", "input"];
 
+/// The program that starts another one: what runs is the rest, but it says itself that all went well.
+const SHELL: &str = "shell ";
+
+/// Programs of other systems that CraftOS has by these names, too, and nowhere in a folder.
+const OF_OTHERS: [&str; 6] = ["cp", "echo", "ls", "mkdir", "mv", "rm"];
+
 /// The tool that a shell command means, with its arguments; none if it may mean anything else.
 pub fn meant(tool: &str, args: &Value, tools: &ToolLookup<'_>) -> Option<(String, Value)> {
-    let command = args.get("command")?.as_str()?.trim();
+    let whole = args.get("command")?.as_str()?.trim();
     if tool != "shell_exec" {
         return None;
     }
+    let command = bare(whole);
+    let meant = meant_tool(command, args, tools);
+    meant.or_else(|| {
+        let mut args = args.clone();
+        args["command"] = command.into();
+        (command != whole).then(|| (tool.to_owned(), args))
+    })
+}
+
+/// A command without what only other systems put before its program: `shell /bin/mv /a /b` is `mv /a /b`.
+pub fn bare(command: &str) -> &str {
+    let command = command.strip_prefix(SHELL).map_or(command, str::trim_start);
+    let in_folder = command.strip_prefix("/usr").unwrap_or(command);
+    let named = in_folder.strip_prefix("/bin/").filter(|rest| {
+        let name = rest.split_whitespace().next().unwrap_or_default();
+        name == READS || OF_OTHERS.contains(&name)
+    });
+    named.unwrap_or(command)
+}
+
+fn meant_tool(command: &str, args: &Value, tools: &ToolLookup<'_>) -> Option<(String, Value)> {
     if let Some(Value::Object(own)) = args.get("args") {
         let is_tool = command.contains('_') && tools.has(command);
         let own = own
@@ -165,6 +192,28 @@ mod tests {
     }
 
     #[test]
+    fn what_only_other_systems_put_before_a_program_is_left_out() {
+        for (said, meant) in [
+            (
+                "shell /bin/mv /notes.txt /notes.old",
+                "mv /notes.txt /notes.old",
+            ),
+            ("/usr/bin/rm /a.txt", "rm /a.txt"),
+            ("shell /check.lua", "/check.lua"),
+            ("shell  reboot", "reboot"),
+        ] {
+            let args = json!({"command": said, "cwd": "/x"});
+            let meant = one("shell_exec", json!({"command": meant, "cwd": "/x"}));
+            assert_eq!(called(args), meant, "{said}");
+        }
+        let read = one("fs_read", json!({"path": "/a.txt"}));
+        assert_eq!(called(json!({"command": "shell /bin/cat /a.txt"})), read);
+        for own in ["shell", "/bin/sort /a", "/binary/mv", "shells /a"] {
+            assert_eq!(called(json!({"command": own})), None, "{own}");
+        }
+    }
+
+    #[test]
     fn a_command_that_may_mean_something_else_stays_one() {
         for command in [
             "cat a b",
@@ -217,6 +266,7 @@ mod tests {
         #[test]
         fn noise_never_panics(command in ".{0,40}") {
             echoed(&command);
+            prop_assert!(command.ends_with(bare(&command)));
         }
     }
 }

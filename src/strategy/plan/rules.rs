@@ -5,6 +5,7 @@ use super::place::Place;
 use super::targets::{absolute, program_of};
 use crate::domain::directive::{ASK_USER_TOOL, StrictRequest};
 use crate::domain::work::plan::{PlanAction, PlanStep};
+use crate::strategy::answers::shell_words::bare;
 use serde_json::{Map, Value, json};
 
 /// The one call that a step can mean; none if it could mean several, or nothing certain.
@@ -171,6 +172,7 @@ impl Meant<'_> {
 
     fn run(&self) -> Option<Call> {
         let command = self.target().or_else(|| self.text(&["path", "command"]))?;
+        let command = bare(command);
         if command.contains('\n') {
             return None;
         }

@@ -63,6 +63,11 @@ fn a_step_with_one_meaning_is_a_call_by_rule() {
             json!({"path": "/a.lua", "args": ["x"]}),
         ),
         (
+            json!({"action": "run_test", "target": "shell /check.lua"}),
+            "run_program",
+            json!({"path": "/check.lua"}),
+        ),
+        (
             json!({"action": "test", "target": "todo list"}),
             "shell_exec",
             json!({"command": "todo list"}),
