@@ -96,6 +96,32 @@ fn an_append_at_another_position_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn an_append_whose_own_events_are_elsewhere_is_refused_and_changes_nothing() {
+    on_each_store(|open| {
+        let mut store = open();
+        let mut author = Author::new("A");
+        write_one(&mut store, author.write(vec![created("dig")])).unwrap();
+        let right = author.append(vec![noted("one"), noted("two")]);
+        let moves: [fn(&mut StoredEvent); 3] = [
+            |stored| stored.seq += 1,
+            |stored| stored.task_id = task("B"),
+            |stored| stored.generation = Generation(2),
+        ];
+        for moves in moves {
+            let mut wrong = right.clone();
+            moves(&mut Arc::make_mut(&mut wrong.events)[1]);
+            let refused = write_one(&mut store, Write::Append(Arc::new(wrong)));
+            assert!(
+                matches!(refused, Err(Refusal::Sequence { .. })),
+                "{refused:?}"
+            );
+            assert_eq!(load(&store, &author.task_id()).events.len(), 1);
+        }
+        write_one(&mut store, Write::Append(Arc::new(right))).unwrap();
+    });
+}
+
+#[test]
 fn an_older_generation_is_fenced_off_even_at_the_right_position() {
     on_each_store(|open| {
         let mut store = open();
@@ -291,10 +317,25 @@ fn contents_are_kept_once_and_found_by_hash() {
     on_each_store(|open| {
         let mut store = open();
         let hash = BlobHash::of("a fleet");
-        for name in ["A", "B"] {
+        let with_it = |name: &str| {
             let mut append = Author::new(name).append(vec![created("dig")]);
             append.blobs.push((hash.clone(), "a fleet".into()));
-            write_one(&mut store, Write::Append(Arc::new(append))).unwrap();
+            append
+        };
+        // What is refused, or has no event, leaves nothing behind.
+        let refused = Append {
+            expected_seq: 7,
+            ..with_it("A")
+        };
+        write_one(&mut store, Write::Append(Arc::new(refused))).unwrap_err();
+        let empty = Append {
+            events: Arc::default(),
+            ..with_it("A")
+        };
+        write_one(&mut store, Write::Append(Arc::new(empty))).unwrap();
+        assert_eq!(store.reads.blob(&hash).unwrap(), None);
+        for name in ["A", "B"] {
+            write_one(&mut store, Write::Append(Arc::new(with_it(name)))).unwrap();
         }
         assert_eq!(store.reads.blob(&hash).unwrap().as_deref(), Some("a fleet"));
         assert_eq!(store.reads.blob(&BlobHash::of("other")).unwrap(), None);

@@ -3,6 +3,7 @@
 mod archive;
 pub mod checkpoints;
 mod commits;
+mod known;
 mod meta;
 mod open_work;
 pub mod prune;

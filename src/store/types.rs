@@ -145,6 +145,17 @@ impl Append {
             tools: Vec::new(),
         }
     }
+
+    /// The refusal of an append whose own events are not where it says that they are.
+    pub fn misplaced(&self) -> Option<Refusal> {
+        let mut placed = self.events.iter().zip(self.expected_seq..);
+        let (stored, expected) = placed.find(|(stored, before)| {
+            let is_own = stored.task_id == self.task_id && stored.generation == self.generation;
+            !is_own || stored.seq != before + 1
+        })?;
+        let found = stored.seq.saturating_sub(1);
+        Some(Refusal::Sequence { expected, found })
+    }
 }
 
 /// How one entry of a batch fared: the events with their positions (none unless it was an append), or

@@ -5,14 +5,14 @@ use super::super::{
     Written,
 };
 use super::archive::archive;
+use super::known::Known;
 use super::{At, checkpoints, checksum, commits, count, meta, stored, tasks, unwritable};
 use crate::crash_points::{self, Point};
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::event::{CallIntended, EVENT_VERSION, StoredEvent, TaskEvent};
-use crate::domain::ids::{BlobHash, CallId, TaskId};
+use crate::domain::ids::{CallId, TaskId};
 use crate::domain::lifecycle::ToolRecord;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 pub(super) struct Writer {
@@ -21,43 +21,6 @@ pub(super) struct Writer {
     known: Known,
     /// As [`JournalStore::position`]; 0 before the first write.
     position: u64,
-}
-
-/// What was committed for sure, so that most appends need no write of it. Nobody takes anything out beside this writer.
-#[derive(Default)]
-struct Known {
-    /// Rows of `event_kinds`.
-    kinds: HashSet<&'static str>,
-    /// Rows of `blobs`, the last ones: profiles, which many tasks share, come again and again.
-    blobs: HashSet<BlobHash>,
-}
-
-impl Known {
-    /// How many blobs are remembered.
-    const BLOBS: usize = 256;
-
-    fn learn(&mut self, batch: &[Write], answers: &[Written]) {
-        for event in answers.iter().flatten().flat_map(|events| events.iter()) {
-            self.kinds.insert(event.event.name());
-        }
-        for (entry, answer) in batch.iter().zip(answers) {
-            // Without an event nothing was written.
-            let (Write::Append(append), Ok([_, ..])) =
-                (entry, answer.as_deref().map(Vec::as_slice))
-            else {
-                continue;
-            };
-            for (hash, _) in &append.blobs {
-                if self.blobs.contains(hash) {
-                    continue;
-                }
-                if self.blobs.len() >= Self::BLOBS {
-                    self.blobs.clear();
-                }
-                self.blobs.insert(hash.clone());
-            }
-        }
-    }
 }
 
 impl Writer {
@@ -159,14 +122,13 @@ fn write_append(
         return Ok(Ok(Arc::default()));
     }
     tasks::save(transaction, append)?;
-    let blobs = append.blobs.iter();
-    for (hash, content) in blobs.filter(|(hash, _)| !known.blobs.contains(hash)) {
+    for (hash, content) in known.new_blobs(append) {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO blobs (hash, content) VALUES (?1, ?2)")?
             .execute(params![hash.0, content])?;
     }
     for event in append.events.iter() {
-        insert_event(transaction, event, &known.kinds)?;
+        insert_event(transaction, event, known)?;
         match &event.event {
             TaskEvent::CallIntended(intended) => call_intended(transaction, event, intended)?,
             TaskEvent::CallFinished { call_id, report } => {
@@ -220,7 +182,7 @@ fn refusal(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<O
             found: last_seq,
         }));
     }
-    Ok(None)
+    Ok(append.misplaced())
 }
 
 /// The task that the append's idempotency key names already.
@@ -243,10 +205,10 @@ fn known_key(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result
 fn insert_event(
     transaction: &Transaction<'_>,
     event: &StoredEvent,
-    known_kinds: &HashSet<&'static str>,
+    known: &Known,
 ) -> rusqlite::Result<()> {
     let name = event.event.name();
-    if !known_kinds.contains(name) {
+    if !known.has_kind(name) {
         transaction
             .prepare_cached("INSERT OR IGNORE INTO event_kinds (type, version) VALUES (?1, ?2)")?
             .execute(params![name, EVENT_VERSION])?;

@@ -14,7 +14,7 @@ const OF_THE_SHELL: [&str; 3] = ["cwd", "env", "input"];
 /// The program that starts another one: what runs is the rest, but it says itself that all went well.
 const SHELL: &str = "shell ";
 
-/// Programs of other systems that CraftOS has by these names, too, and nowhere in a folder.
+/// Programs that other systems keep in a folder; what CraftOS has by these names stands in none.
 const OF_OTHERS: [&str; 6] = ["cp", "echo", "ls", "mkdir", "mv", "rm"];
 
 /// The tool that a shell command means, with its arguments; none if it may mean anything else.
@@ -26,9 +26,11 @@ pub fn meant(tool: &str, args: &Value, tools: &ToolLookup<'_>) -> Option<(String
     let command = bare(whole);
     let meant = meant_tool(command, args, tools);
     meant.or_else(|| {
-        let mut args = args.clone();
-        args["command"] = command.into();
-        (command != whole).then(|| (tool.to_owned(), args))
+        (command != whole).then(|| {
+            let mut args = args.clone();
+            args["command"] = command.into();
+            (tool.to_owned(), args)
+        })
     })
 }
 
