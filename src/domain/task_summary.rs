@@ -2,7 +2,7 @@
 
 use super::decision::WaitReason;
 use super::directive::TaskResult;
-use super::event::TaskCreated;
+use super::event::{DirectCallEnded, StoredEvent, TaskCreated, TaskEvent};
 use super::ids::{ClientId, TaskId};
 use super::task::{TaskState, TaskStatus};
 use super::wakes::Asleep;
@@ -207,6 +207,72 @@ impl TaskState {
             asleep: self.asleep(),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,
+            quarantine: None,
+        }
+    }
+}
+
+impl StoredEvent {
+    /// Whether it is a task's first event, and its last one unless something is heard of it later: what there is to know of the task.
+    pub fn tells_all(&self) -> bool {
+        match &self.event {
+            TaskEvent::DirectCallEnded(whole) => whole.is_whole(),
+            _ => false,
+        }
+    }
+
+    /// The short form of the task that this event tells all of, as the fold of it gives it.
+    pub fn short_form(&self) -> Option<TaskSummary> {
+        match &self.event {
+            TaskEvent::DirectCallEnded(whole) if whole.is_whole() => {
+                Some(whole.summary(self.task_id.clone(), self.at_ms))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl DirectCallEnded {
+    /// Whether it says of a call, and nothing wakes its task again.
+    fn is_whole(&self) -> bool {
+        self.created.call.is_some() && self.created.wakes.is_none()
+    }
+
+    fn summary(&self, task_id: TaskId, ended_ms: i64) -> TaskSummary {
+        let created = &self.created;
+        let result = self
+            .report
+            .task_result(&self.intended.call_id, &self.intended.tool);
+        TaskSummary {
+            task_id,
+            kind: created.kind_label.clone(),
+            status: TaskStatus::Completed,
+            wait_reason: None,
+            client_id: created.client_id.clone(),
+            owner: created.owner.clone(),
+            prompt: created.prompt.clone(),
+            strategy: created.strategy.clone(),
+            step: 1,
+            progress: None,
+            message: Some(result.message.clone()),
+            result: Some(result),
+            error: None,
+            details: Value::Null,
+            metadata: created.metadata.clone(),
+            allowed_commands: created.allowed_commands.clone(),
+            usage: Usage {
+                steps: 1,
+                calls: 1,
+                ..Usage::default()
+            },
+            open_calls: 0,
+            sealed: true,
+            parent: created.parent.clone(),
+            forked_from: None,
+            episode: 0,
+            asleep: None,
+            created_at_ms: self.began_ms,
+            updated_at_ms: ended_ms,
             quarantine: None,
         }
     }

@@ -6,7 +6,9 @@ use crate::domain::call::{CallReport, Outcome, Target};
 use crate::domain::credential::{Bearer, TokenRecord};
 use crate::domain::decision::{Decision, Inputs, PlannedCall};
 use crate::domain::directive::{StrictRequest, TranslatedBy};
-use crate::domain::event::{CallIntended, StoredEvent, TaskCreated, TaskEvent};
+use crate::domain::event::{
+    CallIntended, DirectCall, DirectCallEnded, StoredEvent, TaskCreated, TaskEvent,
+};
 use crate::domain::ids::{BlobHash, CallId, ClientId, Generation, TaskId};
 use crate::domain::profile::Budgets;
 use crate::domain::task::{TaskState, TaskSummary};
@@ -146,6 +148,33 @@ pub fn finished(call_id: &CallId, outcome: Outcome) -> TaskEvent {
             truncated: false,
         },
     }
+}
+
+/// A one-call task from its beginning to an end that is known or not.
+pub fn direct_call(name: &str, outcome: Outcome) -> TaskEvent {
+    let TaskEvent::TaskCreated(created) = created(name) else {
+        unreachable!()
+    };
+    let TaskEvent::CallIntended(intended) = intended(&call(name), &client("turtle-1"), None) else {
+        unreachable!()
+    };
+    let TaskEvent::CallFinished { report, .. } = finished(&call(name), outcome) else {
+        unreachable!()
+    };
+    let direct = DirectCall {
+        command: format!("turtle-1/{}", intended.tool),
+        args: intended.args.clone(),
+        timeout_ms: None,
+    };
+    TaskEvent::DirectCallEnded(Arc::new(DirectCallEnded {
+        created: TaskCreated {
+            call: Some(direct),
+            ..*created
+        },
+        began_ms: 1_000,
+        intended,
+        report,
+    }))
 }
 
 pub fn computer(name: &str) -> ComputerRecord {

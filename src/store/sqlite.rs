@@ -39,6 +39,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0006_commits.sql"),
     include_str!("schema/0007_checkpoints.sql"),
     include_str!("schema/0008_events_in_order.sql"),
+    include_str!("schema/0009_told_by_the_event.sql"),
 ];
 
 /// The store is used by one server, so only a foreign tool can make it wait.

@@ -146,6 +146,32 @@ impl Append {
         }
     }
 
+    /// A task that is one event. What is known of it is folded where the event does not tell all.
+    pub fn whole(task_id: TaskId, generation: Generation, at_ms: i64, event: TaskEvent) -> Self {
+        let only = StoredEvent {
+            task_id,
+            seq: 1,
+            at_ms,
+            generation,
+            event,
+        };
+        let Some(summary) = only.short_form() else {
+            let mut unborn = TaskState::new(only.task_id);
+            return Append::behind(&mut unborn, generation, at_ms, vec![only.event]);
+        };
+        Append {
+            task_id: only.task_id.clone(),
+            generation,
+            expected_seq: 0,
+            at_ms,
+            events: Arc::new(vec![only]),
+            blobs: Vec::new(),
+            summary: summary.into(),
+            idempotency_key: None,
+            tools: Vec::new(),
+        }
+    }
+
     /// The refusal of an append whose own events are not where it says that they are.
     pub fn misplaced(&self) -> Option<Refusal> {
         let mut placed = self.events.iter().zip(self.expected_seq..);

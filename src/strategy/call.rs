@@ -164,6 +164,10 @@ mod tests {
     use crate::strategy::bench::{Bench, profile, report};
     use std::sync::Arc;
 
+    fn created_by() -> TaskId {
+        TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M7").unwrap()
+    }
+
     /// A task of one call that is decided and open.
     fn decided() -> (Bench, DirectCall) {
         let direct = DirectCall {
@@ -179,6 +183,9 @@ mod tests {
         let mut bench = Bench::new(own);
         if let Some(created) = &mut bench.state.created {
             created.call = Some(direct.clone());
+            created.metadata = json!({"shift": "night"});
+            created.allowed_commands = Some(vec!["fs_*".into()]);
+            created.parent = Some(created_by());
         }
         bench.advance();
         (bench, direct)
@@ -224,9 +231,10 @@ mod tests {
                 report,
             };
             let whole = TaskEvent::DirectCallEnded(Arc::new(whole));
-            one.apply_next(Generation(1), six.now_ms, vec![whole]);
+            let stored = one.apply_next(Generation(1), six.now_ms, vec![whole]);
             let summary = |state: &TaskState| json!(state.summary());
             assert_eq!(summary(&one), summary(&six.state), "{outcome:?}");
+            assert_eq!(stored[0].short_form(), Some(one.summary()), "{outcome:?}");
             let made = |state: &TaskState| state.calls().cloned().collect::<Vec<_>>();
             assert_eq!(made(&one), made(&six.state));
             assert_eq!(one.result, six.state.result);
@@ -253,7 +261,7 @@ mod tests {
         assert_eq!(running.status, bench.state.status);
         // One that says of no call is none.
         let mut fresh = TaskState::new(TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M8").unwrap());
-        fresh.apply_next(
+        let stored = fresh.apply_next(
             Generation(1),
             5,
             whole(TaskCreated {
@@ -262,5 +270,6 @@ mod tests {
             }),
         );
         assert_eq!(fresh.created, None);
+        assert_eq!(stored[0].short_form(), None);
     }
 }

@@ -246,6 +246,10 @@ pub fn read_answer(consult: u64, contract: Contract, answer: &ChatAnswer) -> Tas
 pub fn wants(state: &TaskState, profile: &Profile) -> Wants {
     let direct = state.created.as_ref().and_then(|c| c.call.as_ref());
     let direct = direct.and_then(|call| Address::parse(&call.command).ok());
+    if profile.strategy == call::NAME {
+        // It makes the one call, whatever else its prompt says.
+        return Wants::of(state, profile, direct.into_iter().collect());
+    }
     let step = state.current_step();
     let reading = step.and_then(|step| step.reading.as_ref());
     let on = reading.and_then(directive::named_computer);

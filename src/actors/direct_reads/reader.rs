@@ -12,7 +12,6 @@ use crate::domain::call::{CallReport, args_hash};
 use crate::domain::decision::PlannedCall;
 use crate::domain::event::{CallIntended, DirectCallEnded, TaskCreated, TaskEvent};
 use crate::domain::ids::{BlobHash, CallId, TaskId};
-use crate::domain::task::TaskState;
 use crate::domain::tool::EffectClass;
 use crate::store::Append;
 use actix::prelude::*;
@@ -262,18 +261,16 @@ impl Reader {
 
 /// The whole task as it is journalled.
 fn record(begun: Begun, intended: CallIntended, report: Arc<CallReport>) -> Append {
-    let (hash, profile) = begun.profile;
     let whole = DirectCallEnded {
         created: begun.created,
         began_ms: begun.began_ms,
         intended,
         report: Arc::unwrap_or_clone(report),
     };
-    let events = vec![TaskEvent::DirectCallEnded(Arc::new(whole))];
-    let mut unborn = TaskState::new(begun.task_id);
+    let event = TaskEvent::DirectCallEnded(Arc::new(whole));
     Append {
-        blobs: vec![(hash, profile)],
-        ..Append::behind(&mut unborn, ONLY, (begun.clock)(), events)
+        blobs: vec![begun.profile],
+        ..Append::whole(begun.task_id, ONLY, (begun.clock)(), event)
     }
 }
 

@@ -231,3 +231,38 @@ fn what_is_archived_is_told_to_followers_as_before() {
         assert_eq!(told, whole);
     });
 }
+
+#[test]
+fn a_task_that_one_event_tells_all_of_is_listed_as_it_ended_and_as_it_turned_out_later() {
+    on_each_store(|open| {
+        let mut store = open();
+        let mut author = Author::new("A");
+        let listed = |author: &Author, store: &mut OpenStore| {
+            let expected = author.summary();
+            let alone = std::slice::from_ref(&expected);
+            let turtle = TaskQuery {
+                client_id: Some(client("turtle-1")),
+                limit: 10,
+                ..TaskQuery::default()
+            };
+            assert_eq!(store.reads.tasks(&turtle).unwrap().tasks, alone);
+            let to_tell = store.reads.undelivered_notices(&client("turtle-1"), 10);
+            assert_eq!(to_tell.unwrap(), alone);
+            let told = store
+                .reads
+                .committed_after(Place { pos: 0, mark: 0 }, 10, &|task| *task == expected);
+            assert!(!told.unwrap().unwrap().events.is_empty());
+            assert_eq!(store.reads.task(&author.task_id()).unwrap(), Some(expected));
+        };
+        write_one(
+            &mut store,
+            author.write(vec![direct_call("A", Outcome::Unknown)]),
+        )
+        .unwrap();
+        listed(&author, &mut store);
+        assert_eq!(author.summary().message.as_deref(), Some("dig is unknown"));
+        let late = finished(&call("A"), Outcome::Done);
+        write_one(&mut store, author.write(vec![late])).unwrap();
+        listed(&author, &mut store);
+    });
+}

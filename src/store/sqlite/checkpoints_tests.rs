@@ -197,7 +197,8 @@ fn a_journal_of_an_earlier_schema_keeps_checkpoints_of_its_tasks_too() {
     // As version 6 left it, with events of before there were checksums.
     tamper(
         folder.path(),
-        "DROP TABLE checkpoints; PRAGMA user_version = 6; UPDATE events SET checksum = NULL",
+        "DROP TABLE checkpoints; DROP INDEX tasks_by_age; CREATE INDEX tasks_newest ON tasks (created_at_ms);
+         PRAGMA user_version = 6; UPDATE events SET checksum = NULL",
     );
     let mut store = open(folder.path()).unwrap();
     assert_eq!(kept(folder.path()), 0);

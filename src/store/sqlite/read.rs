@@ -67,16 +67,7 @@ impl Reader {
     }
 
     fn summaries(&self, rows: Vec<SummaryRow>) -> Result<Vec<TaskSummary>, StoreError> {
-        rows.into_iter().map(|row| self.summary(row)).collect()
-    }
-
-    fn summary(&self, row: SummaryRow) -> Result<TaskSummary, StoreError> {
-        let summary: TaskSummary = serde_json::from_str(&row.summary)
-            .map_err(|error| self.at.damaged(format!("a task's short form: {error}")))?;
-        Ok(TaskSummary {
-            quarantine: row.quarantine,
-            ..summary
-        })
+        rows.into_iter().map(|row| row.summary(&self.at)).collect()
     }
 
     fn some_events(
@@ -282,11 +273,11 @@ impl JournalReads for Reader {
     fn task(&self, task_id: &TaskId) -> Result<Option<TaskSummary>, StoreError> {
         let row = self.one(
             "read a task",
-            "SELECT summary, quarantine FROM tasks WHERE task_id = ?1",
+            &SummaryRow::select("WHERE t.task_id = ?1"),
             [task_id.as_str()],
             SummaryRow::read,
         )?;
-        row.map(|row| self.summary(row)).transpose()
+        row.map(|row| row.summary(&self.at)).transpose()
     }
 
     fn tasks(&self, query: &TaskQuery) -> Result<TaskPage, StoreError> {
@@ -295,11 +286,12 @@ impl JournalReads for Reader {
         // One more than asked tells whether there is a next page.
         let texts = self.rows(
             "list tasks",
-            "SELECT summary, quarantine FROM tasks
-             WHERE (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR kind = ?2)
-               AND (?3 IS NULL OR client_id = ?3) AND (?4 IS NULL OR owner = ?4)
-               AND (?5 IS NULL OR (created_at_ms, task_id) < (?5, ?6))
-             ORDER BY created_at_ms DESC, task_id DESC LIMIT ?7",
+            &SummaryRow::select(
+                "WHERE (?1 IS NULL OR t.status = ?1) AND (?2 IS NULL OR t.kind = ?2)
+                   AND (?3 IS NULL OR t.client_id = ?3) AND (?4 IS NULL OR t.owner = ?4)
+                   AND (?5 IS NULL OR (t.created_at_ms, t.task_id) < (?5, ?6))
+                 ORDER BY t.created_at_ms DESC, t.task_id DESC LIMIT ?7",
+            ),
             params![
                 query.status.map(|status| status.as_str()),
                 query.kind,
@@ -421,8 +413,10 @@ impl JournalReads for Reader {
     ) -> Result<Vec<TaskSummary>, StoreError> {
         let texts = self.rows(
             "list what a computer was not told",
-            "SELECT summary, quarantine FROM tasks WHERE client_id = ?1 AND notice = 1
-             ORDER BY updated_at_ms, task_id LIMIT ?2",
+            &SummaryRow::select(
+                "WHERE t.client_id = ?1 AND t.notice = 1
+                 ORDER BY t.updated_at_ms, t.task_id LIMIT ?2",
+            ),
             params![client_id.as_str(), stored(limit as u64)],
             SummaryRow::read,
         )?;

@@ -1,8 +1,10 @@
 //! Rows as the tables have them.
 
-use super::{checksum, count, is_known};
+use super::tasks::TOLD_BY_EVENT;
+use super::{At, checksum, count, is_known};
 use crate::domain::event::{StoredEvent, TaskEvent};
-use crate::domain::ids::{Generation, TaskId};
+use crate::domain::ids::{ClientId, Generation, TaskId};
+use crate::domain::task::{TaskState, TaskStatus, TaskSummary};
 use crate::store::{Lane, StoreError};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
@@ -76,17 +78,85 @@ impl EventRow {
     }
 }
 
+/// A task as lists show it.
 pub(super) struct SummaryRow {
-    pub(super) summary: String,
-    pub(super) quarantine: Option<String>,
+    /// What tells the short form, if it is the event.
+    event: Option<EventRow>,
+    task_id: String,
+    /// As [`TOLD_BY_EVENT`] says, or as JSON.
+    summary: String,
+    quarantine: Option<String>,
+    kind: String,
+    owner: String,
+    client_id: Option<String>,
+    created_at_ms: i64,
+    updated_at_ms: i64,
 }
 
 impl SummaryRow {
+    /// What [`SummaryRow::read`] reads, of such tasks `t`.
+    pub(super) fn select(which: &str) -> String {
+        format!(
+            "SELECT e.seq, e.at_ms, e.generation, e.type, e.version, e.data, e.checksum,
+                    t.task_id, t.summary, t.quarantine, t.kind, t.owner, t.client_id, t.created_at_ms, t.updated_at_ms
+             FROM tasks t LEFT JOIN events e ON t.summary = '{TOLD_BY_EVENT}' AND e.task_id = t.task_id AND e.seq = 1
+             {which}"
+        )
+    }
+
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let has_event = row.get::<_, Option<i64>>(0)?.is_some();
         Ok(SummaryRow {
-            summary: row.get(0)?,
-            quarantine: row.get(1)?,
+            event: has_event.then(|| EventRow::read(row)).transpose()?,
+            task_id: row.get(7)?,
+            summary: row.get(8)?,
+            quarantine: row.get(9)?,
+            kind: row.get(10)?,
+            owner: row.get(11)?,
+            client_id: row.get(12)?,
+            created_at_ms: row.get(13)?,
+            updated_at_ms: row.get(14)?,
         })
+    }
+
+    /// # Errors
+    /// It is damaged.
+    pub(super) fn summary(mut self, at: &At) -> Result<TaskSummary, StoreError> {
+        let damaged = |error: String| at.damaged(format!("a task's short form: {error}"));
+        let summary: TaskSummary = match self.event.take() {
+            Some(event) => {
+                let task_id =
+                    TaskId::parse(&self.task_id).map_err(|error| damaged(error.to_string()))?;
+                let told = event.event(&task_id).map(|event| event.short_form());
+                match told {
+                    Ok(Some(told)) => told,
+                    Ok(None) => return Err(damaged("its event does not tell it".to_owned())),
+                    // Others are to be listed all the same.
+                    Err(error) => return Ok(self.untold(task_id, &error)),
+                }
+            }
+            None => {
+                serde_json::from_str(&self.summary).map_err(|error| damaged(error.to_string()))?
+            }
+        };
+        Ok(TaskSummary {
+            quarantine: self.quarantine,
+            ..summary
+        })
+    }
+
+    /// What is known of a task whose event cannot be read.
+    fn untold(self, task_id: TaskId, error: &StoreError) -> TaskSummary {
+        TaskSummary {
+            kind: self.kind,
+            status: TaskStatus::Completed,
+            owner: self.owner,
+            client_id: self.client_id.and_then(|id| ClientId::parse(&id).ok()),
+            created_at_ms: self.created_at_ms,
+            updated_at_ms: self.updated_at_ms,
+            quarantine: self.quarantine.or_else(|| Some(error.to_string())),
+            ..TaskState::new(task_id).summary()
+        }
     }
 }
 

@@ -5,6 +5,10 @@ use crate::domain::event::{StoredEvent, TaskEvent};
 use crate::domain::ids::TaskId;
 use crate::store::Append;
 use rusqlite::{Transaction, params};
+use std::borrow::Cow;
+
+/// The short form in the row of a task whose first event tells it, as [`StoredEvent::short_form`] gives it.
+pub(super) const TOLD_BY_EVENT: &str = "{}";
 
 /// Brings the row to what it is after an append.
 pub(super) fn save(transaction: &Transaction<'_>, append: &Append) -> rusqlite::Result<()> {
@@ -55,7 +59,7 @@ pub(super) fn save(transaction: &Transaction<'_>, append: &Append) -> rusqlite::
             stored(append.generation.0),
             last_seq,
             profile,
-            json(summary)?,
+            short_form(append)?,
             due,
             summary.asleep.as_ref().map(json).transpose()?,
             stored(episode_seq),
@@ -110,6 +114,16 @@ pub(super) fn quarantine(
         .prepare_cached("UPDATE tasks SET quarantine = ?2 WHERE task_id = ?1")?
         .execute([task_id.as_str(), reason])?;
     Ok(())
+}
+
+fn short_form(append: &Append) -> rusqlite::Result<Cow<'static, str>> {
+    match append.events.as_slice() {
+        [only] if append.expected_seq == 0 && only.tells_all() => {
+            debug_assert_eq!(only.short_form().as_ref(), Some(&*append.summary));
+            Ok(Cow::Borrowed(TOLD_BY_EVENT))
+        }
+        _ => json(&append.summary).map(Cow::Owned),
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {

@@ -1,7 +1,7 @@
 //! What is special about the SQLite store: its files.
 
 use super::super::fixtures::*;
-use super::super::{Append, OpenStore, StoreError, SystemChange, TokenChange, Write};
+use super::super::{Append, OpenStore, StoreError, SystemChange, TaskQuery, TokenChange, Write};
 use super::{APPLICATION_ID, FILE_NAME, MIGRATIONS, open};
 use crate::domain::call::Outcome;
 use crate::domain::event::StoredEvent;
@@ -408,4 +408,62 @@ fn a_damaged_archive_is_told_with_its_task_and_the_task_still_goes_on() {
     assert_eq!(error.code(), "journal_task_damaged");
     assert!(error.to_string().contains("archived"), "{error}");
     assert!(store.reads.load_last_episode(&task("A")).unwrap().is_some());
+}
+
+/// A journal with a one-call task, and one whose event somebody has changed.
+fn of_one_call() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open_here(folder.path());
+    for name in ["A", "B"] {
+        let call = direct_call(name, Outcome::Done);
+        let written = store.writer.write(&[Author::new(name).write(vec![call])]);
+        assert!(written.unwrap()[0].is_ok());
+    }
+    drop(store);
+    tamper(
+        folder.path(),
+        "UPDATE events SET data = replace(data, 'turtle-1', 'turtle-2') WHERE task_id = 'tsk_B'",
+    );
+    folder
+}
+
+#[test]
+fn a_one_call_task_is_written_once_and_one_that_cannot_be_read_hides_no_other() {
+    let folder = of_one_call();
+    let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    let short: i64 = connection
+        .query_row("SELECT max(length(summary)) FROM tasks", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(short, 2);
+    let all = TaskQuery {
+        limit: 10,
+        ..TaskQuery::default()
+    };
+    let tasks = open_here(folder.path()).reads.tasks(&all).unwrap().tasks;
+    let [b, a] = &tasks[..] else {
+        panic!("{tasks:?}")
+    };
+    assert_eq!((a.prompt.as_str(), &a.quarantine), ("A", &None));
+    assert_eq!((&b.task_id, b.prompt.as_str()), (&task("B"), ""));
+    assert_eq!(b.client_id, Some(client("turtle-1")));
+    let why = b.quarantine.as_deref().unwrap_or_default();
+    assert!(why.contains("not what was written"), "{why}");
+}
+
+#[test]
+fn a_one_call_task_survives_an_export_and_an_import() {
+    let folder = of_one_call();
+    tamper(
+        folder.path(),
+        "UPDATE events SET data = replace(data, 'turtle-2', 'turtle-1') WHERE task_id = 'tsk_B'",
+    );
+    let mut lines = Vec::new();
+    super::transfer::export(folder.path(), &mut lines).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    super::transfer::import(other.path(), &mut lines.as_slice()).unwrap();
+    let read = |folder: &Path| open_here(folder).reads.task(&task("B")).unwrap();
+    assert_eq!(read(other.path()), read(folder.path()));
+    assert!(read(other.path()).is_some_and(|task| task.quarantine.is_none()));
 }
