@@ -2,7 +2,7 @@
 //! writes the line with the delay over all of it, or patches a line that does not stand there. Shown what was asked for and the file, and
 //! nothing else, it gives the file back as it shall be, and that is written by rule.
 
-use super::changed_lines::what_is_wrong;
+use super::changed_lines::{entry_lines, what_is_wrong};
 use super::line_edits::file_to_patch;
 use super::mending::{RUN, WRITE, wants_mended};
 use crate::domain::by_rule::ByRule;
@@ -40,6 +40,19 @@ const CHANGES: [&str; 18] = [
     "set", "raise", "lower", "increase", "decrease", "turn", "switch", "enable", "disable",
     "append", "insert", "put", "take", "drop", "update", "correct", "swap", "reset",
 ];
+
+/// How it says what something in the file is to be.
+const SHALL_BE: [&str; 6] = [
+    "shall be",
+    "should be",
+    "must be",
+    "has to be",
+    "needs to be",
+    "ought to be",
+];
+
+/// Words of a sentence that only wants to know what it is.
+const ASKS: [&str; 5] = ["does", "how", "what", "whether", "which"];
 
 /// Words of one that wants more than that, or something found out.
 const BEYOND: [&str; 14] = [
@@ -80,7 +93,9 @@ impl<'a> Turn<'a> {
         let (path, on) = self.file_to_change()?;
         self.schema_of(&addressed(WRITE, on.as_ref()))?;
         let holds = contents::known(self.state, on.as_ref(), &path)?;
-        let fits = holds.len() <= MOST_BYTES && filled_lines(holds).count() >= FEWEST_LINES;
+        let in_lines = entry_lines(holds);
+        let entries = filled_lines(in_lines.as_deref().unwrap_or(holds)).count();
+        let fits = holds.len() <= MOST_BYTES && entries >= FEWEST_LINES;
         let is_open = fits && !self.is_refused_for_good(newest, &change_of(&path));
         is_open.then_some(FileChange { path, on, holds })
     }
@@ -95,6 +110,13 @@ impl<'a> Turn<'a> {
             return None;
         };
         let changes = |said: &str| asks_for_a_change(said) || has_word(said, &CHANGES);
+        let shall_be = || {
+            let mut about = sentences(prompt).filter(|said| mentions(said, path).next().is_some());
+            about.any(|said| {
+                let said = said.to_lowercase();
+                !has_word(&said, &ASKS) && SHALL_BE.iter().any(|words| said.contains(words))
+            })
+        };
         let is_worked_on = |program: &&String| {
             let mut about =
                 sentences(prompt).filter(|said| mentions(said, program).next().is_some());
@@ -109,7 +131,7 @@ impl<'a> Turn<'a> {
         let is_there = |other: &ClientId| Some(other) == on.as_ref();
         let is_wanted = holds_data(path)
             && is_file_like(path)
-            && changes(prompt)
+            && (changes(prompt) || shall_be())
             && !has_word(&words, &BEYOND)
             && !TELLS.iter().any(|tells| words.contains(tells))
             && !self.is_left_alone(&from_root(path), on.as_ref())
@@ -316,7 +338,12 @@ mod tests {
         ] {
             assert!(is_asked(task), "{task}");
         }
+        assert!(is_asked(
+            "The delay of the south gate in /gates.ini should be 6."
+        ));
         for other in [
+            "Does /gates.ini say what the delay of the south gate should be?",
+            "The delay of the south gate should be 6. /gates.ini holds what it is.",
             "What does /gates.ini say about the south gate?",
             "Set the delay in /gates.ini to 6 and tell me what it was.",
             "Do not change /gates.ini. Set up the gates.",

@@ -10,6 +10,11 @@ pub(in crate::strategy) fn what_is_wrong(
     holds: &str,
     content: &str,
 ) -> Option<String> {
+    let in_lines = entry_lines(holds).zip(entry_lines(content));
+    let (holds, content) = match &in_lines {
+        Some((holds, content)) => (holds.as_str(), content.as_str()),
+        None => (holds, content),
+    };
     let (old, new): (Vec<&str>, Vec<&str>) = (
         filled_lines(holds).collect(),
         filled_lines(content).collect(),
@@ -41,6 +46,12 @@ pub(in crate::strategy) fn what_is_wrong(
     Some(format!(
         "the task says \"{meant}, not {other}\", so this line stays as it is, and the one of {meant} is meant: {line}"
     ))
+}
+
+/// A file of JSON with a line for each entry, however it is written; none if it is none.
+pub(super) fn entry_lines(text: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    serde_json::to_string_pretty(&value).ok()
 }
 
 /// Lines of a text that another one does not have, or less often.
@@ -120,6 +131,21 @@ mod tests {
             line.as_deref(),
             Some("nobody asked for this line of it: sound=on")
         );
+        // All of it may stand in one line.
+        let settings = r#"{"name": "boiler", "limit": 20, "zones": ["a", "b"]}"#;
+        let task = "In /settings.json the value of `limit` shall be 30; everything else stays.";
+        let wrong = |content: &str| what_is_wrong(task, settings, content).unwrap_or_default();
+        assert_eq!(wrong(&settings.replace("20", "30")), "");
+        for (content, why) in [
+            (settings.replace("20", "20 "), "it was the file as it is"),
+            (r#"{"limit": 30}"#.to_owned(), "most lines of the file"),
+            (
+                settings.replace("boiler", "pump"),
+                "nobody asked for this line of it: \"name\": \"pump\"",
+            ),
+        ] {
+            assert!(wrong(&content).starts_with(why), "{content}");
+        }
         // The one that is named last takes the place of the other.
         let renamed = what_is_wrong(
             "It is called Bo now, not Al.",

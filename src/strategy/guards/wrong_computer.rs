@@ -80,16 +80,8 @@ impl Turn<'_> {
         };
         let given = FILES.iter().find_map(|name| args.get(name)?.as_str())?;
         let path = normal(given);
-        if !is_own || !named_in(self.asked_for()).contains(&path) {
-            return None;
-        }
-        let read_from = self.unless_own(self.place_of(&path)?)?;
-        // What one sentence has on a computer, another one may want brought to the next.
         let writes = args.get("content").is_some();
-        let meant = match self.last_place_of(&path).filter(|_| writes) {
-            Some(brought_to) => brought_to,
-            None => read_from,
-        };
+        let meant = is_own.then(|| self.elsewhere_by_words(&path, writes))??;
         let words =
             format!("the task has /{path} on {meant}, and this call is for another computer");
         (times_told(self.state, &words) < MOST_OBJECTIONS).then(|| {
@@ -101,6 +93,21 @@ impl Turn<'_> {
                 "{words}. {how}If all is done there, end the task; only if you do mean /{path} here, say it again"
             )
         })
+    }
+
+    /// The other computer on which the task's words have a file for certain: where it is to be written, else where it lies.
+    pub(in crate::strategy) fn elsewhere_by_words(
+        &self,
+        path: &str,
+        writes: bool,
+    ) -> Option<ClientId> {
+        if !named_in(self.asked_for()).iter().any(|named| named == path) {
+            return None;
+        }
+        let read_from = self.unless_own(self.place_of(path)?)?;
+        // What one sentence has on a computer, another one may want brought to the next.
+        let brought_to = self.last_place_of(path).filter(|_| writes);
+        Some(brought_to.unwrap_or(read_from))
     }
 
     /// The only other computer that the last sentence about a file names.

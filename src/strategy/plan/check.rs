@@ -7,10 +7,12 @@ use super::parse::MOST_PROBLEMS;
 use super::place::Place;
 use crate::domain::work::plan::{PlanAction, PlanStep, PlanWork, TaskPlan};
 use crate::domain::work::plan_rules::PlanForm;
+use crate::strategy::answers::shell_words::bare;
 use crate::strategy::ends::demanded_proof::demands_run;
 use crate::strategy::fleet::Found;
 use crate::strategy::guards::instead_of_mending;
 use crate::strategy::guards::misplaced_program::holds_data;
+use crate::strategy::text::has_word;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,8 +53,8 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
     meant_files::take(&mut plan, place);
     meant_files::take_the_check(&mut plan, place);
     leave_out::leave_edits_of_nothing(&mut plan);
-    while let Some((write, edit)) = edit_of_a_new_file(&plan) {
-        leave_out::join(&mut plan, write, edit);
+    while let Some((first, later)) = two_that_are_one(&plan) {
+        leave_out::join(&mut plan, first, later);
     }
     for step in &mut plan.steps {
         action(step, place, &mut problems);
@@ -64,7 +66,13 @@ pub fn check(plan: &TaskPlan, work: &PlanWork, place: &Place<'_>) -> Result<Task
             let mut told = work.refused.iter().flatten();
             if !told.any(|problem| problem.ends_with(&words)) {
                 let (id, action) = (step.id, step.action.as_str());
-                problems.push(format!("step {id}: {action} needs a program, and {words}"));
+                let how = match step.action {
+                    PlanAction::Shell => ", as in `move /from.txt /to.txt`",
+                    _ => "",
+                };
+                problems.push(format!(
+                    "step {id}: {action} needs a program{how}, and {words}"
+                ));
             }
         }
     }
@@ -181,25 +189,33 @@ pub fn depth(steps: &[PlanStep]) -> usize {
     depths.into_values().max().unwrap_or(0)
 }
 
-/// A step that writes a file and a later one that edits it without a word of how, before anything has run: small models plan a file
-/// to be made and then to be filled. Whoever carried out the second one would find all done, and fail.
-fn edit_of_a_new_file(plan: &TaskPlan) -> Option<(usize, usize)> {
+/// Words of a step that only keeps what another one has done.
+const SAVES: [&str; 4] = ["save", "saves", "saving", "saved"];
+
+/// Two steps that are one, of one file and with nothing run between them. A step that writes it, and a later one that edits it without a
+/// word of how: small models plan a file to be made and then to be filled, and whoever carried out the second one would find all done, and
+/// fail. Or one that edits it, and a later one "to save the change": whoever carried that out would write the change over the file.
+fn two_that_are_one(plan: &TaskPlan) -> Option<(usize, usize)> {
     use PlanAction::*;
     let says_nothing = |step: &PlanStep| match &step.params {
         Value::Object(params) => params.is_empty(),
         params => params.is_null(),
     };
-    plan.steps.iter().enumerate().find_map(|(at, edit)| {
-        let bare = edit.action == EditFile && edit.target.is_some() && says_nothing(edit);
+    plan.steps.iter().enumerate().find_map(|(at, later)| {
+        let bare = later.target.is_some() && says_nothing(later);
         let before = plan.steps[..at].iter().rev().take_while(|step| {
             matches!(
                 step.action,
                 ReadFile | WriteFile | EditFile | Search | Gather
             )
         });
-        let same = |step: &PlanStep| {
-            step.action == WriteFile && step.target == edit.target && step.on == edit.on
+        let is_one = |step: &PlanStep| match (&step.action, &later.action) {
+            (WriteFile, EditFile) => true,
+            (EditFile, WriteFile) => has_word(&later.reason, &SAVES),
+            _ => false,
         };
+        let same =
+            |step: &PlanStep| is_one(step) && step.target == later.target && step.on == later.on;
         let back = before.into_iter().position(same).filter(|_| bare)?;
         Some((at - 1 - back, at))
     })
@@ -271,7 +287,7 @@ pub(super) fn data_to_run(step: &PlanStep) -> Option<&str> {
     use PlanAction::*;
     let runs = matches!(step.action, RunProgram | RunTest | Shell);
     let target = step.target.as_deref().filter(|_| runs)?;
-    let first = target.split_whitespace().next()?;
+    let first = bare(target).split_whitespace().next()?;
     Some(first).filter(|first| first.starts_with('/') && holds_data(first))
 }
 

@@ -156,7 +156,11 @@ fn a_step_that_runs_a_file_of_data_is_told_of_once() {
             {"id": 2, "action": "run_test", "target": "/a.lua", "reason": "r"}
         ]);
         let told = problems(steps.clone());
-        let data = format!("step 1: {action} needs a program, and /a.json is a file of data");
+        let how = match action {
+            "shell" => ", as in `move /from.txt /to.txt`",
+            _ => "",
+        };
+        let data = format!("step 1: {action} needs a program{how}, and /a.json is a file of data");
         assert_eq!(told, [data]);
         let work = PlanWork {
             refused: vec![told],
@@ -270,6 +274,26 @@ fn a_file_that_is_made_and_then_filled_is_one_step() {
     for steps in [says, reads, runs] {
         assert_eq!(ids_of(steps).0.len(), 4);
     }
+}
+
+#[test]
+fn an_edit_and_the_saving_of_what_it_changed_are_one_step() {
+    let setting = Setting::begin();
+    let steps = |reason: &str, params: Value| {
+        let plan = plan_of(json!([
+            {"id": 1, "action": "edit_file", "target": "/a.json", "reason": "to change it", "depends_on": [],
+             "params": {"search": "1", "replace": "2"}},
+            {"id": 2, "action": "write_file", "target": "/a.json", "reason": reason, "depends_on": [1], "params": params},
+            {"id": 3, "action": "run_test", "target": "/a.lua", "reason": "r", "depends_on": [2]}
+        ]));
+        let plan = check(&plan, &PlanWork::default(), &setting.place()).unwrap();
+        let ids = plan.steps.iter().map(|s| (s.id, s.depends_on.clone()));
+        ids.collect::<Vec<_>>()
+    };
+    let joined = [(1, vec![]), (2, vec![1])];
+    assert_eq!(steps("to save the new value", Value::Null), joined);
+    assert_eq!(steps("to write it anew", Value::Null).len(), 3);
+    assert_eq!(steps("to save it", json!({"content": "{}"})).len(), 3);
 }
 
 #[test]

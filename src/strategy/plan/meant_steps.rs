@@ -3,19 +3,24 @@
 //! ("depot/stock_count"), and an edit of a file that is not there.
 
 use super::Course;
+use super::check::data_to_run;
 use super::step_line::with_computer;
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::domain::track::Track;
 use crate::domain::work::ReactMove;
 use crate::domain::work::plan::{PlanAction, PlanStep, TaskPlan};
+use crate::strategy::answers::shell_words::bare;
 use crate::strategy::numbered;
 use crate::strategy::paths::normal;
 use serde_json::{Value, json};
 
+/// Around a file as prompts show it.
+const FENCE: &str = "```";
+
 impl Course<'_> {
-    /// A step whose target names a computer of the fleet beside a path or a command is carried out there, and one that names none and reads or
-    /// runs what the task has on another computer there.
+    /// A step whose target names a computer of the fleet beside a path or a command is carried out there, and one that names none and is about
+    /// what the task has on another computer there.
     pub(super) fn placed(&self, mut step: PlanStep) -> PlanStep {
         use PlanAction::{EditFile, ReadFile, RunProgram, RunTest, WriteFile};
         let Some(target) = step.target.as_deref().filter(|_| step.on.is_none()) else {
@@ -43,6 +48,9 @@ impl Course<'_> {
             let path = target.split_whitespace().next().unwrap_or_default();
             let place = turn.place_of(&normal(path));
             step.on = place.and_then(|place| turn.unless_own(place));
+        } else if matches!(step.action, WriteFile | EditFile) {
+            let writes = step.action == WriteFile;
+            step.on = turn.elsewhere_by_words(&normal(target), writes);
         }
         step
     }
@@ -152,6 +160,72 @@ pub(super) fn as_call(mut step: PlanStep) -> PlanStep {
     step
 }
 
+/// A step about a file whose target goes on behind it: with what the prompt shows of it ("/map.txt on mine, 50 bytes:" and the file), which
+/// one that writes it is to write, or with what the task says of it ("/check.lua, which says whether it is right").
+pub(super) fn with_bare_target(mut step: PlanStep) -> PlanStep {
+    use PlanAction::{EditFile, ReadFile, RunProgram, RunTest, WriteFile};
+    let is_of_file = matches!(
+        step.action,
+        ReadFile | WriteFile | EditFile | RunProgram | RunTest
+    );
+    let Some(target) = step.target.take_if(|_| is_of_file) else {
+        return step;
+    };
+    let (head, shown) = match target.split_once(FENCE) {
+        Some((head, shown)) => (head, Some(shown)),
+        None => (target.as_str(), None),
+    };
+    let head = head.split_once(", which ").map_or(head, |(head, _)| head);
+    let head = head.trim().trim_end_matches(':');
+    let size = |said: &str| {
+        let size = said.strip_suffix(" bytes")?;
+        size.parse::<u64>().ok()
+    };
+    let named = head
+        .rsplit_once(", ")
+        .filter(|(_, said)| size(said).is_some());
+    step.target = Some(named.map_or(head, |(named, _)| named).to_owned());
+    let held = shown
+        .and_then(|shown| shown.split_once('\n'))
+        .and_then(|(_, text)| text.split_once(FENCE));
+    if let (WriteFile, Value::Null, Some((text, _))) = (&step.action, &step.params, held) {
+        step.params = json!({"content": text});
+    }
+    step
+}
+
+/// A step of the shell that says from where to where, and only in its reason what: "/a.txt new /b.txt", "to rename the file".
+pub(super) fn as_move(mut step: PlanStep) -> PlanStep {
+    const BETWEEN: [&str; 7] = ["->", "=>", "as", "into", "new", "to", "with"];
+    if data_to_run(&step).is_none() || step.action != PlanAction::Shell {
+        return step;
+    }
+    let words: Vec<&str> = step
+        .target
+        .as_deref()
+        .map_or_else(Vec::new, |line| bare(line).split_whitespace().collect());
+    let [from, between @ .., to] = words.as_slice() else {
+        return step;
+    };
+    let reason = step.reason.to_lowercase();
+    let says = |verbs: &[&str]| {
+        let mut words = reason.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| verbs.contains(&word))
+    };
+    let command = match (
+        says(&["move", "moves", "rename", "renames"]),
+        says(&["copies", "copy"]),
+    ) {
+        (true, false) => "move",
+        (false, true) => "copy",
+        _ => return step,
+    };
+    if to.starts_with('/') && between.iter().all(|word| BETWEEN.contains(word)) {
+        step.target = Some(format!("{command} {from} {to}"));
+    }
+    step
+}
+
 /// A run whose target is the program alone while its params hold the whole command line, as a run of that.
 pub(super) fn with_whole_command(mut step: PlanStep) -> PlanStep {
     let runs = matches!(step.action, PlanAction::RunProgram | PlanAction::RunTest);
@@ -219,6 +293,67 @@ mod tests {
         }
         let other = step("run_program", "fs_read /a.txt");
         assert_eq!(as_call(other.clone()), other);
+    }
+
+    #[test]
+    fn a_step_of_two_files_is_the_move_or_the_copy_that_its_reason_says() {
+        for (target, reason, meant) in [
+            (
+                "/a.txt new /b.old",
+                "to rename the file",
+                "move /a.txt /b.old",
+            ),
+            (
+                "/a.txt -> /b/a.txt",
+                "Move it away.",
+                "move /a.txt /b/a.txt",
+            ),
+            ("/a.txt /b.txt", "a copy for later", "copy /a.txt /b.txt"),
+            ("shell /a.txt /b.txt", "renames it", "move /a.txt /b.txt"),
+        ] {
+            let mut written = step("shell", target);
+            written.reason = reason.to_owned();
+            assert_eq!(as_move(written).target.as_deref(), Some(meant));
+        }
+        for (target, reason) in [
+            ("/a.txt /b.txt", "the check needs it"),
+            ("/a.txt /b.txt", "copy it, then move it"),
+            ("/a.lua /b.txt", "it moves the file"),
+            ("/a.txt and /b.txt /c.txt", "move both"),
+            ("/a.txt b.txt", "rename it"),
+            ("/a.txt", "rename it"),
+            ("move /a.txt /b.txt", "rename it"),
+        ] {
+            let mut written = step("shell", target);
+            written.reason = reason.to_owned();
+            assert_eq!(as_move(written.clone()), written);
+        }
+    }
+
+    #[test]
+    fn a_target_is_the_file_alone_and_what_is_shown_behind_it_is_written() {
+        let shown = "/map.txt on mine, 50 bytes:```\nshaft A 12\nlava at 22\n```";
+        let content = json!({"content": "shaft A 12\nlava at 22\n"});
+        for (action, target, bare, params) in [
+            ("read_file", shown, "/map.txt on mine", Value::Null),
+            ("write_file", shown, "/map.txt on mine", content),
+            ("write_file", "/map.txt, 50 bytes:", "/map.txt", Value::Null),
+            (
+                "run_test",
+                "/check.lua on depot, which says whether it is right",
+                "/check.lua on depot",
+                Value::Null,
+            ),
+            ("run_program", "/sum.lua 2, 3", "/sum.lua 2, 3", Value::Null),
+            ("shell", "echo, which one", "echo, which one", Value::Null),
+        ] {
+            let meant = with_bare_target(step(action, target));
+            assert_eq!(meant.target.as_deref(), Some(bare));
+            assert_eq!(meant.params, params, "{action} {target}");
+        }
+        let mut given = step("write_file", shown);
+        given.params = json!({"content": "x"});
+        assert_eq!(with_bare_target(given).params, json!({"content": "x"}));
     }
 
     #[test]
@@ -292,6 +427,20 @@ mod tests {
         assert_eq!(adopted("/check.lua farm"), there("/check.lua"));
         let argument = ("/b.lua farm".to_owned(), None);
         assert_eq!(adopted("/b.lua farm"), argument, "it may be one");
+        let written = |prompt: &str| {
+            let mut rig = Rig::new(plan_profile());
+            rig.state.created.as_mut().unwrap().prompt = prompt.to_owned();
+            rig.run();
+            rig.plan(json!([{"id": 1, "action": "write_file", "target": "/b.txt", "reason": "r", "depends_on": []}]));
+            let on = rig.work().steps[0].step.on.clone();
+            on.map(|on| on.as_str().to_owned())
+        };
+        let farm = Some("farm".to_owned());
+        assert_eq!(
+            written("The computer `farm` lacks /b.txt: it holds `1`."),
+            farm
+        );
+        assert_eq!(written("Write /b.txt, which says what the farm has."), None);
         assert_eq!(adopted("/b.lua"), ("/b.lua".to_owned(), None));
         assert_eq!(
             adopted("/b.lua on barn"),

@@ -1,9 +1,10 @@
 //! Programs as they are meant that a model writes into a call in a way of its own: in a fence, as in conversations, with texts that a line break
 //! cuts or that the task has in other capitals, with handles that are used as Lua's own files are, with patterns that give several names
 //! one value, with the length of matches, with a sum that each round of a loop forgets, with a local that is read behind its block, with tabs
-//! where the task has a space, or with a `require` of what is there. No Lua program begins with a fence.
+//! where the task has a space, with a `require` of what is there, or with all of its arguments where the first is meant. No Lua program begins with a fence.
 
 mod above_blocks;
+mod arguments;
 mod broken_texts;
 mod counts;
 mod handles;
@@ -41,7 +42,7 @@ fn mend(prompt: &str, file: &mut Value) -> bool {
     let Some(Value::String(content)) = file.get_mut("content") else {
         return false;
     };
-    let readings: [fn(&str) -> Option<String>; 8] = [
+    let readings: [fn(&str) -> Option<String>; 9] = [
         unfenced,
         broken_texts::whole,
         handles::as_handles,
@@ -50,6 +51,7 @@ fn mend(prompt: &str, file: &mut Value) -> bool {
         shadowed::given_to_the_outer,
         above_blocks::declared_above,
         requires::without_requires,
+        arguments::first_of_them,
     ];
     let mut mended = false;
     for reading in readings {

@@ -5,6 +5,7 @@
 
 mod bare;
 mod content;
+mod each_line;
 mod examples;
 mod forms;
 mod given;
@@ -192,7 +193,9 @@ fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
 fn oddity(state: &TaskState, prompt: &str, run: &CallRecord) -> Option<String> {
     let program = program_of(run).filter(|_| run.succeeded())?;
     let copied = forms::copied(state, prompt, &program, run);
-    copied.or_else(|| texts::lacking(state, prompt, &program, run))
+    copied
+        .or_else(|| texts::lacking(state, prompt, &program, run))
+        .or_else(|| each_line::lacking(state, prompt, &program))
 }
 
 /// A program, which has no first slash here, with its texts and the spaces between its values as the task says that it prints them; none if it
