@@ -162,7 +162,11 @@ fn check_subtask(draft: &SubtaskDraft, known: &dyn Known) -> Result<SubtaskPlan,
             "is about thinking (\"{verb}\") and not about an action: leave it out, or say what a tool does to which file"
         ));
     }
-    let mut targets = draft.targets.clone();
+    // Its own tool is no file, though a small model lists it as the first: "/fs_write".
+    let named = draft.targets.iter();
+    let named = named.filter(|target| target.trim_start_matches('/') != tool);
+    let named: Vec<String> = named.cloned().collect();
+    let mut targets = named.clone();
     for path in paths_in(&draft.description) {
         if !targets.iter().any(|target| same_path(target, &path)) {
             targets.push(path);
@@ -191,15 +195,10 @@ fn check_subtask(draft: &SubtaskDraft, known: &dyn Known) -> Result<SubtaskPlan,
         description: draft.description.clone(),
         tool,
         // Only what the model itself lists is what the tool shall leave behind; a description may mention other files.
-        writes: match (facts.writes, draft.targets.is_empty()) {
+        writes: match (facts.writes, named.is_empty()) {
             (false, _) => Vec::new(),
             (true, true) => paths.into_iter().take(1).collect(),
-            (true, false) => draft
-                .targets
-                .iter()
-                .filter(|t| is_path(t))
-                .cloned()
-                .collect(),
+            (true, false) => named.into_iter().filter(|t| is_path(t)).collect(),
         },
         targets,
         on,

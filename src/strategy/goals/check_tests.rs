@@ -54,6 +54,22 @@ fn one(subtask: SubtaskDraft) -> Result<SubtaskPlan, String> {
 }
 
 #[test]
+fn the_tool_of_a_subtask_is_none_of_its_files() {
+    let listed = one(subtask(
+        "write it",
+        "fs_write",
+        &["/fs_write", "/a.txt", "fs_write"],
+    ))
+    .unwrap();
+    assert_eq!(listed.targets, ["/a.txt"]);
+    assert_eq!(listed.writes, ["/a.txt"]);
+    let alone = one(subtask("write /a.txt", "fs_write", &["/fs_write"])).unwrap();
+    assert_eq!(alone.writes, ["/a.txt"]);
+    let other = one(subtask("write it", "fs_write", &["/fs_read"])).unwrap();
+    assert_eq!(other.writes, ["/fs_read"]);
+}
+
+#[test]
 fn a_decomposition_that_repeats_itself_is_taken_once() {
     let objective = |subtasks: &[SubtaskDraft]| ObjectiveDraft {
         description: "x".into(),

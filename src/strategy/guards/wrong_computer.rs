@@ -105,6 +105,9 @@ impl Turn<'_> {
             return None;
         }
         let read_from = self.unless_own(self.place_of(path)?)?;
+        if writes && self.is_brought_here(path) {
+            return None;
+        }
         // What one sentence has on a computer, another one may want brought to the next.
         let brought_to = self.last_place_of(path).filter(|_| writes);
         Some(brought_to.unwrap_or(read_from))
@@ -164,6 +167,11 @@ mod tests {
             (TASK, "fs_write", "/notes.txt"),
             (
                 "Mend /drill.lua here, and tell mine.",
+                "fs_write",
+                "/drill.lua",
+            ),
+            (
+                "The computer `mine` has /drill.lua. Bring it here as /drill.lua.",
                 "fs_write",
                 "/drill.lua",
             ),

@@ -441,6 +441,8 @@ mod tests {
             farm
         );
         assert_eq!(written("Write /b.txt, which says what the farm has."), None);
+        let brought = "The computer `farm` has /b.txt. Bring it here as /b.txt.";
+        assert_eq!(written(brought), None);
         assert_eq!(adopted("/b.lua"), ("/b.lua".to_owned(), None));
         assert_eq!(
             adopted("/b.lua on barn"),

@@ -54,6 +54,17 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Whether the last sentence about a file speaks of the task's own computer: "Bring it here as /map.txt".
+    pub(in crate::strategy) fn is_brought_here(&self, path: &str) -> bool {
+        let said = sentences(self.asked_for());
+        let last = said
+            .filter(|said| mentions(said, path).next().is_some())
+            .last();
+        let own = self.own_computer();
+        let names_own = |said| own.is_some_and(|own| computers_in(said).contains(&own.client_id));
+        last.is_some_and(|last| has_word(last, &HERE) || names_own(last))
+    }
+
     /// Whether the sentence before the one that names a file speaks of the task's own computer alone: "Write it to /sum.txt here. /check.lua says
     /// whether it is right."
     fn goes_on_here(&self, path: &str) -> bool {
