@@ -78,6 +78,9 @@ impl EventRow {
     }
 }
 
+/// Why a task has no short form whose event should tell it.
+const NO_EVENT: &str = "its one event, which tells all of it, is not there";
+
 /// A task as lists show it.
 pub(super) struct SummaryRow {
     /// What tells the short form, if it is the event.
@@ -123,21 +126,18 @@ impl SummaryRow {
     /// It is damaged.
     pub(super) fn summary(mut self, at: &At) -> Result<TaskSummary, StoreError> {
         let damaged = |error: String| at.damaged(format!("a task's short form: {error}"));
-        let summary: TaskSummary = match self.event.take() {
-            Some(event) => {
-                let task_id =
-                    TaskId::parse(&self.task_id).map_err(|error| damaged(error.to_string()))?;
-                let told = event.event(&task_id).map(|event| event.short_form());
-                match told {
-                    Ok(Some(told)) => told,
-                    Ok(None) => return Err(damaged("its event does not tell it".to_owned())),
-                    // Others are to be listed all the same.
-                    Err(error) => return Ok(self.untold(task_id, &error)),
-                }
+        let summary: TaskSummary = if self.summary == TOLD_BY_EVENT {
+            let task_id =
+                TaskId::parse(&self.task_id).map_err(|error| damaged(error.to_string()))?;
+            let event = self.event.take().map(|event| event.event(&task_id));
+            // Others are to be listed all the same.
+            match event.transpose().map(|event| event?.short_form()) {
+                Ok(Some(told)) => told,
+                Ok(None) => return Ok(self.untold(task_id, NO_EVENT.to_owned())),
+                Err(error) => return Ok(self.untold(task_id, error.to_string())),
             }
-            None => {
-                serde_json::from_str(&self.summary).map_err(|error| damaged(error.to_string()))?
-            }
+        } else {
+            serde_json::from_str(&self.summary).map_err(|error| damaged(error.to_string()))?
         };
         Ok(TaskSummary {
             quarantine: self.quarantine,
@@ -146,7 +146,7 @@ impl SummaryRow {
     }
 
     /// What is known of a task whose event cannot be read.
-    fn untold(self, task_id: TaskId, error: &StoreError) -> TaskSummary {
+    fn untold(self, task_id: TaskId, why: String) -> TaskSummary {
         TaskSummary {
             kind: self.kind,
             status: TaskStatus::Completed,
@@ -154,7 +154,7 @@ impl SummaryRow {
             client_id: self.client_id.and_then(|id| ClientId::parse(&id).ok()),
             created_at_ms: self.created_at_ms,
             updated_at_ms: self.updated_at_ms,
-            quarantine: self.quarantine.or_else(|| Some(error.to_string())),
+            quarantine: self.quarantine.or(Some(why)),
             ..TaskState::new(task_id).summary()
         }
     }

@@ -453,6 +453,17 @@ fn a_one_call_task_is_written_once_and_one_that_cannot_be_read_hides_no_other() 
 }
 
 #[test]
+fn a_one_call_task_whose_event_is_gone_hides_no_other() {
+    let folder = of_one_call();
+    tamper(folder.path(), "DELETE FROM events WHERE task_id = 'tsk_B'");
+    let store = open_here(folder.path());
+    let read = |name: &str| store.reads.task(&task(name)).unwrap().unwrap();
+    assert_eq!(read("A").quarantine, None);
+    let why = read("B").quarantine.unwrap_or_default();
+    assert!(why.contains("is not there"), "{why}");
+}
+
+#[test]
 fn a_one_call_task_survives_an_export_and_an_import() {
     let folder = of_one_call();
     tamper(

@@ -13,6 +13,7 @@ mod leave_out;
 mod lines;
 mod meant_files;
 mod meant_steps;
+mod meant_targets;
 mod named_calls;
 pub mod parse;
 pub mod place;

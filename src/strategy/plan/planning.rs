@@ -5,7 +5,7 @@ use super::Course;
 use super::check::check;
 use super::finish::{Ended, NotGood};
 use super::leave_out::{leave_out, leave_what_stays};
-use super::meant_steps::{as_call, as_move, with_bare_target, with_whole_command};
+use super::meant_targets::with_meant_target;
 use super::targets::{absolute, lookups, resolve};
 use super::written_files;
 use crate::domain::chat::Role;
@@ -160,8 +160,7 @@ impl Course<'_> {
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
         plan.steps = steps
-            .map(|step| with_whole_command(as_move(as_call(with_bare_target(step)))))
-            .map(|step| self.placed(self.calling(step)))
+            .map(|step| self.placed(self.calling(with_meant_target(step))))
             .map(|step| self.read_where_found(self.with_named_call(step)))
             .collect();
         self.write_what_is_missing(&mut plan);

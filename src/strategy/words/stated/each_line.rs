@@ -25,12 +25,18 @@ const EACH_LINE: [&str; 3] = ["each line of /", "every line of /", "the lines of
 /// Bytes of what the file holds that are shown.
 const MOST_SHOWN: usize = 200;
 
+/// Whether a task wants such a file.
+pub(super) fn is_wanted(prompt: &str) -> bool {
+    let said = prompt.to_lowercase();
+    FOR_EACH.iter().any(|words| said.contains(words))
+}
+
 /// What is told of a program, which has no first slash here, whose file has fewer lines than that, as it was seen last.
 pub(super) fn lacking(state: &TaskState, prompt: &str, program: &str) -> Option<String> {
-    let said = prompt.to_lowercase();
-    if !FOR_EACH.iter().any(|words| said.contains(words)) {
+    if !is_wanted(prompt) {
         return None;
     }
+    let said = prompt.to_lowercase();
     let named = named_in(prompt);
     let read = named.iter().find(|path| {
         let path = path.to_lowercase();
@@ -74,12 +80,16 @@ mod tests {
     const TASK: &str = "Each line of /sales.csv is `item,count`. Write a program /report.lua that reads it and writes to /report.txt one line \
                         for each item, `item: count`. Run it.";
 
+    /// The same without a quoted piece.
+    const PLAIN: &str = "Each line of /sales.csv is an item and a count. Write a program /report.lua that reads it and writes to /report.txt one \
+                         line for each item. Run it.";
+
     const EMPTIES: &str = "```lua\nfor line in io.lines(\"/sales.csv\") do\n  local out = fs.open(\"/report.txt\", \"w\")\n  out.write(line)\n  \
                            out.close()\nend\nlocal out = fs.open(\"/report.txt\", \"w\")\nout.write(\"chest: 1\")\nout.close()\n```";
 
     /// Whether the task goes on once the program has left this in its file, and what was asked last.
-    fn behind(left: &str) -> (bool, String) {
-        let mut drive = Drive::new(profile_with_asides("plan"), TASK);
+    fn behind(task: &str, left: &str) -> (bool, String) {
+        let mut drive = Drive::new(profile_with_asides("plan"), task);
         drive.bench.profile.one_model = true;
         let sales = "torch,10\nladder,3\nchest,1\n";
         drive.files.insert("/sales.csv".into(), sales.into());
@@ -91,13 +101,16 @@ mod tests {
 
     #[test]
     fn a_program_whose_file_lacks_lines_is_mended_and_one_whose_file_has_them_ends_the_task() {
-        let (goes_on, asked) = behind("chest: 1\n");
-        assert!(
-            goes_on && asked.contains("a line for each of the 3 lines of /sales.csv, and has 1"),
-            "{asked}"
-        );
-        assert!(asked.contains("\"w\" in 2 places"), "{asked}");
-        let (goes_on, asked) = behind("torch: 10\nladder: 3\nchest: 1\n");
+        for task in [TASK, PLAIN] {
+            let (goes_on, asked) = behind(task, "chest: 1\n");
+            assert!(
+                goes_on
+                    && asked.contains("a line for each of the 3 lines of /sales.csv, and has 1"),
+                "{asked}"
+            );
+            assert!(asked.contains("\"w\" in 2 places"), "{asked}");
+        }
+        let (goes_on, asked) = behind(TASK, "torch: 10\nladder: 3\nchest: 1\n");
         assert!(!goes_on, "{asked}");
     }
 }

@@ -143,8 +143,9 @@ pub fn unlike(state: &TaskState) -> Vec<Unlike> {
     });
     let mut unlike: Vec<Unlike> = unlike.collect();
     let silent = silent::silent(state, prompt).into_iter();
-    // Without a quoted piece there is nothing that a run could lack, and no run is looked at.
-    let runs = prompt.contains('`').then(|| newest_runs(state));
+    // Without a quoted piece, or a line for each of something, there is nothing that a run could lack, and no run is looked at.
+    let may_lack = prompt.contains('`') || each_line::is_wanted(prompt);
+    let runs = may_lack.then(|| newest_runs(state));
     let odd = runs.into_iter().flatten().filter_map(|call| {
         Some(Unlike {
             run: run_on(state.home(), call).trim().to_owned(),
