@@ -17,9 +17,10 @@ use crate::domain::ids::{CallId, ClientId, TaskId};
 use crate::domain::toolbox::Tool;
 use crate::wire::codes::ErrorCode;
 use actix_web::web;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -139,7 +140,7 @@ pub(super) async fn call(
     Caller(caller): Caller,
     key: KeyHeader,
     Json(body): Json<CallBody>,
-) -> Result<web::Json<Value>, Problem> {
+) -> Result<web::Json<CallEnded>, Problem> {
     let body = body.check()?;
     let idempotency_key = key.or(body.idempotency_key)?;
     let timeout_ms = body.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
@@ -211,12 +212,76 @@ fn check_rights(api: &Api, caller: &Principal, wanted: &WantedCall) -> Result<()
     }
 }
 
+/// How a call ended, as its caller is told.
+#[derive(Debug)]
+pub(super) struct CallEnded {
+    task_id: TaskId,
+    call_id: CallId,
+    report: Arc<CallReport>,
+}
+
+impl CallEnded {
+    /// # Errors
+    /// Its time was over, and nobody knows what became of it.
+    fn of(task_id: TaskId, call_id: CallId, report: Arc<CallReport>) -> Result<Self, Problem> {
+        if report.outcome == Outcome::Unknown && report.code.as_deref() == Some("timeout") {
+            return Err(late(Some(&task_id), Some(&call_id), Outcome::Unknown));
+        }
+        Ok(CallEnded {
+            task_id,
+            call_id,
+            report,
+        })
+    }
+}
+
+impl Serialize for CallEnded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            ok: bool,
+            outcome: Outcome,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            result: Option<&'a Value>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            code: Option<&'a str>,
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            truncated: bool,
+            duration_ms: u64,
+            task_id: &'a TaskId,
+            call_id: &'a CallId,
+        }
+        let CallReport {
+            outcome,
+            result,
+            error,
+            code,
+            duration_ms,
+            truncated,
+        } = &*self.report;
+        Body {
+            ok: *outcome == Outcome::Done,
+            outcome: *outcome,
+            result: result.as_ref(),
+            error: error.as_deref(),
+            code: code.as_deref(),
+            truncated: *truncated,
+            duration_ms: duration_ms.unwrap_or(0),
+            task_id: &self.task_id,
+            call_id: &self.call_id,
+        }
+        .serialize(serializer)
+    }
+}
+
 /// The answer to a call of a `read` tool that can leave at once; what is journalled of it comes after that. None for every other.
 pub(super) async fn read_at_once(
     api: &Api,
     request: &StartTask,
     deadline: Instant,
-) -> Option<Result<Value, Problem>> {
+) -> Option<Result<CallEnded, Problem>> {
     // A second request under the same key has to find the first one's task.
     if request.idempotency_key.is_some() || api.stage.get() != Stage::Ready {
         return None;
@@ -226,10 +291,13 @@ pub(super) async fn read_at_once(
         DirectRead::TooLate => return Some(Err(late(None, None, Outcome::NotStarted))),
         DirectRead::NotHere => return None,
     };
-    let (task_id, call_id) = (&made.task_id, &made.call_id);
-    Some(match &made.report {
-        Some(report) => reported(task_id, call_id, report),
-        None => Err(late(Some(task_id), Some(call_id), Outcome::Unknown)),
+    Some(match made.report {
+        Some(report) => CallEnded::of(made.task_id, made.call_id, report),
+        None => Err(late(
+            Some(&made.task_id),
+            Some(&made.call_id),
+            Outcome::Unknown,
+        )),
     })
 }
 
@@ -272,7 +340,7 @@ pub(super) fn request_of(
 ///
 /// # Errors
 /// There is no result: why, as the API tells it.
-pub(super) async fn outcome(api: &Api, task_id: &TaskId) -> Result<Value, Problem> {
+pub(super) async fn outcome(api: &Api, task_id: &TaskId) -> Result<CallEnded, Problem> {
     let events = api.journal.load_task(task_id.clone()).await?.events;
     ending(task_id, &events)
 }
@@ -290,14 +358,14 @@ async fn give_up(api: &Api, task_id: &TaskId, by: String) {
 }
 
 /// What the journal says of a one-call task, as the caller's answer.
-fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<Value, Problem> {
+fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<CallEnded, Problem> {
     let facts = || events.iter().rev().map(|stored| &stored.event);
     let finished = facts().find_map(|event| match event {
         TaskEvent::CallFinished { call_id, report } => Some((call_id, report)),
         _ => None,
     });
     if let Some((call_id, report)) = finished {
-        return reported(task_id, call_id, report);
+        return CallEnded::of(task_id.clone(), call_id.clone(), report.clone().into());
     }
     let not_placed = facts().find_map(|event| match event {
         TaskEvent::CallNotPlaced { no_route, .. } => Some(no_route),
@@ -325,18 +393,6 @@ fn ending(task_id: &TaskId, events: &[StoredEvent]) -> Result<Value, Problem> {
         None => Outcome::NotStarted,
     };
     Err(late(Some(task_id), intended, outcome))
-}
-
-fn reported(task_id: &TaskId, call_id: &CallId, report: &CallReport) -> Result<Value, Problem> {
-    if report.outcome == Outcome::Unknown && report.code.as_deref() == Some("timeout") {
-        return Err(late(Some(task_id), Some(call_id), Outcome::Unknown));
-    }
-    let mut body = serde_json::to_value(report).unwrap_or_default();
-    body["task_id"] = json!(task_id);
-    body["call_id"] = json!(call_id);
-    body["ok"] = json!(report.outcome == Outcome::Done);
-    body["duration_ms"] = json!(report.duration_ms.unwrap_or(0));
-    Ok(body)
 }
 
 fn late(task_id: Option<&TaskId>, call_id: Option<&CallId>, outcome: Outcome) -> Problem {

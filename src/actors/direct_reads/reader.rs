@@ -121,7 +121,7 @@ impl Handler<Make> for Reader {
 impl Handler<CallFact> for Reader {
     type Result = ();
 
-    fn handle(&mut self, fact: CallFact, ctx: &mut Self::Context) {
+    fn handle(&mut self, fact: CallFact, _: &mut Self::Context) {
         let call_id = fact.call_id;
         let Some(under) = self.calls.get_mut(&call_id) else {
             return;
@@ -163,7 +163,7 @@ impl Handler<CallFact> for Reader {
             CallNews::NotPlaced(_) => {
                 self.let_go(&call_id);
             }
-            CallNews::Settled(report) => self.settled(call_id, report, ctx),
+            CallNews::Settled(report) => self.settled(call_id, report),
         }
     }
 }
@@ -223,7 +223,7 @@ impl Reader {
     }
 
     /// Answers, then journals.
-    fn settled(&mut self, call_id: CallId, report: Arc<CallReport>, ctx: &mut Context<Self>) {
+    fn settled(&mut self, call_id: CallId, report: Arc<CallReport>) {
         let Some(under) = self.calls.remove(&call_id) else {
             return;
         };
@@ -243,19 +243,17 @@ impl Reader {
         let is_told = append.summary.client_id.is_some();
         let summary = is_told.then(|| append.summary.clone());
         let journal = self.journal.clone();
-        ctx.spawn(
-            async move {
-                match (commit(journal, append).await, summary) {
-                    (Ok(_), Some(summary)) => lane.notice.do_send(TaskNotice { summary }),
-                    (Ok(_), None) => {}
-                    (Err(error), _) => {
-                        tracing::warn!(%error, "a direct read was answered and not journalled");
-                    }
+        // Beside the actor: a context polls all that it has spawned whenever it wakes, and hundreds may wait for the journal.
+        actix_rt::spawn(async move {
+            match (commit(journal, append).await, summary) {
+                (Ok(_), Some(summary)) => lane.notice.do_send(TaskNotice { summary }),
+                (Ok(_), None) => {}
+                (Err(error), _) => {
+                    tracing::warn!(%error, "a direct read was answered and not journalled");
                 }
-                drop(place);
             }
-            .into_actor(self),
-        );
+            drop(place);
+        });
     }
 }
 

@@ -21,6 +21,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
 use crate::config::GatewaySettings;
@@ -85,16 +86,22 @@ impl Gateway {
             let ended = AssertUnwindSafe(run).catch_unwind().await;
             (ended.unwrap_or_else(|_| panicked()), reply)
         };
-        let work =
-            work.instrument(span)
-                .into_actor(self)
-                .map(move |(ended, reply), gateway, ctx| {
-                    if let Some(lane) = gateway.lanes.get_mut(at) {
-                        lane.ended(ticket, &ended, Instant::now());
-                    }
-                    answer(reply, ended.result.map_err(ChatFailure::from));
-                    gateway.pump(at, ctx);
-                });
+        // A task of its own: a context polls all that it has spawned whenever it wakes, and each word of each answer would wake it.
+        let work = AbortOnDropHandle::new(actix_rt::spawn(work.instrument(span)));
+        let work = work.into_actor(self).map(move |done, gateway, ctx| {
+            // Panics are caught within; one that is not takes along who waits.
+            let (ended, reply) = match done {
+                Ok((ended, reply)) => (ended, Some(reply)),
+                Err(_) => (panicked(), None),
+            };
+            if let Some(lane) = gateway.lanes.get_mut(at) {
+                lane.ended(ticket, &ended, Instant::now());
+            }
+            if let Some(reply) = reply {
+                answer(reply, ended.result.map_err(ChatFailure::from));
+            }
+            gateway.pump(at, ctx);
+        });
         ctx.spawn(work);
     }
 }

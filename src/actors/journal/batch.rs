@@ -1,12 +1,16 @@
 //! One transaction: who waits for what, and the blocking call itself.
 
+use super::Journal;
 use super::messages::JournalError;
 use crate::domain::event::StoredEvent;
 use crate::store::{JournalStore, Refusal, StoreError, Write, Written};
+use actix::dev::{MessageResponse, OneshotSender};
+use actix::{Context, Message};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
 
 pub(super) type Answer = Result<Arc<Vec<StoredEvent>>, JournalError>;
 
@@ -17,18 +21,73 @@ pub(super) struct Pending {
 }
 
 pub(super) struct Reply {
-    to: Option<oneshot::Sender<Answer>>,
+    to: To,
     since: Instant,
 }
 
+/// Who waits.
+pub(super) enum To {
+    Nobody,
+    /// For the events as they were written.
+    Events(Asker<Arc<Vec<StoredEvent>>>),
+    /// For no more than that it is durable.
+    Done(Asker<()>),
+}
+
+/// Where an answer goes. Actix tells it when the message is handled, before anything is written: what is written comes behind the
+/// mailbox. So an answer goes there straight from the transaction, without a future of its own that waits for it.
+pub struct Asker<T>(Rc<Cell<Option<Sender<T>>>>);
+
+type Sender<T> = OneshotSender<Result<T, JournalError>>;
+
+/// What a handler gives back for an entry.
+pub enum Queued<T> {
+    Waits(Asker<T>),
+    Refused,
+}
+
+impl<T> Asker<T> {
+    pub(super) fn unknown() -> Self {
+        Asker(Rc::default())
+    }
+
+    /// Somebody who no longer waits is no error: what was written stays written.
+    fn tell(self, answer: Result<T, JournalError>) {
+        if let Some(sender) = self.0.take() {
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+impl<T> Clone for Asker<T> {
+    fn clone(&self) -> Self {
+        Asker(self.0.clone())
+    }
+}
+
+impl<T, M> MessageResponse<Journal, M> for Queued<T>
+where
+    T: 'static,
+    M: Message<Result = Result<T, JournalError>>,
+{
+    fn handle(self, _: &mut Context<Journal>, sender: Option<OneshotSender<M::Result>>) {
+        match self {
+            Queued::Waits(asker) => asker.0.set(sender),
+            Queued::Refused => {
+                if let Some(sender) = sender {
+                    let _ = sender.send(Err(JournalError::Unavailable));
+                }
+            }
+        }
+    }
+}
+
 impl Pending {
-    pub(super) fn new(entry: Write, reply: Option<oneshot::Sender<Answer>>) -> Self {
+    pub(super) fn new(entry: Write, to: To) -> Self {
+        let since = Instant::now();
         Pending {
             entry,
-            reply: Reply {
-                to: reply,
-                since: Instant::now(),
-            },
+            reply: Reply { to, since },
         }
     }
 
@@ -43,10 +102,11 @@ impl Reply {
         self.since.elapsed()
     }
 
-    /// Somebody who no longer waits is no error: what was written stays written.
     pub(super) fn give(self, answer: Answer) {
-        if let Some(reply) = self.to {
-            let _ = reply.send(answer);
+        match self.to {
+            To::Nobody => {}
+            To::Events(asker) => asker.tell(answer),
+            To::Done(asker) => asker.tell(answer.map(|_| ())),
         }
     }
 }

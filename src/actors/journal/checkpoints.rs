@@ -1,7 +1,7 @@
 //! When checkpoints are made: after every so many events of a task, one at a time, beside everything else. The task itself knows
 //! nothing of it: its state is folded from what is durable, from the former checkpoint on.
 
-use super::batch::Pending;
+use super::batch::{Pending, To};
 use super::{Journal, QUEUE};
 use crate::actors::feed::messages::Committed;
 use crate::domain::ids::TaskId;
@@ -67,7 +67,7 @@ impl Journal {
                 && journal.queue.len() < QUEUE
             {
                 let entry = Write::Checkpoint(Box::new(checkpoint));
-                journal.queue.push_back(Pending::new(entry, None));
+                journal.queue.push_back(Pending::new(entry, To::Nobody));
                 journal.write_soon(ctx);
             }
             journal.next_checkpoint(ctx);

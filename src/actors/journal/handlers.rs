@@ -1,52 +1,54 @@
 //! What others ask of the journal: what is to be written goes into its queue, what is to be read is read beside it.
 
 use super::Journal;
-use super::batch::Answer;
+use super::batch::{Queued, To};
 use super::messages::*;
+use crate::domain::event::StoredEvent;
 use crate::domain::ids::TaskId;
 use crate::domain::task::TaskSummary;
 use crate::domain::wakes::Asleep;
 use crate::store::{KnownComputer, Write};
 use actix::{AsyncContext, Handler, Message, MessageResult, ResponseFuture};
+use std::sync::Arc;
 
 impl Handler<AppendEvents> for Journal {
-    type Result = ResponseFuture<Answer>;
+    type Result = Queued<Arc<Vec<StoredEvent>>>;
 
     fn handle(&mut self, message: AppendEvents, ctx: &mut Self::Context) -> Self::Result {
-        self.enqueue(Write::Append(message.0), ctx)
+        self.enqueue(Write::Append(message.0), To::Events, ctx)
     }
 }
 
 impl Handler<SaveComputer> for Journal {
-    type Result = ResponseFuture<Result<(), JournalError>>;
+    type Result = Queued<()>;
 
     fn handle(&mut self, message: SaveComputer, ctx: &mut Self::Context) -> Self::Result {
-        self.enqueue_unit(Write::SaveComputer(message.record), ctx)
+        self.enqueue(Write::SaveComputer(message.record), To::Done, ctx)
     }
 }
 
 impl Handler<KeepSystem> for Journal {
-    type Result = ResponseFuture<Result<(), JournalError>>;
+    type Result = Queued<()>;
 
     fn handle(&mut self, message: KeepSystem, ctx: &mut Self::Context) -> Self::Result {
-        self.enqueue_unit(Write::System(message.change), ctx)
+        self.enqueue(Write::System(message.change), To::Done, ctx)
     }
 }
 
 impl Handler<NoticeDelivered> for Journal {
-    type Result = ResponseFuture<Result<(), JournalError>>;
+    type Result = Queued<()>;
 
     fn handle(&mut self, message: NoticeDelivered, ctx: &mut Self::Context) -> Self::Result {
-        self.enqueue_unit(Write::NoticeDelivered(message.task_id), ctx)
+        self.enqueue(Write::NoticeDelivered(message.task_id), To::Done, ctx)
     }
 }
 
 impl Handler<Quarantine> for Journal {
-    type Result = ResponseFuture<Result<(), JournalError>>;
+    type Result = Queued<()>;
 
     fn handle(&mut self, message: Quarantine, ctx: &mut Self::Context) -> Self::Result {
         let Quarantine { task_id, reason } = message;
-        self.enqueue_unit(Write::Quarantine { task_id, reason }, ctx)
+        self.enqueue(Write::Quarantine { task_id, reason }, To::Done, ctx)
     }
 }
 
@@ -139,15 +141,15 @@ impl Handler<UptimeSoFar> for Journal {
 }
 
 impl Handler<KeepUptime> for Journal {
-    type Result = ResponseFuture<Result<(), JournalError>>;
+    type Result = Queued<()>;
 
     fn handle(&mut self, message: KeepUptime, ctx: &mut Self::Context) -> Self::Result {
-        self.enqueue_unit(Write::Uptime(message.up_ms), ctx)
+        self.enqueue(Write::Uptime(message.up_ms), To::Done, ctx)
     }
 }
 
 impl Handler<ArchiveEpisodes> for Journal {
-    type Result = ResponseFuture<Result<(), JournalError>>;
+    type Result = Queued<()>;
 
     fn handle(&mut self, message: ArchiveEpisodes, ctx: &mut Self::Context) -> Self::Result {
         let entry = Write::Archive {
@@ -155,7 +157,7 @@ impl Handler<ArchiveEpisodes> for Journal {
             rule: message.rule,
             now_ms: message.now_ms,
         };
-        self.enqueue_unit(entry, ctx)
+        self.enqueue(entry, To::Done, ctx)
     }
 }
 

@@ -25,11 +25,10 @@ use crate::metrics::Metrics;
 use crate::store::{JournalStore, OpenStore, Place, StoreError, Write, Written};
 use actix::{
     Actor, ActorFutureExt, Addr, Arbiter, ArbiterHandle, AsyncContext, Context, Recipient,
-    ResponseFuture, WrapFuture,
+    WrapFuture,
 };
-use batch::{Answer, Pending, Reply};
+use batch::{Asker, Pending, Queued, Reply, To};
 use checkpoints::Checkpoints;
-use messages::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -95,10 +94,12 @@ impl Journal {
         thread: Option<ArbiterHandle>,
     ) -> (Addr<Self>, JournalReader) {
         let reader = JournalReader::new(store.reads, store.identity);
-        let journal = Journal {
+        let (known, own) = (reader.clone(), thread.clone());
+        // Made where it runs: who waits for what is not sent to other threads.
+        let make = move |_: &mut Context<Self>| Journal {
             store: Some(store.writer),
-            thread: thread.clone(),
-            reader: reader.clone(),
+            thread: own,
+            reader: known,
             feed,
             queue: VecDeque::new(),
             is_due: false,
@@ -111,31 +112,27 @@ impl Journal {
             retry_after,
             checkpoints,
         };
-        let addr = match thread {
-            Some(thread) => Actor::start_in_arbiter(&thread, |_| journal),
-            None => Actor::start(journal),
+        let addr = match &thread {
+            Some(thread) => Actor::start_in_arbiter(thread, make),
+            None => Actor::create(make),
         };
         (addr, reader)
     }
 
     /// Queues an entry for the next transaction.
-    fn enqueue(&mut self, entry: Write, ctx: &mut Context<Self>) -> ResponseFuture<Answer> {
-        if self.closing || self.queue.len() >= QUEUE {
-            return Box::pin(async { Err(JournalError::Unavailable) });
-        }
-        let (reply, answer) = oneshot::channel();
-        self.queue.push_back(Pending::new(entry, Some(reply)));
-        self.write_soon(ctx);
-        Box::pin(async move { answer.await.unwrap_or(Err(JournalError::Unavailable)) })
-    }
-
-    fn enqueue_unit(
+    fn enqueue<T>(
         &mut self,
         entry: Write,
+        to: impl FnOnce(Asker<T>) -> To,
         ctx: &mut Context<Self>,
-    ) -> ResponseFuture<Result<(), JournalError>> {
-        let answer = self.enqueue(entry, ctx);
-        Box::pin(async move { answer.await.map(|_| ()) })
+    ) -> Queued<T> {
+        if self.closing || self.queue.len() >= QUEUE {
+            return Queued::Refused;
+        }
+        let asker = Asker::unknown();
+        self.queue.push_back(Pending::new(entry, to(asker.clone())));
+        self.write_soon(ctx);
+        Queued::Waits(asker)
     }
 
     /// Begins the next transaction with all that waits in the mailbox by then.
@@ -244,7 +241,9 @@ impl Journal {
         }
         ctx.run_later(self.retry_after, |journal, ctx| {
             if journal.error.is_some() && journal.queue.is_empty() && !journal.closing {
-                journal.queue.push_back(Pending::new(Write::Probe, None));
+                journal
+                    .queue
+                    .push_back(Pending::new(Write::Probe, To::Nobody));
                 journal.write_soon(ctx);
             }
         });

@@ -1,3 +1,4 @@
+use super::messages::*;
 use super::*;
 use crate::actors::feed::Feed;
 use crate::actors::feed::messages::Subscribe;

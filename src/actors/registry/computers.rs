@@ -131,19 +131,15 @@ impl Registry {
     }
 
     /// Fetches the ends of tasks that the computer was not told of.
-    pub(super) fn bring_notices(
-        &self,
-        client_id: &ClientId,
-        addr: Addr<Computer>,
-        ctx: &mut Context<Self>,
-    ) {
+    pub(super) fn bring_notices(&self, client_id: &ClientId, addr: Addr<Computer>) {
         let Some(undelivered) = self.links.undelivered.clone() else {
             return;
         };
         let ask = UndeliveredNotices {
             client_id: client_id.clone(),
         };
-        let fetch = async move {
+        // Beside the registry: a context polls all that it has spawned whenever it wakes, and thousands may come at once.
+        actix_rt::spawn(async move {
             match undelivered.send(ask).await {
                 Ok(Ok(notices)) => {
                     for summary in notices {
@@ -162,11 +158,10 @@ impl Registry {
                 Ok(Err(error)) => tracing::warn!(%error, "undelivered notices cannot be read"),
                 Err(_) => {}
             }
-        };
-        ctx.spawn(fetch.into_actor(self));
+        });
     }
 
-    pub(super) fn save(&self, client_id: &ClientId, ctx: &mut Context<Self>) {
+    pub(super) fn save(&self, client_id: &ClientId) {
         let (Some(save), Some(entry)) = (&self.links.save, self.entries.get(client_id)) else {
             return;
         };
@@ -180,11 +175,10 @@ impl Registry {
             last_seen_ms: now_ms(),
         };
         let saved = save.send(SaveComputer { record });
-        let saved = async move {
+        actix_rt::spawn(async move {
             if let Ok(Err(error)) = saved.await {
                 tracing::warn!(%error, "a computer could not be written down");
             }
-        };
-        ctx.spawn(saved.into_actor(self));
+        });
     }
 }

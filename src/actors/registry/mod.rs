@@ -189,7 +189,7 @@ impl Registry {
             tools: entry.addr.clone().recipient(),
         };
         let (addr, cell) = (entry.addr.clone(), entry.cell.clone());
-        self.bring_notices(&client_id, addr, ctx);
+        self.bring_notices(&client_id, addr);
         let attached = async move {
             attached.await.map(|()| Registered {
                 session_secret: secret,
@@ -320,8 +320,8 @@ impl Handler<ClientGone> for Registry {
 impl Handler<ToolsChanged> for Registry {
     type Result = ();
 
-    fn handle(&mut self, changed: ToolsChanged, ctx: &mut Self::Context) {
-        self.save(&changed.client_id, ctx);
+    fn handle(&mut self, changed: ToolsChanged, _: &mut Self::Context) {
+        self.save(&changed.client_id);
         let online = self
             .entries
             .get(&changed.client_id)
@@ -333,9 +333,9 @@ impl Handler<ToolsChanged> for Registry {
 impl Handler<NoticesMissed> for Registry {
     type Result = ();
 
-    fn handle(&mut self, missed: NoticesMissed, ctx: &mut Self::Context) {
+    fn handle(&mut self, missed: NoticesMissed, _: &mut Self::Context) {
         if let Some(entry) = self.entries.get(&missed.client_id) {
-            self.bring_notices(&missed.client_id, entry.addr.clone(), ctx);
+            self.bring_notices(&missed.client_id, entry.addr.clone());
         }
     }
 }

@@ -133,7 +133,7 @@ async fn made(
     match waited {
         Waited::Over(ended) => {
             ended?;
-            Ok(answer::of_call(tools::outcome(api, &task_id).await?))
+            Ok(answer::of_call(json!(tools::outcome(api, &task_id).await?)))
         }
         Waited::Still | Waited::Left => {
             let status = api.journal.task(task_id.clone()).await;

@@ -247,7 +247,7 @@ async fn shown(api: &Api, summary: &TaskSummary) -> Value {
     let mut body = shapes::task(summary);
     if summary.kind == CALL && summary.status.is_final() {
         body["call"] = match tools::outcome(api, &summary.task_id).await {
-            Ok(outcome) => outcome,
+            Ok(ended) => json!(ended),
             Err(problem) => Value::Object(answer::told(&problem)),
         };
     }

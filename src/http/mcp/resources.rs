@@ -10,7 +10,7 @@ use crate::domain::access::Principal;
 use crate::domain::call::{Address, Target};
 use crate::domain::ids::ClientId;
 use crate::http::extract::task_id;
-use crate::http::tools::{self, WantedCall};
+use crate::http::tools::{self, CallEnded, WantedCall};
 use crate::http::{Api, Problem, computers, shapes};
 use crate::store::TaskQuery;
 use crate::wire::codes::ErrorCode;
@@ -223,7 +223,7 @@ async fn file(
     let client_id = ClientId::parse(client_id)
         .map_err(|error| Problem::new(ErrorCode::UnknownComputer, error.to_string()))?;
     if !path.ends_with('/') {
-        let read = call(api, caller, &client_id, READ, &path).await?;
+        let read = json!(call(api, caller, &client_id, READ, &path).await?);
         let read = &read["result"];
         if let Some(content) = read["content"].as_str() {
             let contents = text(uri, content.to_owned(), "text/plain");
@@ -234,7 +234,7 @@ async fn file(
         }
     }
     // Also what turned out to be no file: the list says the rest.
-    let listed = call(api, caller, &client_id, LIST, &path).await?;
+    let listed = json!(call(api, caller, &client_id, LIST, &path).await?);
     if listed["ok"] == json!(true) {
         return Ok(text(uri, listed["result"].to_string(), "application/json"));
     }
@@ -259,7 +259,7 @@ async fn call(
     client_id: &ClientId,
     tool: &str,
     path: &str,
-) -> Result<Value, Problem> {
+) -> Result<CallEnded, Problem> {
     let address = Address {
         target: Target::Computer(client_id.clone()),
         tool: tool.to_owned(),
