@@ -29,6 +29,7 @@ use crate::actors::supervisor::messages::{
     AnswerQuestion, CancelTask, OpenQuestions, Shutdown, StartTask,
 };
 use crate::actors::tokens::TokenBook;
+use crate::actors::tool_habits::ToolHabits;
 use crate::config::Settings;
 use crate::config::kinds::KindError;
 use crate::domain::chat::Role;
@@ -55,10 +56,12 @@ const JOURNAL_CLOSE: Duration = Duration::from_secs(5);
 const HTTP_CLOSE: Duration = Duration::from_secs(1);
 
 /// What is chosen at the start and is no setting.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Listen on an address that others can reach although nobody has to show a token.
     pub allow_unsafe_public: bool,
+    /// How models call tools, as far as servers of this process have seen it already.
+    pub tool_habits: ToolHabits,
 }
 
 /// Why the server did not start.
@@ -154,7 +157,7 @@ impl App {
         let folder = DataFolder::lock(&settings.server.data_dir)?;
         let store = open_store(folder.path()).await?;
         let tokens = store.reads.tokens()?;
-        let locked = reachable(&settings, options, &tokens)?;
+        let locked = reachable(&settings, options.allow_unsafe_public, &tokens)?;
         let listener = listen(settings.server.bind)?;
         let providers = models(&settings)?;
 
@@ -179,6 +182,7 @@ impl App {
             gateway,
             servers: servers.to_vec(),
             deltas: Deltas::default(),
+            tool_habits: options.tool_habits,
             metrics,
             counts: Arc::default(),
         };
@@ -273,13 +277,13 @@ impl App {
 /// They do, and there is no token.
 fn reachable(
     settings: &Settings,
-    options: Options,
+    allow_unsafe_public: bool,
     tokens: &[TokenRecord],
 ) -> Result<bool, AppError> {
     let server = &settings.server;
     let proxied = server.bind.ip().is_loopback();
     let public = !proxied || !server.allowed_hosts.is_empty();
-    if !public || options.allow_unsafe_public {
+    if !public || allow_unsafe_public {
         return Ok(false);
     }
     match tokens.iter().any(TokenRecord::locks) {

@@ -50,6 +50,7 @@ pub struct Leaves {
     /// Which of the gateway's servers answers for each role.
     pub servers: Vec<(Role, usize)>,
     pub deltas: Deltas,
+    pub tool_habits: ToolHabits,
 }
 
 /// What stands on the leaves: computers with their registry, and tasks with their supervisor.
@@ -171,6 +172,7 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
     let planner = Planner(consulting.clone()).start().recipient();
     let executor = Executor(consulting).start().recipient();
     let (journal, settings) = (leaves.journal.clone(), leaves.settings.clone());
+    let tool_habits = leaves.tool_habits.clone();
     let cancel_model_calls = leaves.gateway.clone().recipient();
     Supervisor::start(SupervisorDeps {
         load: leaves.journal.clone().recipient(),
@@ -192,7 +194,7 @@ fn supervisor(leaves: &Leaves, router: Router, kinds: LiveKinds) -> Addr<Supervi
             supervisor,
             family,
             settings,
-            tool_habits: ToolHabits::default(),
+            tool_habits,
             clock: crate::clock::now_ms,
         }),
     })

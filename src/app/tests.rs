@@ -79,6 +79,7 @@ async fn a_public_address_needs_to_be_asked_for() {
     );
     let unsafe_public = Options {
         allow_unsafe_public: true,
+        ..Options::default()
     };
     let app = App::start(settings_at(folder.path(), "0.0.0.0:0"), unsafe_public)
         .await

@@ -76,6 +76,7 @@ pub async fn run(args: Args) -> Result<Exit, Failure> {
     }
     let options = Options {
         allow_unsafe_public: args.allow_unsafe_public,
+        ..Options::default()
     };
     let app = App::start(settings, options)
         .await

@@ -21,6 +21,7 @@ mod transcript;
 use super::demo::model as served;
 use super::signals::Signals;
 use super::{Exit, Failure};
+use crate::actors::tool_habits::ToolHabits;
 use crate::config::LogSettings;
 use crate::telemetry;
 use model::{BASELINE, strategies};
@@ -227,7 +228,10 @@ async fn choice(args: &Args) -> Result<Model, Failure> {
     };
     let chosen = served::choose(wish).await?;
     Ok(Model {
-        choice: ModelChoice::Served(chosen.overrides),
+        choice: ModelChoice::Served {
+            settings: chosen.overrides,
+            habits: ToolHabits::default(),
+        },
         name: chosen.name,
         told: chosen.told,
     })

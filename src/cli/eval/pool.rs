@@ -56,7 +56,7 @@ impl Pool {
         let shared = Arc::new(Shared {
             suite,
             jobs: Mutex::new(jobs.into()),
-            always_fresh: matches!(model, ModelChoice::Served(_)),
+            always_fresh: matches!(model, ModelChoice::Served { .. }),
             model,
             dir,
             slots: AtomicUsize::new(0),

@@ -3,6 +3,7 @@
 
 use super::model::{EvalModel, strategies};
 use super::suite::{ComputerKind, ComputerSpec, Suite, Task};
+use crate::actors::tool_habits::ToolHabits;
 use crate::app::{App, Options, RunningApp};
 use crate::cli::demo::witness;
 use crate::cli::server::{Server, ServerArg};
@@ -35,8 +36,13 @@ const DISK_BYTES: u64 = 100_000_000;
 pub enum ModelChoice {
     /// The scripted one, made anew for each slot.
     Scripted,
-    /// A real one: settings that name it.
-    Served(Vec<(&'static str, String)>),
+    /// A real one.
+    Served {
+        /// The settings that name it.
+        settings: Vec<(&'static str, String)>,
+        /// What the slots have seen of it, as a server that runs for longer than one task.
+        habits: ToolHabits,
+    },
 }
 
 /// A server and its computers.
@@ -73,7 +79,7 @@ pub fn settings(suite: &Suite, dir: &Path, model: &ModelChoice) -> Result<Settin
         ModelChoice::Scripted => scripted.into_iter().fold(loader, |loader, (key, value)| {
             loader.with_override(key, value)
         }),
-        ModelChoice::Served(overrides) => overrides
+        ModelChoice::Served { settings, .. } => settings
             .iter()
             .fold(loader.with_process_env(), |loader, (key, value)| {
                 loader.with_override(key, value.clone())
@@ -91,14 +97,18 @@ impl Slot {
         let settings = settings(suite, &dir, model)?;
         let scripted = match model {
             ModelChoice::Scripted => Some(Arc::new(EvalModel::default())),
-            ModelChoice::Served(_) => None,
+            ModelChoice::Served { .. } => None,
         };
+        let mut options = Options::default();
+        if let ModelChoice::Served { habits, .. } = model {
+            options.tool_habits = habits.clone();
+        }
         let app = match &scripted {
             Some(model) => {
                 let models = ProviderSet::single(model.clone());
-                App::start_with_models(settings, Options::default(), models).await
+                App::start_with_models(settings, options, models).await
             }
-            None => App::start(settings, Options::default()).await,
+            None => App::start(settings, options).await,
         };
         let app = app.map_err(|error| error.to_string())?;
         let url = app.websocket_url();

@@ -2,6 +2,8 @@
 
 use super::model::{BASELINE, strategies};
 use super::*;
+use actix_web::{HttpResponse, web};
+use serde_json::{Value, json};
 
 /// Tasks that touch a program, files, another computer and a person.
 const TASKS: [&str; 4] = ["fix-sum", "move-files", "route-by-address", "ask-colour"];
@@ -87,12 +89,76 @@ async fn all(suite: Suite, jobs: Vec<Job>) -> Vec<Record> {
 async fn mute() -> (tokio::net::TcpListener, ModelChoice) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let model = vec![
+    (listener, served(url))
+}
+
+fn served(url: String) -> ModelChoice {
+    let settings = vec![
         ("models.planner.provider", "openai".to_owned()),
         ("models.planner.base_url", url),
-        ("models.planner.model", "mute".to_owned()),
+        ("models.planner.model", "test".to_owned()),
     ];
-    (listener, ModelChoice::Served(model))
+    ModelChoice::Served {
+        settings,
+        habits: ToolHabits::default(),
+    }
+}
+
+/// A model server whose model writes a call as text, and the end once it is asked again. Tells of each request whether tools were offered
+/// over its own channel.
+fn writes_text() -> (String, std::sync::mpsc::Receiver<bool>) {
+    let (told, offers) = std::sync::mpsc::channel();
+    let complete = move |request: web::Json<Value>| {
+        let _ = told.send(request.get("tools").is_some());
+        let messages = request["messages"].as_array();
+        let again = messages.is_some_and(|all| all.iter().any(|one| one["role"] == "assistant"));
+        let content = match again {
+            true => "FINAL ANSWER: it is done",
+            false => r#"{"tool": "fs_read", "args": {"path": "/rooms/1.txt"}}"#,
+        };
+        let said = json!({"choices": [{"delta": {"content": content}}]});
+        let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+        let body = format!("data: {said}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+        async {
+            HttpResponse::Ok()
+                .content_type("text/event-stream")
+                .body(body)
+        }
+    };
+    let server = actix_web::HttpServer::new(move || {
+        let route = web::post().to(complete.clone());
+        actix_web::App::new()
+            .app_data(web::JsonConfig::default().limit(1 << 20))
+            .route("/v1/chat/completions", route)
+    });
+    let server = server.workers(1).disable_signals().bind(("127.0.0.1", 0));
+    let server = server.unwrap();
+    let url = format!("http://{}", server.addrs()[0]);
+    actix_rt::spawn(server.run());
+    (url, offers)
+}
+
+#[actix::test]
+async fn what_one_run_has_seen_of_a_model_s_calls_the_next_one_knows() {
+    let (url, offers) = writes_text();
+    let suite = Suite::load().unwrap();
+    let args = Args {
+        run_seconds: Some(60),
+        model_server: Some(url.clone()),
+        ..asked(0.0, 2)
+    };
+    let jobs = jobs(&args, &suite.matching(&["write-many"]), &["direct"]);
+    assert_eq!(jobs.len(), 2);
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_owned();
+    let mut pool = Pool::start(Arc::new(suite), jobs, served(url), folder, 1).unwrap();
+    while let Some(done) = pool.next().await {
+        done.unwrap();
+    }
+    pool.join().await;
+    let offers: Vec<bool> = offers.try_iter().collect();
+    let natively = offers.iter().filter(|offered| **offered).count();
+    assert!(offers[0] && natively == 1, "{offers:?}");
 }
 
 #[actix::test]

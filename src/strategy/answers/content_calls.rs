@@ -128,15 +128,16 @@ fn one_call(object: &Map<String, Value>) -> Option<ToolCall> {
     };
     let one_of = |keys: &[&str]| keys.iter().find_map(|key| function.get(*key));
     let name = one_of(&NAMES)?.as_str()?.trim();
-    let arguments = match one_of(&ARGUMENTS)? {
-        arguments @ Value::Object(_) => arguments.clone(),
-        Value::String(text) => match serde_json::from_str(text) {
+    let arguments = match one_of(&ARGUMENTS) {
+        Some(arguments @ Value::Object(_)) => arguments.clone(),
+        Some(Value::String(text)) => match serde_json::from_str(text) {
             Ok(Value::Object(inner)) => Value::Object(inner),
             // The words of the end, in the place of its one argument.
             _ if names_the_end(name) => json!({"answer": text}),
             _ => return None,
         },
-        Value::Null => Value::Object(Map::new()),
+        Some(Value::Null) => Value::Object(Map::new()),
+        None if names_the_end(name) => json!({"answer": said_beside_name(function)?}),
         _ => return None,
     };
     (!name.is_empty()).then(|| ToolCall {
@@ -144,6 +145,15 @@ fn one_call(object: &Map<String, Value>) -> Option<ToolCall> {
         name: name.to_owned(),
         arguments,
     })
+}
+
+/// The words of an end that stand beside its name: `{"tool": "FINAL ANSWER", "answer": "…"}`.
+fn said_beside_name(end: &Map<String, Value>) -> Option<&str> {
+    let mut others = end.iter().filter(|(key, _)| !NAMES.contains(&key.as_str()));
+    match (others.next(), others.next()) {
+        (Some((_, Value::String(words))), None) => Some(words),
+        _ => None,
+    }
 }
 
 /// Whether a call is named like the end of a task, `FINAL ANSWER`, in whatever spelling.
@@ -225,6 +235,23 @@ mod tests {
             ..call("a", json!({}))
         };
         assert_eq!(calls_in_content(&text.to_string()), [expected]);
+    }
+
+    #[test]
+    fn the_words_of_an_end_may_stand_for_its_arguments_or_beside_its_name() {
+        let expected = [call("FINAL ANSWER", json!({"answer": "all is well"}))];
+        for key in ["args", "answer", "text"] {
+            let text = json!({"tool": "FINAL ANSWER", key: "all is well"}).to_string();
+            assert_eq!(calls_in_content(&text), expected, "{text}");
+        }
+        for other in [
+            json!({"tool": "FINAL ANSWER"}),
+            json!({"tool": "FINAL ANSWER", "answer": "it is", "success": true}),
+            json!({"tool": "FINAL ANSWER", "answer": 3}),
+            json!({"tool": "fs_read", "path": "/a"}),
+        ] {
+            assert_eq!(calls_in_content(&other.to_string()), [], "{other}");
+        }
     }
 
     #[test]

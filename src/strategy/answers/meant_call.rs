@@ -4,6 +4,7 @@
 use super::meant_edits;
 use super::meant_programs::meant_programs;
 use super::own_name;
+use super::own_share;
 use super::shell_words;
 use super::tool_names;
 use crate::domain::call::{Address, Target};
@@ -84,8 +85,9 @@ impl Turn<'_> {
 
     /// What a model must mean by its arguments, where it writes them in a way of its own.
     fn meant_args<'b>(&self, target: &Target, tool: &str, args: Cow<'b, Value>) -> Cow<'b, Value> {
-        let mends: [Mend<'_>; 6] = [
+        let mends: [Mend<'_>; 7] = [
             &|args| meant_programs(self.asked_for(), tool, args),
+            &|args| own_share::alone(self.asked_for(), tool, args),
             &|args| own_name::left_out(tool, args),
             &|args| peripherals::as_named(self.asked_for(), tool, args),
             &|args| computer_as_folder::left_out(self.state, target, tool, args),

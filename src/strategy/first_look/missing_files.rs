@@ -10,6 +10,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::strategy::guards::failure_text;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::{file_name, is_file_like, mentions, named_in, normal};
+use crate::strategy::plan;
 use crate::strategy::text::{has_word, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::places::addressed;
@@ -94,10 +95,14 @@ impl<'a> Turn<'a> {
         let Found { path, there, on } = self.found_for_run()?;
         let copier = addressed("fs_copy", on);
         self.schema_of(&copier)?;
-        let copy = self.written(&copier, &json!({"from": there, "to": path}))?;
+        let how = match self.written(&copier, &json!({"from": there, "to": path})) {
+            Some(copy) => format!(", and then run what failed:\n{copy}"),
+            // Who plans is shown a step.
+            None if self.profile.strategy == plan::NAME => return None,
+            None => format!(" with {copier}, and then run what failed."),
+        };
         Some(format!(
-            "{path} is not there, and there is {there}, which is called the same. If that is what is missing, put it there, and then run \
-             what failed:\n{copy}"
+            "{path} is not there, and there is {there}, which is called the same. If that is what is missing, put it there{how}"
         ))
     }
 
@@ -308,6 +313,18 @@ mod tests {
                 "{strategy}: {prompt}"
             );
         }
+    }
+
+    #[test]
+    fn who_has_made_no_call_yet_is_told_with_which_tool_it_comes_there() {
+        let task = TASK.replace("belongs.", "belongs and run /pump.lua.");
+        let mut drive = Drive::new(profile_with_asides("direct"), &task);
+        drive.add_tools(vec![finder(), tool("fs_copy", ["from", "to"])]);
+        drive.files.insert("/pump.lua".into(), "print(1)".into());
+        assert!(drive.run_to_consult_with(computer(&["/old/pump.cfg"])));
+        let told = "there is /old/pump.cfg, which is called the same. If that is what is missing, put it there with fs_copy, and then run \
+                    what failed.";
+        assert!(drive.shown().contains(told), "{}", drive.shown());
     }
 
     #[test]
