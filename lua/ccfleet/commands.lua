@@ -24,17 +24,23 @@ end
 -- @tparam string line The command line.
 -- @treturn { n = number, string... } Its words.
 -- @treturn string|nil The first word outside of quotes that only another shell would understand.
+-- @treturn string|nil What stands before that word, if it joins commands: the first of them.
 local function split(line)
     expect(1, line, "string")
-    local words, foreign = { n = 0 }, nil
+    local words, foreign, first = { n = 0 }, nil, nil
     local position = 1
     while true do
         position = line:find("%S", position)
-        if not position then return words, foreign end
+        if not position then return words, foreign, first end
         local word, after = line:match('^"([^"]*)"?()', position)
         if not word then
             word, after = line:match('^([^%s"]+)()', position)
-            if not foreign and is_operator(word) then foreign = word end
+            if not foreign and is_operator(word) then
+                foreign = word
+                local before = line:sub(1, position - 1)
+                if word:find(".;$") then before = before .. word:sub(1, -2) end
+                first = word:find("[;&]$") and before:match("%S.*%S") or nil
+            end
         end
         words.n = words.n + 1
         words[words.n] = word
@@ -50,12 +56,14 @@ end
 -- @treturn table|string The words behind the program's name, and the name at 0; or why there is no program, and what to do.
 local function resolve(shell, line)
     expect(1, shell, "table")
-    local words, foreign = split(line)
+    local words, foreign, first = split(line)
     local name = table.remove(words, 1)
     if not name then return nil, "the command is empty" end
     if foreign then
-        return nil, ("CraftOS knows no `%s`: give one command a call, and use fs_write to write files. Nothing of this one "
-            .. "was run. Quote the word, or use run_program, if it is meant for the program"):format(foreign)
+        -- With the first command itself: a model that was told how it is done went on with something else.
+        local begin = first and (", first `%s`"):format(first) or ""
+        return nil, ("CraftOS knows no `%s`: give one command a call%s, and use fs_write to write files. Nothing of this one "
+            .. "was run. Quote the word, or use run_program, if it is meant for the program"):format(foreign, begin)
     end
     local path = shell.resolveProgram(name)
     if not path then

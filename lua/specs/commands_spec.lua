@@ -35,6 +35,14 @@ specs["commands: what only other shells understand is refused before anything ru
         check.contains(why, "`" .. word .. "`", line)
         check.contains(why, "Nothing of this one was run", line)
     end
+    for line, first in pairs({ ["mv /a /b && ls"] = "mv /a /b", ["ls; rm /a"] = "ls", ["list ; ls"] = "list" }) do
+        local _, why = resolve(line)
+        check.contains(why, "give one command a call, first `" .. first .. "`, and", line)
+    end
+    for _, line in ipairs({ "ls /rom | more", "echo hi > /notes.txt", "&& ls" }) do
+        local _, why = resolve(line)
+        check.contains(why, "give one command a call, and", line)
+    end
     -- In quotes, and in the middle of a word, they are words like any other.
     check.truthy(resolve('ls ">"') and resolve("ls a>b") and resolve("ls -> a&b <name>"))
 end

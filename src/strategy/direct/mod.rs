@@ -95,9 +95,36 @@ fn ends(call: &ToolCall) -> Option<&str> {
     }
 }
 
+/// What an answer says before its last mark of the end, and behind it. Models write the mark in other letters, as a heading, and alone in a
+/// line without its colon.
+fn at_final_mark(text: &str) -> Option<(&str, &str)> {
+    let mut at = 0;
+    let mut marked = None;
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        if let Some(behind) = behind_final_mark(line) {
+            marked = Some((&text[..at], &text[end - behind.len()..]));
+        }
+        at = end;
+    }
+    text.rsplit_once(FINAL_MARK).or(marked)
+}
+
+fn behind_final_mark(line: &str) -> Option<&str> {
+    let bare = line.trim_start_matches(['#', '*', '_', ' ']);
+    let words = FINAL_MARK.trim_end_matches(':');
+    let (mark, rest) = bare.split_at_checked(words.len())?;
+    let rest = rest.trim_start_matches(['*', '_']);
+    let behind = match rest.strip_prefix(':') {
+        Some(behind) => behind.trim_start_matches(['*', '_']),
+        None => Some(rest).filter(|rest| rest.trim().is_empty())?,
+    };
+    mark.eq_ignore_ascii_case(words).then_some(behind)
+}
+
 /// An answer without a call: the end, if it says so or if the model stays with plain words.
 fn words(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
-    let marked = read.text.rsplit_once(FINAL_MARK);
+    let marked = at_final_mark(&read.text);
     let former = turn
         .state
         .steps

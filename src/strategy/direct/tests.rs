@@ -237,6 +237,34 @@ fn an_end_that_is_written_as_a_call_is_one() {
 }
 
 #[test]
+fn the_mark_of_the_end_is_read_in_the_ways_in_which_models_write_it() {
+    for said in [
+        "FINAL ANSWER\nIt prints 1.",
+        "All is done.\n\n**Final Answer:** It prints 1.",
+        "## Final answer\n\nIt prints 1.",
+        "FINAL ANSWER: no\nFINAL ANSWER: It prints 1.",
+        "It prints 1.\nFINAL ANSWER",
+    ] {
+        let mut bench = Bench::new(profile());
+        bench.advance();
+        bench.answer(said);
+        let Decision::Finish { result, .. } = bench.advance() else {
+            panic!("{said}");
+        };
+        assert_eq!(result.message, "It prints 1.", "{said}");
+    }
+    for said in [
+        "The final answer is that it prints 1.",
+        "Final answers follow.\nIt prints 1.",
+    ] {
+        let mut bench = Bench::new(profile());
+        bench.advance();
+        bench.answer(said);
+        assert!(matches!(bench.advance(), Decision::Consult(_)), "{said}");
+    }
+}
+
+#[test]
 fn a_tool_that_is_named_like_the_end_is_called() {
     let mut bench = Bench::new(profile());
     bench.advance();

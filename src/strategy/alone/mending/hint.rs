@@ -1,15 +1,17 @@
 //! What the end of a prompt says while the last run is not as it should be: weak models run such a program again, or end the task.
 
 use super::{RUN, WRITE, args_of_run};
-use crate::domain::files::from_root;
+use crate::domain::files::{from_root, key};
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
+use crate::strategy::alone::moved_files::MOVE;
 use crate::strategy::ends::unchanged::changes;
 use crate::strategy::first_look::checked_files::{Fault, Faulted};
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
 use crate::strategy::shown_tools::{self, skeleton};
+use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_runs;
 use crate::strategy::words::places::addressed;
@@ -19,6 +21,11 @@ use serde_json::json;
 
 /// How many calls are shown for what a check still finds undone.
 const MOST_CALLS: usize = 2;
+
+const SHELL: &str = "shell_exec";
+
+/// Words of a task that gives a file another name.
+const RENAMES: [&str; 3] = ["rename", "renames", "renamed"];
 
 /// What is to be done next, as the template `shared/mend` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -88,6 +95,9 @@ impl Turn<'_> {
         let prompt = &self.state.created.as_ref()?.prompt;
         let shown = self.shown_tools().shown;
         let faulted = self.faulted();
+        if let Some(renaming) = faulted.as_ref().and_then(|file| self.renaming_due(file)) {
+            return Some(renaming);
+        }
         if let Some(file) = &faulted
             && let Some(program) = program_that_writes(prompt, &normal(&file.path))
         {
@@ -138,6 +148,30 @@ impl Turn<'_> {
         (file.fault == Fault::Content && holds_data(&file.path))
             .then(|| form(write))
             .flatten()
+    }
+
+    /// The call that gives a file its other name, where the task tells to rename, and a check misses it under that name: on the shell, where
+    /// the task speaks of one. None once the file has another content, which is not what that name is for.
+    fn renaming_due(&self, file: &Faulted<'_>) -> Option<String> {
+        let prompt = self.asked_for();
+        if file.fault != Fault::Missing || !has_word(prompt, &RENAMES) {
+            return None;
+        }
+        let (from, to) = (self.origin_of(file)?, &file.path);
+        let book = self
+            .state
+            .files
+            .get(&key(self.state.home(), file.on, &from))?;
+        if book.written {
+            return None;
+        }
+        let shell = addressed(SHELL, file.on);
+        if has_word(prompt, &["shell"]) && self.schema_of(&shell).is_some() {
+            return self.written(&shell, &json!({"command": format!("move {from} {to}")}));
+        }
+        let mover = addressed(MOVE, file.on);
+        self.schema_of(&mover)?;
+        self.written(&mover, &json!({"from": from, "to": to}))
     }
 
     /// What is due where a check speaks of the file that a program of the task writes: the program, or its run of which the task speaks.
@@ -323,6 +357,48 @@ mod tests {
         assert!(drive.shown().contains(&due("…")), "{}", drive.shown());
         drive.say_with(&[&call("fs_read", json!({"path": "/a.txt"}))], misses);
         assert!(drive.shown().contains(&due("/a.txt")), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_file_that_a_check_misses_under_its_new_name_is_shown_with_the_call_that_renames_it() {
+        let tool = |name: &str, args: [&str; 2]| {
+            let text = json!({"type": "string"});
+            let properties = json!({args[0]: text, args[1]: text});
+            let tool = json!({"name": name, "effect": "effect", "description": name,
+                "args_schema": {"type": "object", "properties": properties}});
+            serde_json::from_value(tool).unwrap()
+        };
+        let shown = |how: &str, says: &[String]| {
+            let task = format!(
+                "Rename /a.txt to /a.old{how}, and make a new /a.txt. /check.lua says whether it is right: run it."
+            );
+            let mut drive = Drive::new(profile_of("direct"), &task);
+            drive.add_tools(vec![
+                tool("fs_move", ["from", "to"]),
+                tool("shell_exec", ["command", "cwd"]),
+            ]);
+            drive.files.insert("/a.txt".into(), "old".into());
+            let says: Vec<&str> = says.iter().map(String::as_str).collect();
+            drive.say_with(&says, |files, call| match call.tool.as_str() {
+                "run_program" => {
+                    let error = "/check.lua:1: there is no /a.old";
+                    done(json!({"success": false, "output": "", "error": error}))
+                }
+                _ => carry_out(files, call),
+            });
+            drive.shown()
+        };
+        let run = call("run_program", json!({"path": "/check.lua"}));
+        let read = call("fs_read", json!({"path": "/a.txt"}));
+        let told = shown("", &[read.clone(), run.clone()]);
+        let moves = r#"{"tool": "fs_move", "args": {"from":"/a.txt","to":"/a.old"}}"#;
+        assert!(told.contains(moves), "{told}");
+        let told = shown(" with the shell", &[read.clone(), run.clone()]);
+        let moves = r#"{"tool": "shell_exec", "args": {"command":"move /a.txt /a.old"}}"#;
+        assert!(told.contains(moves), "{told}");
+        let write = call("fs_write", json!({"path": "/a.txt", "content": "new"}));
+        let told = shown("", &[read, write, run]);
+        assert!(!told.contains("\"to\":\"/a.old\""), "{told}");
     }
 
     #[test]
