@@ -62,8 +62,8 @@ local function resolve(shell, line)
     if foreign then
         -- With the first command itself: a model that was told how it is done went on with something else.
         local begin = first and (", first `%s`"):format(first) or ""
-        return nil, ("CraftOS knows no `%s`: give one command a call%s, and use fs_write to write files. Nothing of this one "
-            .. "was run. Quote the word, or use run_program, if it is meant for the program"):format(foreign, begin)
+        return nil, ("CraftOS knows no `%s`: give one command a call%s, and use fs_write to write files. Nothing of this "
+            .. "one was run. Quote the word, or use run_program, if it is meant for the program"):format(foreign, begin)
     end
     local path = shell.resolveProgram(name)
     if not path then
