@@ -33,6 +33,8 @@ struct Block {
     /// Where the statement begins that it belongs to (bytes).
     begins: usize,
     is_function: bool,
+    /// The body of a `for` or `while` that nothing leaves before its end.
+    goes_round: bool,
 }
 
 /// A `local` of one name: `local name` or `local name = …`.
@@ -84,6 +86,7 @@ impl<'a> Names<'a> {
             outer: 0,
             begins: 0,
             is_function: true,
+            goes_round: false,
         };
         let mut reader = Reader {
             tokens: &tokens,
@@ -115,7 +118,8 @@ impl<'a> Names<'a> {
         (open.len() == 1).then_some(names)
     }
 
-    /// The program with that name declared above the outermost block that closes before it is read.
+    /// The program with that name declared above the outermost block that closes before it is read. None where a loop gives it a value in each
+    /// round: who reads it behind the loop hardly means that of the last round, but all of them, and with that value would be wrong in silence.
     fn with_above(&self, program: &str, lost: Lost<'a>) -> Option<String> {
         let around = self.around(lost.block);
         let inner = |local: &Local<'a>| {
@@ -130,6 +134,10 @@ impl<'a> Names<'a> {
             local.name == lost.name && local.at < lost.at && !path.is_empty() && !is_own
         };
         let first = self.locals.iter().find(is_closed)?;
+        let mut closed = self.locals.iter().filter(is_closed);
+        if closed.any(|local| self.blocks[local.block].goes_round) {
+            return None;
+        }
         let above = self.blocks[*inner(first).last()?].begins;
         let mut mended = String::with_capacity(program.len());
         let mut copied = above;
@@ -180,8 +188,17 @@ impl<'a> Reader<'a, '_> {
             }
             "while" => self.loop_at = Some(begins),
             "do" => {
-                let statement = self.loop_at.take().unwrap_or(begins);
-                self.begin(statement, false);
+                let loop_at = self.loop_at.take();
+                self.begin(loop_at.unwrap_or(begins), false);
+                let body = self.names.blocks.last_mut()?;
+                body.goes_round = loop_at.is_some();
+            }
+            "break" => {
+                let mut open = self.open.iter().rev();
+                let blocks = &mut self.names.blocks;
+                if let Some((left, _)) = open.find(|(block, _)| blocks[*block].goes_round) {
+                    blocks[*left].goes_round = false;
+                }
             }
             // The condition stands between `if` and `then`: it belongs to the block around.
             "if" | "repeat" => self.begin(begins, false),
@@ -210,6 +227,7 @@ impl<'a> Reader<'a, '_> {
             outer,
             begins,
             is_function,
+            goes_round: false,
         });
         let has = std::mem::take(&mut self.awaiting);
         self.open.push((self.names.blocks.len() - 1, has));
@@ -366,6 +384,7 @@ mod tests {
             "repeat\n  local word = 1\nuntil word",
             "print(word)\nif x then\n  local word = 2\nend",
             "for word in f do\n  local word = 2\nend",
+            "for line in f do\n  local total = n * line\nend\nprint(total)",
             "if x then\n  local textutils = 2\nend\nprint(textutils)",
             "if x then\n  local word = 2\nprint(word)",
             "end if x then local word = 2 end print(word)",
