@@ -95,14 +95,14 @@ impl Slot {
     /// The text says what did not start.
     pub async fn open(suite: &Suite, dir: PathBuf, model: &ModelChoice) -> Result<Self, String> {
         let settings = settings(suite, &dir, model)?;
+        let mut options = Options::default();
         let scripted = match model {
             ModelChoice::Scripted => Some(Arc::new(EvalModel::default())),
-            ModelChoice::Served { .. } => None,
+            ModelChoice::Served { habits, .. } => {
+                options.tool_habits = habits.clone();
+                None
+            }
         };
-        let mut options = Options::default();
-        if let ModelChoice::Served { habits, .. } = model {
-            options.tool_habits = habits.clone();
-        }
         let app = match &scripted {
             Some(model) => {
                 let models = ProviderSet::single(model.clone());

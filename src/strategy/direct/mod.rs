@@ -111,20 +111,15 @@ fn at_final_mark(text: &str) -> Option<(&str, &str)> {
 }
 
 fn behind_final_mark(line: &str) -> Option<&str> {
-    let bare = line.trim_start_matches(['#', '*', '_', ' ']);
-    let words = FINAL_MARK.trim_end_matches(':');
-    let (mark, rest) = bare.split_at_checked(words.len())?;
-    let rest = rest.trim_start_matches(['*', '_']);
-    let behind = match rest.strip_prefix(':') {
-        Some(behind) => behind.trim_start_matches(['*', '_']),
-        None => Some(rest).filter(|rest| rest.trim().is_empty())?,
-    };
-    mark.eq_ignore_ascii_case(words).then_some(behind)
+    let (mark, behind) = line.split_once(':').unwrap_or((line, ""));
+    names_the_end(mark).then(|| behind.trim_start_matches('*'))
 }
 
 /// An answer without a call: the end, if it says so or if the model stays with plain words.
 fn words(turn: &Turn<'_>, step: &Step, read: &TurnRead) -> Decision {
-    let marked = at_final_mark(&read.text);
+    let says_something =
+        |(before, after): &(&str, &str)| !(before.trim().is_empty() && after.trim().is_empty());
+    let marked = at_final_mark(&read.text).filter(says_something);
     let former = turn
         .state
         .steps

@@ -256,6 +256,8 @@ fn the_mark_of_the_end_is_read_in_the_ways_in_which_models_write_it() {
     for said in [
         "The final answer is that it prints 1.",
         "Final answers follow.\nIt prints 1.",
+        "FINAL ANSWER:",
+        "**Final answer**\n",
     ] {
         let mut bench = Bench::new(profile());
         bench.advance();

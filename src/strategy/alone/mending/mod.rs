@@ -4,6 +4,7 @@
 
 mod broken;
 mod candidates;
+mod due_calls;
 mod hint;
 mod rechecks;
 mod returns_nothing;

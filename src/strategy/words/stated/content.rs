@@ -1,5 +1,6 @@
 //! What a task's words say that a file holds: "write the one line `open` to /door.txt", "a new /notes.txt that holds `fresh`".
 
+use super::in_turn::said_in_turn;
 use super::reading::is_placeholder;
 use crate::strategy::alone::unfilled::WRITES;
 use crate::strategy::paths::{behind, mentions};
@@ -7,7 +8,7 @@ use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::words::named_tools::FORBIDS;
 
 /// Words between the one that tells to write and the text itself.
-const AROUND: [&str; 9] = [
+pub(super) const AROUND: [&str; 9] = [
     "the", "a", "one", "single", "line", "word", "text", "just", "only",
 ];
 
@@ -15,21 +16,23 @@ const AROUND: [&str; 9] = [
 const INTO: [&str; 5] = ["to", "into", "in", "the", "file"];
 
 /// Words between the file and the text that comes behind it.
-const HOLDS: [&str; 6] = ["that", "which", "with", "holds", "contains", "containing"];
+pub(super) const HOLDS: [&str; 6] = ["that", "which", "with", "holds", "contains", "containing"];
 
 /// Words of a sentence after which such a file is written at some time only.
-const CONDITIONS: [&str; 6] = ["if", "when", "whenever", "unless", "otherwise", "instead"];
+pub(super) const CONDITIONS: [&str; 6] =
+    ["if", "when", "whenever", "unless", "otherwise", "instead"];
 
 /// That content of a file, given without its first slash; none where the words leave anything open.
 pub fn content_said(prompt: &str, path: &str) -> Option<String> {
     let mut places = mentions(prompt, path);
-    places.find_map(|at| {
+    let said = places.find_map(|at| {
         let (before, after) = around(prompt, at, path);
         let is_certain = ![before, after]
             .iter()
             .any(|part| has_word(part, &CONDITIONS));
         content(before, after).filter(|_| is_certain)
-    })
+    });
+    said.or_else(|| as_content(said_in_turn(prompt, path)?))
 }
 
 /// The same where its sentence says when it is so.
@@ -48,7 +51,11 @@ fn around<'a>(text: &'a str, at: usize, path: &str) -> (&'a str, &'a str) {
 }
 
 fn content(before: &str, after: &str) -> Option<String> {
-    let (text, is_line) = said_before(before).or_else(|| said_behind(before, after))?;
+    as_content(said_before(before).or_else(|| said_behind(before, after))?)
+}
+
+/// What a file holds that holds this text.
+fn as_content((text, is_line): (&str, bool)) -> Option<String> {
     let is_meant = !text.trim().is_empty() && !text.split_whitespace().any(is_placeholder);
     is_meant.then(|| format!("{text}{}", if is_line { "\n" } else { "" }))
 }
@@ -85,7 +92,7 @@ fn said_as_well(before: &str) -> Option<bool> {
 }
 
 /// Whether the clause in front of a text says that it is not to be written; one that ends before it says something else.
-fn forbids(before: &str) -> bool {
+pub(super) fn forbids(before: &str) -> bool {
     let clause = before
         .rsplit_once(", ")
         .map_or(before, |(_, clause)| clause);

@@ -9,6 +9,7 @@ mod each_line;
 mod examples;
 mod forms;
 mod given;
+mod in_turn;
 mod reading;
 mod relative;
 mod silent;
