@@ -20,6 +20,7 @@ pub use goals::{
 pub use list::{Item, ItemState, ListRead, ListWork, ReactMove, ReactRead, SaidDone};
 pub use rules::{GoalRules, NumberedRules};
 
+use super::by_rule::ByRule;
 use super::call::Target;
 use super::directive::TranslatedBy;
 use super::read::Read;
@@ -194,6 +195,10 @@ impl Work {
 
     /// Every call of `step` has ended.
     pub fn calls_ended(&mut self, step: &Step, _at_ms: i64) {
+        // Where something is that was not there nobody's item asks for: a search that ends well would make it look done.
+        if step.by_rule() == Some(ByRule::LookAround) {
+            return;
+        }
         match self {
             // The state of a plan's steps is settled by advances.
             Work::None | Work::Plan(_) => {}

@@ -95,14 +95,16 @@ impl Course<'_> {
         })
     }
 
-    /// A plan without items that copy a file onto itself where the task has it, on another computer, or that change what the task tells to leave
-    /// as it is; as it is if nothing else is in it.
+    /// A plan without items that copy a file onto itself where the task has it, on another computer, that change what the task tells to leave
+    /// as it is, or that make a tool which the task only wants called; as it is if nothing else is in it.
     pub(super) fn without_vain_items(&self, items: Vec<String>) -> Vec<String> {
         let is_vain = |item: &String| match call_in(item) {
             Some(ReactMove::Act { tool, args }) => {
                 let args = self.whole_args(&tool, &args);
-                let left_alone = || self.turn.left_alone(&Target::Any, &tool, &args);
-                self.turn.copies_onto_itself(&tool, &args) || left_alone().is_some()
+                let (turn, here) = (&self.turn, &Target::Any);
+                turn.copies_onto_itself(&tool, &args)
+                    || turn.left_alone(here, &tool, &args).is_some()
+                    || turn.made_though_elsewhere(here, &tool, &args).is_some()
             }
             _ => false,
         };
@@ -226,7 +228,9 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::decision::Contract;
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::domain::task::CallRecord;
+    use crate::domain::work::Work;
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use crate::strategy::numbered::NAME;
     use proptest::prelude::*;
     use serde_json::json;
@@ -337,6 +341,62 @@ mod tests {
         drive.say(&[plan]);
         let shown = drive.shown();
         assert!(shown.contains("1. [now] write /lights.lua"), "{shown}");
+    }
+
+    #[test]
+    fn an_item_that_makes_a_tool_which_another_computer_has_is_left_out_and_the_plan_asked_for_its_call()
+     {
+        let task = "Ask mine with its tool ore_count how much iron it has. Write that to /a.txt.";
+        let tool =
+            |name: &str| json!({"name": name, "effect": "effect", "description": "Does it."});
+        let tools = |name: &str| vec![serde_json::from_value(tool(name)).unwrap()];
+        let mut drive = Drive::new(profile_of(NAME), task);
+        drive.add_tools(tools("tool_write"));
+        drive.add_computer("mine");
+        drive.fleet.computers[1].tools = tools("ore_count").into();
+        drive.say(&["1. tool_write(source = \"mine\", name = \"ore_count\")\n2. write /a.txt"]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("nothing here calls it: add the item"),
+            "{shown}"
+        );
+        drive.say(&["1. ore_count on mine\n2. tool_test(name = \"ore_count\")\n3. write /a.txt"]);
+        let shown = drive.shown();
+        assert!(
+            shown.contains("1. [now] ore_count on mine\n2. [open] write"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_is_looked_around_for_after_an_item_s_action_failed_does_not_make_the_item_look_done() {
+        let mut drive = Drive::new(profile_of(NAME), "Tell what the notes say.");
+        let find = json!({"name": "fs_find", "effect": "read", "description": "Finds."});
+        drive.add_tools(vec![serde_json::from_value(find).unwrap()]);
+        let reads = "Action: fs_read\nAction Input: {\"path\": \"/notes.txt\"}";
+        let finds_nothing = |files: &mut _, call: &CallRecord| match call.tool.as_str() {
+            "fs_find" => done(json!({"path": "/", "found": [], "truncated": false})),
+            _ => carry_out(files, call),
+        };
+        drive.say_with(
+            &["1. look into the notes\n2. tell it", reads],
+            finds_nothing,
+        );
+        let looked = drive
+            .state()
+            .steps
+            .iter()
+            .any(|step| step.by_rule() == Some(ByRule::LookAround));
+        let Work::List(list) = &drive.state().work else {
+            panic!("{}", drive.shown());
+        };
+        let item = &list.items[0];
+        assert_eq!(
+            (looked, item.succeeded, item.failed),
+            (true, 0, 1),
+            "{}",
+            drive.shown()
+        );
     }
 
     #[test]
