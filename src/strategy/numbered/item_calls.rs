@@ -96,15 +96,13 @@ impl Course<'_> {
     }
 
     /// A plan without items that copy a file onto itself where the task has it, on another computer, that change what the task tells to leave
-    /// as it is, or that make a tool which the task only wants called; as it is if nothing else is in it.
+    /// as it is; as it is if nothing else is in it.
     pub(super) fn without_vain_items(&self, items: Vec<String>) -> Vec<String> {
         let is_vain = |item: &String| match call_in(item) {
             Some(ReactMove::Act { tool, args }) => {
                 let args = self.whole_args(&tool, &args);
-                let (turn, here) = (&self.turn, &Target::Any);
-                turn.copies_onto_itself(&tool, &args)
-                    || turn.left_alone(here, &tool, &args).is_some()
-                    || turn.made_though_elsewhere(here, &tool, &args).is_some()
+                let left_alone = || self.turn.left_alone(&Target::Any, &tool, &args);
+                self.turn.copies_onto_itself(&tool, &args) || left_alone().is_some()
             }
             _ => false,
         };
@@ -112,6 +110,34 @@ impl Course<'_> {
             true => items,
             false => items.into_iter().filter(|item| !is_vain(item)).collect(),
         }
+    }
+
+    /// A plan that calls a tool which it makes, where another computer has it and the task only wants it called. A small model that is told so
+    /// writes the same plan once more.
+    pub(super) fn calling_what_is_there(&self, items: Vec<String>) -> Vec<String> {
+        let made = |item: &String| {
+            let ReactMove::Act { tool, args } = call_in(item)? else {
+                return None;
+            };
+            let args = self.whole_args(&tool, &args);
+            self.turn
+                .made_though_elsewhere(&Target::Any, &tool, &args)?;
+            Some(args.get("name")?.as_str()?.to_owned())
+        };
+        let names: Vec<Option<String>> = items.iter().map(made).collect();
+        let mut whole: Vec<String> = Vec::with_capacity(items.len());
+        for (item, name) in items.iter().zip(&names) {
+            let Some(name) = name else {
+                whole.push(item.clone());
+                continue;
+            };
+            let others = items.iter().zip(&names).filter(|(_, made)| made.is_none());
+            let mut calls = others.map(|(item, _)| item).chain(&whole);
+            if !calls.any(|item| mentions(item, name).next().is_some()) {
+                whole.push(format!("{name} {}", self.turn.args_to_give(name)));
+            }
+        }
+        whole
     }
 
     fn may_be_called(&self, tool: &str) -> bool {
@@ -344,28 +370,32 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_makes_a_tool_which_another_computer_has_is_left_out_and_the_plan_asked_for_its_call()
-     {
-        let task = "Ask mine with its tool ore_count how much iron it has. Write that to /a.txt.";
-        let tool =
-            |name: &str| json!({"name": name, "effect": "effect", "description": "Does it."});
+    fn an_item_that_makes_a_tool_which_another_computer_has_calls_it_instead_once() {
+        let task = "Pay Turing with the tool ledger_pay of mine. Write that to /a.txt.";
+        let tool = |name: &str| {
+            json!({"name": name, "effect": "effect", "description": "Does it.", "args_schema":
+                {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}}})
+        };
         let tools = |name: &str| vec![serde_json::from_value(tool(name)).unwrap()];
-        let mut drive = Drive::new(profile_of(NAME), task);
-        drive.add_tools(tools("tool_write"));
-        drive.add_computer("mine");
-        drive.fleet.computers[1].tools = tools("ore_count").into();
-        drive.say(&["1. tool_write(source = \"mine\", name = \"ore_count\")\n2. write /a.txt"]);
-        let shown = drive.shown();
-        assert!(
-            shown.contains("nothing here calls it: add the item"),
-            "{shown}"
-        );
-        drive.say(&["1. ore_count on mine\n2. tool_test(name = \"ore_count\")\n3. write /a.txt"]);
-        let shown = drive.shown();
-        assert!(
-            shown.contains("1. [now] ore_count on mine\n2. [open] write"),
-            "{shown}"
-        );
+        let makes = "tool_write(source = \"mine\", name = \"ledger_pay\")";
+        for (plan, adopted) in [
+            (
+                format!("1. {makes}\n2. tool_activate(name = \"ledger_pay\")\n3. write /a.txt"),
+                "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] write /a.txt\n",
+            ),
+            (
+                format!("1. {makes}\n2. pay with ledger_pay\n3. write /a.txt"),
+                "1. [now] pay with ledger_pay\n2. [open] write /a.txt\n",
+            ),
+        ] {
+            let mut drive = Drive::new(profile_of(NAME), task);
+            drive.add_tools([tools("tool_write"), tools("tool_activate")].concat());
+            drive.add_computer("mine");
+            drive.fleet.computers[1].tools = tools("ledger_pay").into();
+            drive.say(&[&plan]);
+            let shown = drive.shown();
+            assert!(shown.contains(adopted), "{shown}");
+        }
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl<'a> Course<'a> {
         let problem = match &step.read {
             Some(Read::List(list)) if list.problems.is_empty() => {
                 let items = meant_items::as_meant(&list.items, self.turn.asked_for());
-                let items = self.without_vain_items(items);
+                let items = self.without_vain_items(self.calling_what_is_there(items));
                 let problem = self.too_long(items.len());
                 // Half a plan looks done too early; where no other comes it is better than none.
                 let cut_off = list.cut_off && !is_last;
