@@ -124,17 +124,19 @@ impl Course<'_> {
                 .made_though_elsewhere(&Target::Any, &tool, &args)?;
             Some(args.get("name")?.as_str()?.to_owned())
         };
-        let names: Vec<Option<String>> = items.iter().map(made).collect();
         let mut whole: Vec<String> = Vec::with_capacity(items.len());
-        for (item, name) in items.iter().zip(&names) {
-            let Some(name) = name else {
+        for item in &items {
+            let Some(name) = made(item) else {
                 whole.push(item.clone());
                 continue;
             };
-            let others = items.iter().zip(&names).filter(|(_, made)| made.is_none());
-            let mut calls = others.map(|(item, _)| item).chain(&whole);
-            if !calls.any(|item| mentions(item, name).next().is_some()) {
-                whole.push(format!("{name} {}", self.turn.args_to_give(name)));
+            // What writes its file says its name, too.
+            let calls_it = |item: &String| match call_in(item) {
+                Some(ReactMove::Act { tool, .. }) => tool.rsplit('/').next() == Some(name.as_str()),
+                _ => mentions(item, &name).next().is_some(),
+            };
+            if !items.iter().chain(&whole).any(calls_it) {
+                whole.push(format!("{name} {}", self.turn.args_to_give(&name)));
             }
         }
         whole
@@ -382,6 +384,10 @@ mod tests {
             (
                 format!("1. {makes}\n2. tool_activate(name = \"ledger_pay\")\n3. write /a.txt"),
                 "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] write /a.txt\n",
+            ),
+            (
+                format!("1. {makes}\n2. run_program(\"ledger_pay.lua\")"),
+                "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] run_program",
             ),
             (
                 format!("1. {makes}\n2. pay with ledger_pay\n3. write /a.txt"),
