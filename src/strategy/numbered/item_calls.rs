@@ -8,6 +8,7 @@ use crate::domain::decision::Decision;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
 use crate::strategy::alone::mending::RUN;
+use crate::strategy::answers::shell_words::call_of_line;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::guards::copied_instead;
 use crate::strategy::paths::mentions;
@@ -115,11 +116,18 @@ impl Course<'_> {
     /// A plan that calls a tool which it makes, where another computer has it and the task only wants it called. A small model that is told so
     /// writes the same plan once more.
     pub(super) fn calling_what_is_there(&self, items: Vec<String>) -> Vec<String> {
-        let made = |item: &String| {
-            let ReactMove::Act { tool, args } = call_in(item)? else {
-                return None;
-            };
-            let args = self.whole_args(&tool, &args);
+        let tools = self.turn.tools(None);
+        let called = |item: &str| {
+            call_of_line(item, &tools).or_else(|| match call_in(item)? {
+                ReactMove::Act { tool, args } => {
+                    let args = self.whole_args(&tool, &args);
+                    Some((tool, args))
+                }
+                ReactMove::Answer { .. } => None,
+            })
+        };
+        let made = |item: &str| {
+            let (tool, args) = called(item)?;
             self.turn
                 .made_though_elsewhere(&Target::Any, &tool, &args)?;
             Some(args.get("name")?.as_str()?.to_owned())
@@ -131,9 +139,9 @@ impl Course<'_> {
                 continue;
             };
             // What writes its file says its name, too.
-            let calls_it = |item: &String| match call_in(item) {
-                Some(ReactMove::Act { tool, .. }) => tool.rsplit('/').next() == Some(name.as_str()),
-                _ => mentions(item, &name).next().is_some(),
+            let calls_it = |item: &String| match called(item) {
+                Some((tool, _)) => tool.rsplit('/').next() == Some(name.as_str()),
+                None => mentions(item, &name).next().is_some(),
             };
             if !items.iter().chain(&whole).any(calls_it) {
                 whole.push(format!("{name} {}", self.turn.args_to_give(&name)));
@@ -257,6 +265,7 @@ mod tests {
     use crate::domain::call::CallReport;
     use crate::domain::decision::Contract;
     use crate::domain::task::CallRecord;
+    use crate::domain::tool::ToolSpec;
     use crate::domain::work::Work;
     use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use crate::strategy::numbered::NAME;
@@ -374,15 +383,19 @@ mod tests {
     #[test]
     fn an_item_that_makes_a_tool_which_another_computer_has_calls_it_instead_once() {
         let task = "Pay Turing with the tool ledger_pay of mine. Write that to /a.txt.";
-        let tool = |name: &str| {
-            json!({"name": name, "effect": "effect", "description": "Does it.", "args_schema":
-                {"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}}})
+        let tools = |name: &str, needs: &str| -> Vec<ToolSpec> {
+            let tool = json!({"name": name, "effect": "effect", "description": "Does it.", "args_schema":
+                {"type": "object", "required": [needs], "properties": {needs: {"type": "string"}}}});
+            vec![serde_json::from_value(tool).unwrap()]
         };
-        let tools = |name: &str| vec![serde_json::from_value(tool(name)).unwrap()];
         let makes = "tool_write(source = \"mine\", name = \"ledger_pay\")";
         for (plan, adopted) in [
             (
                 format!("1. {makes}\n2. tool_activate(name = \"ledger_pay\")\n3. write /a.txt"),
+                "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] write /a.txt\n",
+            ),
+            (
+                "1. tool_activate ledger_pay\n2. write /a.txt".to_owned(),
                 "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] write /a.txt\n",
             ),
             (
@@ -395,9 +408,9 @@ mod tests {
             ),
         ] {
             let mut drive = Drive::new(profile_of(NAME), task);
-            drive.add_tools([tools("tool_write"), tools("tool_activate")].concat());
+            drive.add_tools([tools("tool_write", "name"), tools("tool_activate", "name")].concat());
             drive.add_computer("mine");
-            drive.fleet.computers[1].tools = tools("ledger_pay").into();
+            drive.fleet.computers[1].tools = tools("ledger_pay", "to").into();
             drive.say(&[&plan]);
             let shown = drive.shown();
             assert!(shown.contains(adopted), "{shown}");
