@@ -96,7 +96,7 @@ impl Course<'_> {
         })
     }
 
-    /// A plan without items that copy a file onto itself where the task has it, on another computer, that change what the task tells to leave
+    /// A plan without items that copy a file onto itself where the task has it, on another computer, or that change what the task tells to leave
     /// as it is; as it is if nothing else is in it.
     pub(super) fn without_vain_items(&self, items: Vec<String>) -> Vec<String> {
         let is_vain = |item: &String| match call_in(item) {
