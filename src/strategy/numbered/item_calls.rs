@@ -3,14 +3,12 @@
 
 use super::{Course, bare_line, function_call};
 use crate::domain::by_rule::ByRule;
-use crate::domain::call::{Address, Outcome, Target};
+use crate::domain::call::{Address, Outcome};
 use crate::domain::decision::Decision;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
 use crate::strategy::alone::mending::RUN;
-use crate::strategy::answers::shell_words::call_of_line;
 use crate::strategy::fleet::ToolLookup;
-use crate::strategy::guards::copied_instead;
 use crate::strategy::paths::mentions;
 use crate::strategy::words::asked_runs;
 use crate::strategy::words::stated;
@@ -80,74 +78,6 @@ impl Course<'_> {
         let place = turn.place_of(&asked_runs::program_of(run))?;
         let is_own = turn.unless_own(place).is_none();
         (begins_with_run(item) && is_own).then(|| asked_runs::args_of(run))
-    }
-
-    /// Why a plan goes back, once, that copies what the task wants moved: its items are what its model says from then on.
-    pub(super) fn copies_for_moves(&self, items: &[String]) -> Option<String> {
-        items.iter().find_map(|item| {
-            let ReactMove::Act { tool, args } = call_in(item)? else {
-                return None;
-            };
-            let args = self.whole_args(&tool, &args);
-            let from = args.get("from")?.as_str()?;
-            let told = copied_instead::in_plan(self.turn.state, &tool, from)?;
-            let moved = item.replacen(&tool, "fs_move", 1);
-            Some(format!("{told}: write such items as \"{moved}\""))
-        })
-    }
-
-    /// A plan without items that copy a file onto itself where the task has it, on another computer, or that change what the task tells to leave
-    /// as it is; as it is if nothing else is in it.
-    pub(super) fn without_vain_items(&self, items: Vec<String>) -> Vec<String> {
-        let is_vain = |item: &String| match call_in(item) {
-            Some(ReactMove::Act { tool, args }) => {
-                let args = self.whole_args(&tool, &args);
-                let left_alone = || self.turn.left_alone(&Target::Any, &tool, &args);
-                self.turn.copies_onto_itself(&tool, &args) || left_alone().is_some()
-            }
-            _ => false,
-        };
-        match items.iter().all(is_vain) {
-            true => items,
-            false => items.into_iter().filter(|item| !is_vain(item)).collect(),
-        }
-    }
-
-    /// A plan that calls a tool which it makes, where another computer has it and the task only wants it called. A small model that is told so
-    /// writes the same plan once more.
-    pub(super) fn calling_what_is_there(&self, items: Vec<String>) -> Vec<String> {
-        let tools = self.turn.tools(None);
-        let called = |item: &str| {
-            call_of_line(item, &tools).or_else(|| match call_in(item)? {
-                ReactMove::Act { tool, args } => {
-                    let args = self.whole_args(&tool, &args);
-                    Some((tool, args))
-                }
-                ReactMove::Answer { .. } => None,
-            })
-        };
-        let made = |item: &str| {
-            let (tool, args) = called(item)?;
-            self.turn
-                .made_though_elsewhere(&Target::Any, &tool, &args)?;
-            Some(args.get("name")?.as_str()?.to_owned())
-        };
-        let mut whole: Vec<String> = Vec::with_capacity(items.len());
-        for item in &items {
-            let Some(name) = made(item) else {
-                whole.push(item.clone());
-                continue;
-            };
-            // What writes its file says its name, too.
-            let calls_it = |item: &String| match called(item) {
-                Some((tool, _)) => tool.rsplit('/').next() == Some(name.as_str()),
-                None => mentions(item, &name).next().is_some(),
-            };
-            if !items.iter().chain(&whole).any(calls_it) {
-                whole.push(format!("{name} {}", self.turn.args_to_give(&name)));
-            }
-        }
-        whole
     }
 
     fn may_be_called(&self, tool: &str) -> bool {
@@ -264,10 +194,7 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::decision::Contract;
-    use crate::domain::task::CallRecord;
-    use crate::domain::tool::ToolSpec;
-    use crate::domain::work::Work;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, profile_of};
     use crate::strategy::numbered::NAME;
     use proptest::prelude::*;
     use serde_json::json;
@@ -350,102 +277,6 @@ mod tests {
         // What cannot be undone is not.
         drive.say(&["Item done", "Item done", "Item done"]);
         assert_eq!(made(&drive).len(), 1, "{}", drive.shown());
-    }
-
-    #[test]
-    fn an_item_that_copies_a_file_onto_itself_on_another_computer_is_left_out() {
-        let task = "The computer `mine` has the file /map.txt. Bring it to the computer `depot`.";
-        let mut drive = Drive::new(profile_of(NAME), task);
-        drive.add_computer("mine");
-        drive.add_computer("depot");
-        drive.add_copy();
-        drive.say(&["1. fs_copy /map.txt mine\n2. fs_copy /map.txt depot"]);
-        let shown = drive.shown();
-        let left = "1. [now] fs_copy /map.txt depot";
-        assert!(
-            shown.contains(left) && !shown.contains("/map.txt mine"),
-            "{shown}"
-        );
-    }
-
-    #[test]
-    fn an_item_that_changes_what_is_to_be_left_as_it_is_is_left_out() {
-        let task =
-            "/lights.lua fails. You must not change anything below /vault. Mend it and run it.";
-        let plan = "1. fs_copy /vault/a.cfg /vault/a.cfg.bak\n2. fs_delete /vault/a.cfg\n3. write /lights.lua anew";
-        let mut drive = Drive::new(profile_of(NAME), task);
-        drive.add_copy();
-        drive.say(&[plan]);
-        let shown = drive.shown();
-        assert!(shown.contains("1. [now] write /lights.lua"), "{shown}");
-    }
-
-    #[test]
-    fn an_item_that_makes_a_tool_which_another_computer_has_calls_it_instead_once() {
-        let task = "Pay Turing with the tool ledger_pay of mine. Write that to /a.txt.";
-        let tools = |name: &str, needs: &str| -> Vec<ToolSpec> {
-            let tool = json!({"name": name, "effect": "effect", "description": "Does it.", "args_schema":
-                {"type": "object", "required": [needs], "properties": {needs: {"type": "string"}}}});
-            vec![serde_json::from_value(tool).unwrap()]
-        };
-        let makes = "tool_write(source = \"mine\", name = \"ledger_pay\")";
-        for (plan, adopted) in [
-            (
-                format!("1. {makes}\n2. tool_activate(name = \"ledger_pay\")\n3. write /a.txt"),
-                "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] write /a.txt\n",
-            ),
-            (
-                "1. tool_activate ledger_pay\n2. write /a.txt".to_owned(),
-                "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] write /a.txt\n",
-            ),
-            (
-                format!("1. {makes}\n2. run_program(\"ledger_pay.lua\")"),
-                "1. [now] ledger_pay {\"to\":\"…\"}\n2. [open] run_program",
-            ),
-            (
-                format!("1. {makes}\n2. pay with ledger_pay\n3. write /a.txt"),
-                "1. [now] pay with ledger_pay\n2. [open] write /a.txt\n",
-            ),
-        ] {
-            let mut drive = Drive::new(profile_of(NAME), task);
-            drive.add_tools([tools("tool_write", "name"), tools("tool_activate", "name")].concat());
-            drive.add_computer("mine");
-            drive.fleet.computers[1].tools = tools("ledger_pay", "to").into();
-            drive.say(&[&plan]);
-            let shown = drive.shown();
-            assert!(shown.contains(adopted), "{shown}");
-        }
-    }
-
-    #[test]
-    fn what_is_looked_around_for_after_an_item_s_action_failed_does_not_make_the_item_look_done() {
-        let mut drive = Drive::new(profile_of(NAME), "Tell what the notes say.");
-        let find = json!({"name": "fs_find", "effect": "read", "description": "Finds."});
-        drive.add_tools(vec![serde_json::from_value(find).unwrap()]);
-        let reads = "Action: fs_read\nAction Input: {\"path\": \"/notes.txt\"}";
-        let finds_nothing = |files: &mut _, call: &CallRecord| match call.tool.as_str() {
-            "fs_find" => done(json!({"path": "/", "found": [], "truncated": false})),
-            _ => carry_out(files, call),
-        };
-        drive.say_with(
-            &["1. look into the notes\n2. tell it", reads],
-            finds_nothing,
-        );
-        let looked = drive
-            .state()
-            .steps
-            .iter()
-            .any(|step| step.by_rule() == Some(ByRule::LookAround));
-        let Work::List(list) = &drive.state().work else {
-            panic!("{}", drive.shown());
-        };
-        let item = &list.items[0];
-        assert_eq!(
-            (looked, item.succeeded, item.failed),
-            (true, 0, 1),
-            "{}",
-            drive.shown()
-        );
     }
 
     #[test]

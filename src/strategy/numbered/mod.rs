@@ -11,6 +11,7 @@ pub mod list;
 mod loose_json;
 mod meant_items;
 pub mod memory;
+mod planned_items;
 pub mod printer;
 pub mod react;
 mod ready;
@@ -252,7 +253,7 @@ impl<'a> Course<'a> {
 
     /// Takes a `Plan:` block into the books, once, before the turn's move; a block that changes nothing is overlooked.
     fn rewrite(&self, step: &Step, said: &ReactRead, list: &ListWork) -> Option<Decision> {
-        let plan = meant_items::without_marks(&said.plan);
+        let plan = self.calling_what_is_there(meant_items::without_marks(&said.plan));
         let known = list.rewritten_in == step.number || list.says_already(&plan);
         if plan.is_empty() || known {
             return None;
