@@ -236,20 +236,24 @@ pub fn is_call_of(plan: &SubtaskPlan, call: &CallRecord) -> bool {
         let mut named = plan.targets.iter();
         named.any(|target| target.trim_start_matches('/') == path)
     };
-    let there = match &plan.on {
+    is_of_its_tool(plan, call)
+        && match (text("path"), text("from"), text("to")) {
+            (Some(path), _, _) => is_named(path),
+            (None, Some(from), Some(to)) => is_named(from) && is_named(to),
+            _ => false,
+        }
+}
+
+/// Whether a call is one of a subtask's tool, on the subtask's computer.
+pub fn is_of_its_tool(plan: &SubtaskPlan, call: &CallRecord) -> bool {
+    let is_there = match &plan.on {
         Some(on) => call
             .intended
             .as_ref()
             .is_some_and(|call| call.client_id == *on),
         None => call.target == Target::Any,
     };
-    there
-        && plan.tool == call.tool
-        && match (text("path"), text("from"), text("to")) {
-            (Some(path), _, _) => is_named(path),
-            (None, Some(from), Some(to)) => is_named(from) && is_named(to),
-            _ => false,
-        }
+    is_there && plan.tool == call.tool
 }
 
 /// Whether the text of an item names this call: its tool and no other one, and its file, or both files of a copy; or it begins with "run"

@@ -5,7 +5,7 @@
 use super::tool_source::{REFUSED, TEST, WRITE, tool_in};
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::Decision;
-use crate::domain::step::Step;
+use crate::domain::step::{CallRecord, Step};
 use crate::domain::tool::EffectClass;
 use crate::domain::toolbox::Tool;
 use crate::strategy::shown_tools::is_about_tools;
@@ -42,21 +42,12 @@ impl<'a> Turn<'a> {
         let (made, _) = self.uses_made(name).filter(|(_, is_newest)| *is_newest)?;
         let (uses, _) = stated::uses_of_tool(self.asked_for());
         let next = uses.into_iter().nth(made)?;
-        let (tool, args) = match next {
-            ToolUse::Test { args, expect } if expect.is_empty() => {
-                (TEST, json!({"name": name, "args": args}))
-            }
-            ToolUse::Test { args, expect } => {
-                (TEST, json!({"name": name, "args": args, "expect": expect}))
-            }
-            ToolUse::Activate => (ACTIVATE, json!({"name": name})),
+        if matches!(next, ToolUse::Call(_)) {
             // Whether something is changed is for a model to say.
-            ToolUse::Call(args) => {
-                let only_looks = |tool: &Tool| tool.effect == EffectClass::Read;
-                self.tool_of(name).filter(only_looks)?;
-                (name, Value::Object(args))
-            }
-        };
+            let only_looks = |tool: &Tool| tool.effect == EffectClass::Read;
+            self.tool_of(name).filter(only_looks)?;
+        }
+        let (tool, args) = call_of_use(name, next);
         self.schema_of(tool)?;
         self.call_by_rule(ByRule::ToldUse, tool, args, None)
     }
@@ -68,13 +59,26 @@ impl<'a> Turn<'a> {
         made.is_some_and(|(made, _)| made > 0) && !self.is_tool_left()
     }
 
-    /// Whether the task tells to make a tool, and that, or something that is done with it, is not done by rule.
+    /// Whether the task tells to make a tool, and that is not done, or something that it tells to do with it, whoever does it.
     pub(in crate::strategy) fn is_tool_left(&self) -> bool {
         let prompt = self.asked_for();
         stated::tool_to_make(prompt).is_some_and(|name| {
             let (uses, is_all) = stated::uses_of_tool(prompt);
-            let made = self.uses_made(name);
-            !is_all || made.is_none_or(|(made, _)| made < uses.len())
+            !is_all || !self.was_all_made(name, uses)
+        })
+    }
+
+    /// Whether a tool was written, and all of this done with it since, one after the other.
+    fn was_all_made(&self, name: &str, uses: Vec<ToolUse>) -> bool {
+        let made: Vec<&CallRecord> = self.state.calls().filter(|call| call.succeeded()).collect();
+        let writes = |call: &&CallRecord| call.tool == WRITE && tool_in(call) == Some(name);
+        let Some(written) = made.iter().rposition(writes) else {
+            return false;
+        };
+        let mut since = made[written..].iter();
+        uses.into_iter().all(|told| {
+            let (tool, args) = call_of_use(name, told);
+            since.any(|call| call.tool == tool && gives(&call.args, &args))
         })
     }
 
@@ -115,13 +119,33 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// The call that does with a tool what the task tells.
+fn call_of_use(name: &str, told: ToolUse) -> (&str, Value) {
+    match told {
+        ToolUse::Test { args, expect } if expect.is_empty() => {
+            (TEST, json!({"name": name, "args": args}))
+        }
+        ToolUse::Test { args, expect } => {
+            (TEST, json!({"name": name, "args": args, "expect": expect}))
+        }
+        ToolUse::Activate => (ACTIVATE, json!({"name": name})),
+        ToolUse::Call(args) => (name, Value::Object(args)),
+    }
+}
+
+/// Whether a call is given all of this, if more beside it.
+fn gives(args: &Value, told: &Value) -> bool {
+    let mut told = told.as_object().into_iter().flatten();
+    told.all(|(name, value)| args.get(name) == Some(value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::chat::{ChatFailure, Role};
     use crate::domain::event::TaskEvent;
-    use crate::domain::task::{CallRecord, Open, TaskStatus};
+    use crate::domain::task::{Open, TaskStatus};
     use crate::domain::track::Track;
     use crate::strategy::drive::{Drive, carry_out, done, profile_with_asides, run_tool};
     use std::collections::BTreeMap;
@@ -199,6 +223,34 @@ mod tests {
             .collect();
         assert_eq!(tools, [WRITE, TEST, WRITE, TEST, ACTIVATE]);
         assert_eq!(drive.state().status, TaskStatus::Completed);
+    }
+
+    #[test]
+    fn a_subtask_of_a_tool_that_was_made_and_checked_needs_no_mark() {
+        let vain = "I would rather not.";
+        let subtask = |tool: &str, target: &str| json!({"description": format!("{tool} for {target}"), "tool": tool, "targets": [target]});
+        let goals = json!({"objectives": [{"description": "it is made", "subtasks": [
+            subtask(WRITE, "double"), subtask(TEST, "double"), subtask(ACTIVATE, "double"),
+            subtask("fs_write", "/a.txt"), subtask("run_program", "/check.lua")]}]});
+        let call = |tool: &str, args: Value| json!({"tool": tool, "args": args}).to_string();
+        let source = json!({"name": "double", "source": "return { handler = print }"});
+        let test = |n: u8| json!({"name": "double", "args": {"n": n}, "expect": {"result": 8}});
+        for (tested_with, is_done) in [(4, true), (5, false)] {
+            let mut drive = begun("goals", TASK);
+            let said = [
+                goals.to_string(),
+                call(WRITE, source.clone()),
+                call(TEST, test(tested_with)),
+                call(ACTIVATE, json!({"name": "double"})),
+                call("fs_write", json!({"path": "/a.txt", "content": "done"})),
+                call("run_program", json!({"path": "/check.lua"})),
+            ];
+            let said = [vain; 4].into_iter().chain(said.iter().map(String::as_str));
+            let said: Vec<&str> = said.collect();
+            drive.say_with(&said, computer);
+            let ended = drive.state().status == TaskStatus::Completed;
+            assert_eq!(ended, is_done, "{}", drive.shown());
+        }
     }
 
     #[test]

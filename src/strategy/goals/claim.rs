@@ -127,18 +127,6 @@ impl Course<'_> {
         call.succeeded() && Signature::of_call(call, home) == *wanted
     }
 
-    /// Whether the call of a subtask was made and came out well before, with just these arguments, and nothing is left that the task's words tell,
-    /// as its own check shows: who makes it again does the work twice.
-    pub(super) fn was_made_ahead(&self, wanted: &ToolCall, work: &GoalWork) -> bool {
-        let home = self.turn.state.home();
-        let again = Signature::of(&Target::Any, &wanted.name, &wanted.arguments, home);
-        let is_its_own = work
-            .current()
-            .is_some_and(|(_, subtask)| subtask.plan.tool == wanted.name);
-        let mut calls = self.turn.state.calls();
-        is_its_own && calls.any(|call| self.came_out_well(call, &again)) && self.turn.nothing_left()
-    }
-
     /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had
     /// come out the same often enough, and well; or its files are programs that were mended by themselves.
     fn was_done_before(&self, subtask: &Subtask) -> bool {

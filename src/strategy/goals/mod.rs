@@ -9,8 +9,8 @@ pub mod facts;
 mod fit;
 pub mod known;
 pub mod mark;
+mod marks_by_rule;
 pub mod memory;
-mod moved_on;
 mod ready;
 
 use super::calling;
@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "goals";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 45;
+pub const VERSION: u32 = 46;
 
 /// The pseudo tool that is the only way to complete a subtask; no computer owns it.
 pub const MARK_TOOL: &str = "mark_subtask_complete";
@@ -115,7 +115,8 @@ impl<'a> Course<'a> {
             }
             Standing::Failed => self.turn.fail("goal_not_achieved", work.status_line()),
             Standing::UnderWay => {
-                let before = self.moved_on(work).or_else(|| self.out_of_rounds(work));
+                let over = self.marked_as_proved(work).or_else(|| self.moved_on(work));
+                let before = over.or_else(|| self.out_of_rounds(work));
                 let before = before.or_else(|| self.turn.before_step());
                 before.unwrap_or_else(|| self.consult_for_subtask(work))
             }
@@ -188,11 +189,6 @@ impl<'a> Course<'a> {
                     }
                     marked => marked,
                 }
-            }
-            ([call], None) if self.was_made_ahead(call, work) => {
-                let reason =
-                    "its call was made before, and the task's own check has run well since";
-                self.marked(true, reason.to_owned())
             }
             // A mark beside calls would claim what was not seen yet; the model is told to mark it afterwards.
             (calls, _) => calling::carry_out(&self.turn, step, &said.text, calls),

@@ -6,7 +6,7 @@ use crate::strategy::paths::{mentions, normal};
 use crate::strategy::text::{has_word, sentence_before};
 use serde_json::Value;
 
-const COPY: &str = "fs_copy";
+pub const COPY: &str = "fs_copy";
 
 const MOVES: [&str; 2] = ["move", "rename"];
 /// A task that speaks of these may want both.

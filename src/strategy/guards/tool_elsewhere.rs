@@ -4,10 +4,9 @@
 use super::times_told;
 use crate::domain::call::Target;
 use crate::strategy::alone::unfilled::WRITES;
-use crate::strategy::paths::mentions;
-use crate::strategy::text::has_word;
+use crate::strategy::paths::{behind, mentions, named_in};
+use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
-use crate::strategy::words::places::sentence_of;
 use serde_json::Value;
 
 /// The tools that make a tool of a file.
@@ -29,9 +28,7 @@ impl Turn<'_> {
     ) -> Option<String> {
         let name = args.get("name").filter(|_| MAKERS.contains(&tool))?;
         let (name, prompt) = (name.as_str()?, self.asked_for());
-        let sentence = sentence_of(prompt, name)?;
-        let wants_it = has_word(&sentence, &WRITES) || has_word(&sentence, &CHANGES);
-        if wants_it
+        if wants_it_made(prompt, name)?
             || MAKERS
                 .iter()
                 .any(|maker| mentions(prompt, maker).next().is_some())
@@ -60,6 +57,17 @@ impl Turn<'_> {
     }
 }
 
+/// Whether the first sentence that names a tool wants it made or changed. What it wants written to a file is another thing: "Ask mine with its tool
+/// ore_count, and write it to /a.txt". None where no sentence does.
+fn wants_it_made(prompt: &str, name: &str) -> Option<bool> {
+    let at = mentions(prompt, name).next()?;
+    let before = sentence_before(&prompt[..at]);
+    let after = sentence_after(behind(prompt, at, name));
+    let writes_it = |words: &str| has_word(words, &WRITES) && named_in(words).is_empty();
+    let changes_it = has_word(before, &CHANGES) || has_word(after, &CHANGES);
+    Some(changes_it || has_word(before, &WRITES) || writes_it(after))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::domain::tool::ToolSpec;
@@ -85,7 +93,16 @@ mod tests {
 
     #[test]
     fn who_makes_a_tool_that_another_computer_has_is_shown_its_call_twice() {
-        let mut drive = drive("Ask mine with its tool ore_count how much iron it has.");
+        for task in [
+            "Ask mine with its tool ore_count how much iron it has.",
+            "Ask mine with its tool ore_count, and write it to /a.txt.",
+        ] {
+            is_shown_its_call_twice(task);
+        }
+    }
+
+    fn is_shown_its_call_twice(task: &str) {
+        let mut drive = drive(task);
         let makes = call("tool_activate", json!({"name": "ore_count"}));
         drive.say(&[&makes, &makes]);
         let told = "the tool ore_count is there already, on mine, and needs no file here. Call it, with what the task says:\n\
@@ -106,6 +123,8 @@ mod tests {
             ),
             ("Make a tool ore_count here, as mine has one.", "ore_count"),
             ("Change the tool ore_count.", "ore_count"),
+            ("The tool ore_count: write it here, too.", "ore_count"),
+            ("Write /a.txt and the tool ore_count.", "ore_count"),
             (
                 "The tool ore_count is to be here, too (tool_write).",
                 "ore_count",

@@ -39,7 +39,7 @@ use serde_json::{Value, json};
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "numbered";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 47;
+pub const VERSION: u32 = 48;
 
 /// The next move of a task that runs this strategy and has nothing open.
 pub fn decide(state: &TaskState, profile: &Profile, inputs: &Inputs) -> Option<Decision> {
@@ -97,6 +97,7 @@ impl<'a> Course<'a> {
             Some(Read::List(list)) if list.problems.is_empty() => {
                 let items = meant_items::as_meant(&list.items, self.turn.asked_for());
                 let items = self.without_vain_items(self.calling_what_is_there(items));
+                let items = self.writing_what_is_missing(items);
                 let problem = self.too_long(items.len());
                 // Half a plan looks done too early; where no other comes it is better than none.
                 let cut_off = list.cut_off && !is_last;
@@ -254,6 +255,7 @@ impl<'a> Course<'a> {
     /// Takes a `Plan:` block into the books, once, before the turn's move; a block that changes nothing is overlooked.
     fn rewrite(&self, step: &Step, said: &ReactRead, list: &ListWork) -> Option<Decision> {
         let plan = self.calling_what_is_there(meant_items::without_marks(&said.plan));
+        let plan = self.writing_what_is_missing(plan);
         let known = list.rewritten_in == step.number || list.says_already(&plan);
         if plan.is_empty() || known {
             return None;

@@ -4,11 +4,15 @@
 use super::Course;
 use super::item_calls::call_in;
 use crate::domain::call::Target;
+use crate::domain::files::from_root;
 use crate::domain::work::ReactMove;
+use crate::strategy::alone::mending::WRITE;
+use crate::strategy::alone::moved_files::MOVE;
 use crate::strategy::answers::shell_words::call_of_line;
-use crate::strategy::guards::copied_instead;
-use crate::strategy::paths::mentions;
-use serde_json::Value;
+use crate::strategy::guards::copied_instead::{self, COPY};
+use crate::strategy::paths::{mentions, normal};
+use crate::strategy::words::stated;
+use serde_json::{Value, json};
 
 impl Course<'_> {
     /// The call that an item is: its tool, and what that takes by name.
@@ -62,7 +66,7 @@ impl Course<'_> {
             // What writes its file says its name, too.
             let calls_it = |item: &String| match self.planned_call(item) {
                 Some((tool, _)) => tool.rsplit('/').next() == Some(name.as_str()),
-                None => mentions(item, &name).next().is_some(),
+                None => names(item, &name),
             };
             let is_due = self.turn.tools_to_call().contains(&name.as_str());
             if is_due && !items.iter().chain(&whole).any(calls_it) {
@@ -70,6 +74,40 @@ impl Course<'_> {
             }
         }
         if whole.is_empty() { items } else { whole }
+    }
+
+    /// A plan whose items write what they copy or move, where the first look did not find it, the task wants it made, and no item before writes it:
+    /// small models read "make the files /a.txt and /b.txt" and copy them.
+    pub(super) fn writing_what_is_missing(&self, items: Vec<String>) -> Vec<String> {
+        let mut whole: Vec<String> = Vec::with_capacity(items.len());
+        for item in items {
+            let path = self.copied_though_missing(&item);
+            let is_new = |path: &String| !whole.iter().any(|item| names(item, path));
+            whole.push(match path.filter(is_new) {
+                Some(path) => self.item_that_writes(&path),
+                None => item,
+            });
+        }
+        whole
+    }
+
+    /// The file, without its first slash, that an item copies or moves although it is not there and is to be made.
+    fn copied_though_missing(&self, item: &str) -> Option<String> {
+        let (tool, args) = self.planned_call(item)?;
+        let path = normal(args.get("from")?.as_str()?);
+        let turn = &self.turn;
+        let is_missing = [COPY, MOVE].contains(&tool.as_str())
+            && turn.was_not_there(&path, None)
+            && stated::is_to_be_made(turn.asked_for(), &path);
+        (is_missing && turn.schema_of(WRITE).is_some()).then_some(path)
+    }
+
+    fn item_that_writes(&self, path: &str) -> String {
+        let rooted = from_root(path);
+        match stated::content_said(self.turn.asked_for(), path) {
+            Some(content) => format!("{WRITE} {}", json!({"path": rooted, "content": content})),
+            None => format!("{WRITE} {rooted}"),
+        }
     }
 
     /// The tool that an item makes in the place of calling it.
@@ -81,10 +119,14 @@ impl Course<'_> {
     }
 }
 
+fn names(item: &str, path: &str) -> bool {
+    mentions(item, path).next().is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::domain::tool::ToolSpec;
-    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of, profile_with_asides};
     use crate::strategy::numbered::NAME;
     use serde_json::json;
 
@@ -129,6 +171,29 @@ mod tests {
         drive.say(&[plan]);
         let shown = drive.shown();
         assert!(shown.contains("1. [now] write /lights.lua"), "{shown}");
+    }
+
+    #[test]
+    fn an_item_that_copies_a_file_which_is_missing_and_to_be_made_writes_it() {
+        let task = "Make the two files /rooms/1.txt and /rooms/2.txt; each holds one line, `room 1` and `room 2`. /old.txt stays.";
+        let plan = "1. fs_copy /rooms/1.txt /rooms/1_copy.txt\n2. fs_copy /rooms/2.txt /rooms/2_copy.txt\n\
+                    3. fs_copy /rooms/2.txt /last.txt\n4. fs_copy /old.txt /kept.txt";
+        let mut drive = Drive::new(profile_with_asides(NAME), task);
+        drive.files.insert("/old.txt".into(), "x".into());
+        drive.add_copy();
+        drive.say(&[plan]);
+        let shown = drive.shown();
+        let adopted = "1. [now] fs_write {\"content\":\"room 1\\n\",\"path\":\"/rooms/1.txt\"}\n\
+                       2. [open] fs_write {\"content\":\"room 2\\n\",\"path\":\"/rooms/2.txt\"}\n\
+                       3. [open] fs_copy /rooms/2.txt /last.txt\n4. [open] fs_copy /old.txt /kept.txt\n";
+        assert!(shown.contains(adopted), "{shown}");
+        // What an item before makes may be copied.
+        let plan = "1. write /rooms/1.txt\n2. fs_copy /rooms/1.txt /rooms/2.txt";
+        let mut drive = Drive::new(profile_with_asides(NAME), task);
+        drive.add_copy();
+        drive.say(&[plan]);
+        let shown = drive.shown();
+        assert!(shown.contains("2. [open] fs_copy /rooms/1.txt"), "{shown}");
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::prompts::{PromptError, render as render_prompt};
 use crate::strategy::alone::MOST_AGAIN;
 use crate::strategy::answers::meant_programs::meant_programs;
 use crate::strategy::ends::unchanged::changes;
+use crate::strategy::lua_text::lua_tokens::{Token, tokens};
 use crate::strategy::memory::pins::{Pins, runs};
 use crate::strategy::paths::normal;
 use crate::strategy::render;
@@ -332,11 +333,14 @@ pub(in crate::strategy) fn computer(state: &TaskState, profile: &Profile) -> Opt
     })
 }
 
-/// The program in an answer: what its first fence holds. None where there is none, or where the answer was cut off inside of it.
+/// The program in an answer: what its first fence holds, or what stands below its language where the fence itself was left out. None where there
+/// is none, or where the answer was cut off inside of it.
 pub(in crate::strategy) fn read(answer: &ChatAnswer) -> Option<String> {
     let mut lines = answer.content.lines();
     let is_fence = |line: &str| line.trim_start().starts_with("```");
-    lines.by_ref().find(|line| is_fence(line))?;
+    if lines.by_ref().find(|line| is_fence(line)).is_none() {
+        return without_fence(answer);
+    }
     let mut program = String::new();
     let mut closed = false;
     for line in lines {
@@ -349,6 +353,16 @@ pub(in crate::strategy) fn read(answer: &ChatAnswer) -> Option<String> {
     }
     let is_whole = closed || answer.stop == StopReason::Stop;
     (is_whole && !program.trim().is_empty()).then_some(program)
+}
+
+/// The program of an answer that is its language, alone in the first line, and the program.
+fn without_fence(answer: &ChatAnswer) -> Option<String> {
+    let (language, program) = answer.content.trim().split_once('\n')?;
+    let calls = |(_, token): &(usize, Token<'_>)| matches!(token, Token::Mark('(' | '{'));
+    let is_program = language.trim().eq_ignore_ascii_case("lua")
+        && answer.stop == StopReason::Stop
+        && tokens(program)?.iter().any(calls);
+    is_program.then(|| format!("{program}\n"))
 }
 
 #[cfg(test)]

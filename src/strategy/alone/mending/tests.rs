@@ -386,6 +386,31 @@ fn a_cut_off_program_is_none() {
     assert_eq!(said("print(5)", StopReason::Stop), None);
 }
 
+#[test]
+fn a_program_below_its_language_is_one_without_a_fence_too_and_other_lines_are_not() {
+    let said = |content: &str, stop| {
+        let answer = ChatAnswer {
+            stop,
+            ..crate::strategy::bench::answer(content)
+        };
+        read(&answer)
+    };
+    let left_out = "lua\nlocal n = 5\nprint(n)\n";
+    assert_eq!(
+        said(left_out, StopReason::Stop).as_deref(),
+        Some("local n = 5\nprint(n)\n")
+    );
+    assert_eq!(said(left_out, StopReason::Length), None);
+    for other in [
+        "lua\n5 torches",
+        "lua",
+        "It is in lua\nprint(5)",
+        "lua\nprint('",
+    ] {
+        assert_eq!(said(other, StopReason::Stop), None, "{other}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn any_answer_is_read_without_a_panic(text in "(```|lua|\n|print\\(1\\)|\\PC){0,30}") {

@@ -75,34 +75,60 @@ fn the_call_of_a_subtask_said_again_and_again_is_its_mark() {
 }
 
 #[test]
-fn what_was_done_ahead_and_is_checked_is_not_done_twice() {
+fn subtasks_that_were_done_ahead_are_over_once_the_check_of_the_task_runs_well() {
     for (check, calls) in [("all is right", 1), ("error('no')", 2)] {
         let task = "Open the door with door_open. Run /check.lua at the end.";
         let mut drive = Drive::new(profile_of(NAME), task);
         let open = json!({"name": "door_open", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
         drive.add_tools(vec![serde_json::from_value(open).unwrap()]);
         drive.files.insert("/check.lua".into(), check.into());
-        let subtasks = ["run_program", "door_open"]
+        let subtasks = ["run_program", "door_open", "run_program"]
             .map(|tool| json!({"description": tool, "tool": tool, "targets": ["/check.lua"]}));
         let goals = json!({"objectives": [{"description": "it is open", "subtasks": subtasks}]});
         let door = call("door_open", json!({}));
         let run = call("run_program", json!({"path": "/check.lua"}));
         let said = [goals.to_string(), door.clone(), run, mark(true), door];
-        drive.say_with(
-            &said.each_ref().map(String::as_str),
-            |files, call| match call.tool.as_str() {
-                "door_open" => done(json!({"opened": true})),
-                _ => carry_out(files, call),
-            },
-        );
+        let is_right = calls == 1;
+        let said: Vec<&str> = said.iter().map(String::as_str).collect();
+        // Nothing is asked for after the run where it came out well.
+        let said = if is_right { &said[..3] } else { &said };
+        drive.say_with(said, |files, call| match call.tool.as_str() {
+            "door_open" => done(json!({"opened": true})),
+            _ => carry_out(files, call),
+        });
         let opened = drive
             .state()
             .calls()
             .filter(|call| call.tool == "door_open");
         assert_eq!(opened.count(), calls, "{}", drive.shown());
         let is_done = drive.state().status == TaskStatus::Completed;
-        assert_eq!(is_done, calls == 1, "{}", drive.shown());
+        assert_eq!(is_done, is_right, "{}", drive.shown());
     }
+}
+
+#[test]
+fn a_subtask_whose_own_call_was_not_made_stays_open_although_the_check_ran_well() {
+    let task = "Open the door with door_open. Run /check.lua at the end.";
+    let mut drive = Drive::new(profile_of(NAME), task);
+    let open = json!({"name": "door_open", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
+    drive.add_tools(vec![serde_json::from_value(open).unwrap()]);
+    drive
+        .files
+        .insert("/check.lua".into(), "all is right".into());
+    let subtasks = [("door_open", "/check.lua"), ("fs_read", "/log.txt")]
+        .map(|(tool, file)| json!({"description": tool, "tool": tool, "targets": [file]}));
+    let goals = json!({"objectives": [{"description": "it is open", "subtasks": subtasks}]});
+    let door = call("door_open", json!({}));
+    let run = call("run_program", json!({"path": "/check.lua"}));
+    drive.say_with(
+        &[&goals.to_string(), &door, &run],
+        |files, call| match call.tool.as_str() {
+            "door_open" => done(json!({"opened": true})),
+            _ => carry_out(files, call),
+        },
+    );
+    let shown = drive.shown();
+    assert!(shown.contains("current subtask 1.2"), "{shown}");
 }
 
 #[test]
