@@ -34,7 +34,7 @@ pub fn is_excepted(prompt: &str, path: &str) -> bool {
 }
 
 /// Whether a text ends with words that take out what follows.
-fn stands_behind_except(before: &str) -> bool {
+pub(super) fn stands_behind_except(before: &str) -> bool {
     let before = sentence_before(before).trim_end_matches(['/', '`', '"', '\'']);
     let before = FILLERS.iter().fold(before.trim_end(), |rest, word| {
         rest.strip_suffix(word).map_or(rest, str::trim_end)

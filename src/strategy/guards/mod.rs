@@ -13,6 +13,7 @@ pub mod hand_written;
 pub mod history;
 pub mod instead_of_mending;
 mod left_alone;
+mod left_items;
 pub mod loops;
 pub mod misplaced_program;
 pub mod no_program;

@@ -25,7 +25,8 @@ impl Turn<'_> {
             let evidence = self.with_look(evidence, look.as_deref());
             return Some(self.block(Guard::Policy, evidence));
         }
-        if let Some(evidence) = excepted::objection(self.asked_for(), tool, args) {
+        let stays = excepted::objection(self.asked_for(), tool, args);
+        if let Some(evidence) = stays.or_else(|| self.takes_left_item(target, tool, args)) {
             return Some(self.block(Guard::Policy, evidence));
         }
         if let Some(evidence) = self.written_though_deleted(target, tool, args) {

@@ -4,6 +4,9 @@ use super::Course;
 use crate::domain::directive::ASK_USER_TOOL;
 use serde_json::Value;
 
+/// What tools call the number of items that they are for.
+const COUNT: &str = "count";
+
 impl Course<'_> {
     /// Bare values stand for the arguments that a tool needs, in the order in which it names them.
     pub(super) fn whole_args(&self, tool: &str, args: &Value) -> Value {
@@ -28,13 +31,23 @@ impl Course<'_> {
         // What more there is for a program is its arguments.
         let more = values.get(needed.len()..).unwrap_or_default();
         let runs = tool == "run_program" && !needed.is_empty() && !more.is_empty();
+        let counted = more.first().filter(|_| self.counts(tool, &needed, more));
         let all = values.len() == needed.len() || (tool == ASK_USER_TOOL && values.len() == 1);
-        if !all && !runs {
+        if !all && !runs && counted.is_none() {
             return args.clone();
         }
         let named = needed.into_iter().zip(values.iter().cloned());
-        let more = runs.then(|| ("args".to_owned(), more.into()));
+        let counted = counted.map(|count| (COUNT.to_owned(), count.clone()));
+        let more = runs.then(|| ("args".to_owned(), more.into())).or(counted);
         named.chain(more).collect()
+    }
+
+    /// Whether a number that alone stands behind all that a tool needs is how many of them it is for: "inventory_push chest_0 chest_1 2 12".
+    fn counts(&self, tool: &str, needed: &[String], more: &[Value]) -> bool {
+        let schema = || self.turn.schema_of(tool);
+        let takes_count = || schema().is_some_and(|of| of["properties"].get(COUNT).is_some());
+        let is_needed = needed.iter().any(|name| name == COUNT);
+        matches!(more, [Value::Number(_)]) && !needed.is_empty() && !is_needed && takes_count()
     }
 
     /// The arguments that a tool cannot do without; of one that needs none, the path that it may be given.

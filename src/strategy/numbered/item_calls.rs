@@ -5,18 +5,40 @@ use super::{Course, bare_line, function_call};
 use crate::domain::by_rule::ByRule;
 use crate::domain::call::{Address, Outcome};
 use crate::domain::decision::Decision;
+use crate::domain::ids::ClientId;
 use crate::domain::tool::EffectClass;
 use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
 use crate::strategy::alone::mending::RUN;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::paths::mentions;
+use crate::strategy::text::has_word;
 use crate::strategy::words::asked_runs;
+use crate::strategy::words::named_tools::FORBIDS;
+use crate::strategy::words::places::{addressed, sentence_of};
 use crate::strategy::words::stated;
 use serde_json::Value;
 
 /// What is called so beside tools that only look. Nothing that cannot be made undone, and no tool of which only its owner knows what it
 /// does.
 const CALLED: [&str; 4] = ["fs_write", "fs_copy", "fs_move", "run_program"];
+
+/// Words of a sentence after which a tool is called in some case, or at some time, or more than once.
+const IN_SOME_CASE: [&str; 11] = [
+    "if",
+    "unless",
+    "when",
+    "whenever",
+    "until",
+    "once",
+    "otherwise",
+    "instead",
+    "every",
+    "each",
+    "or",
+];
+
+/// What stands for a value that nobody has said.
+const UNKNOWN: &str = "…";
 
 impl Course<'_> {
     /// Carries the current item out, if it is a call and nothing was done in it yet, and all that the call says is known: a plan is
@@ -26,24 +48,54 @@ impl Course<'_> {
         if item.succeeded > 0 || item.failed > 0 {
             return None;
         }
-        let (tool, parameters) = match call_in(&item.text) {
+        let (tool, parameters, on) = match self.told_call(&item.text) {
+            Some(told) => told,
+            None => {
+                let (tool, parameters) = self.known_call(&item.text)?;
+                (tool, parameters, None)
+            }
+        };
+        let mut made = self.turn.state.calls();
+        // What may or may not have happened is the model's to look at.
+        let is_certain = made.all(|call| call.outcome() != Some(Outcome::Unknown));
+        is_certain.then(|| {
+            self.turn
+                .call_by_rule(ByRule::PlanItem, &tool, parameters, on)
+        })?
+    }
+
+    /// The call that an item is, of a tool that may be called unasked, with nothing that nobody has said.
+    fn known_call(&self, item: &str) -> Option<(String, Value)> {
+        let (tool, parameters) = match call_in(item) {
             Some(ReactMove::Act { tool, args }) => {
                 let tool = self.turn.meant_tool(&tool).unwrap_or(tool);
                 let parameters = self.whole_args(&tool, &args);
                 (tool, parameters)
             }
             Some(_) => return None,
-            None => (RUN.to_owned(), self.run_in(&item.text)?),
+            None => (RUN.to_owned(), self.run_in(item)?),
         };
-        let mut made = self.turn.state.calls();
-        // What may or may not have happened is the model's to look at.
-        let is_certain = made.all(|call| call.outcome() != Some(Outcome::Unknown));
-        let may = is_certain && self.may_be_called(&tool);
-        if !may || !is_known(&parameters, &self.known_words()) {
-            return None;
-        }
-        self.turn
-            .call_by_rule(ByRule::PlanItem, &tool, parameters, None)
+        let may = self.may_be_called(&tool) && is_known(&parameters, &self.known_words());
+        may.then_some((tool, parameters))
+    }
+
+    /// The call of a tool that the task names and that was not made yet, whatever it changes, where the task's own words give all that it takes,
+    /// and the item says nothing else: "redstone_set(back, 15)". Both the task and the plan say it; a small model whose item it is goes on with
+    /// the next one.
+    fn told_call(&self, item: &str) -> Option<(String, Value, Option<ClientId>)> {
+        let turn = &self.turn;
+        let mut due = turn.tools_to_call().into_iter();
+        let name = due.find(|name| mentions(item, name).next().is_some())?;
+        let sentence = sentence_of(turn.asked_for(), name)?;
+        let args = turn.args_to_give(name);
+        let on = turn.only_owner(name).cloned();
+        turn.schema_of(&addressed(name, on.as_ref()))?;
+        let owner = on.as_ref().map_or("", |on| on.as_str());
+        let told = format!("{name} {owner} {args}");
+        let told: Vec<&str> = words(&told).collect();
+        let is_told = words(item).all(|word| told.contains(&word));
+        let is_certain = !has_word(&sentence, &IN_SOME_CASE) && !has_word(&sentence, &FORBIDS);
+        (is_told && is_certain && !told.contains(&UNKNOWN)).then(|| (name.to_owned(), args, on))
     }
 
     /// The call that the current item is, where its model was asked for it just now and says once more that the item is done: it has written
@@ -151,6 +203,13 @@ pub(super) fn call_in(item: &str) -> Option<ReactMove> {
     }
 }
 
+/// What a text is made of, without marks: words, names, numbers, and what stands for an unknown value.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || UNKNOWN.contains(c);
+    text.split(move |c| !is_part(c))
+        .filter(|word| !word.is_empty())
+}
+
 /// Whether every text and number of a call stands among known words; of a path it is enough if its file and its folder do, and a copy beside
 /// its file (`/a.lua.bak`) is one of it.
 fn is_known(args: &Value, words: &str) -> bool {
@@ -194,7 +253,7 @@ mod tests {
     use super::*;
     use crate::domain::call::CallReport;
     use crate::domain::decision::Contract;
-    use crate::strategy::drive::{Drive, profile_of};
+    use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use crate::strategy::numbered::NAME;
     use proptest::prelude::*;
     use serde_json::json;
@@ -214,6 +273,54 @@ mod tests {
     fn made(drive: &Drive) -> Vec<(&str, &Value)> {
         let calls = drive.state().calls();
         calls.map(|call| (call.tool.as_str(), &call.args)).collect()
+    }
+
+    /// The calls of a tool of the computer's own, after its model has planned so.
+    fn set(task: &str, plan: &str) -> Vec<Value> {
+        let mut drive = Drive::new(profile_of(NAME), task);
+        let tool = json!({"name": "redstone_set", "effect": "effect", "description": "Sets.", "args_schema": {"type": "object",
+            "required": ["side", "power"], "properties": {"side": {"enum": ["back", "left"]}, "power": {"type": "integer"}}}});
+        drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
+        drive.say_with(&[plan], |files, call| match call.tool.as_str() {
+            "redstone_set" => done(json!({"set": true})),
+            _ => carry_out(files, call),
+        });
+        let calls = drive.state().calls();
+        let set = calls.filter(|call| call.tool == "redstone_set");
+        set.map(|call| call.args.clone()).collect()
+    }
+
+    #[test]
+    fn an_item_that_calls_a_tool_as_the_task_says_is_carried_out_once_whatever_it_changes() {
+        let task = "Open the door: set the signal at the back to 15 (redstone_set). Then write `open` to /door.txt.";
+        let told = json!({"side": "back", "power": 15});
+        for item in [
+            "redstone_set(back, 15)",
+            "redstone_set {\"side\": \"back\", \"power\": 15}",
+            "redstone_set",
+        ] {
+            let plan = format!("1. {item}\n2. {item}\n3. look at the door");
+            assert_eq!(set(task, &plan), std::slice::from_ref(&told), "{item}");
+        }
+        for item in [
+            "redstone_set(left, 15)",
+            "look whether redstone_set is there",
+        ] {
+            assert!(
+                set(task, &format!("1. {item}\n2. look")).is_empty(),
+                "{item}"
+            );
+        }
+        for task in [
+            "If it is dark, set the signal at the back to 15 (redstone_set).",
+            "Do not set the signal at the back to 15 (redstone_set).",
+            "Set the signal at the back (redstone_set).",
+        ] {
+            assert!(
+                set(task, "1. redstone_set(back, 15)\n2. look").is_empty(),
+                "{task}"
+            );
+        }
     }
 
     #[test]

@@ -39,13 +39,17 @@ impl Course<'_> {
         })
     }
 
-    /// A plan without items that copy a file onto itself where the task has it, on another computer, or that change what the task tells to leave
-    /// as it is; as it is if nothing else is in it.
+    /// A plan without items that copy a file onto itself where the task has it, on another computer, or that change or take what the task tells to
+    /// leave as it is; as it is if nothing else is in it.
     pub(super) fn without_vain_items(&self, items: Vec<String>) -> Vec<String> {
         let is_vain = |item: &String| {
             self.planned_call(item).is_some_and(|(tool, args)| {
                 self.turn.copies_onto_itself(&tool, &args)
                     || self.turn.left_alone(&Target::Any, &tool, &args).is_some()
+                    || self
+                        .turn
+                        .takes_left_item(&Target::Any, &tool, &args)
+                        .is_some()
             })
         };
         match items.iter().all(is_vain) {

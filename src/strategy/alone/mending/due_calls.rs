@@ -8,8 +8,9 @@ use crate::domain::toolbox::Tool;
 use crate::strategy::alone::moved_files::MOVE;
 use crate::strategy::ends::unchanged::changes;
 use crate::strategy::first_look::checked_files::{Fault, Faulted};
+use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
-use crate::strategy::paths::normal;
+use crate::strategy::paths::{named_in, normal};
 use crate::strategy::shown_tools::{self, skeleton};
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
@@ -55,8 +56,11 @@ impl Turn<'_> {
         }
         let is_done = |tool: &&Tool| match &faulted {
             Some(file) => self.did(tool, file),
-            // What was written is what the check is not content with: the same once more helps nobody.
-            None => tool.name == WRITE && self.wrote_last(),
+            // What was written is what the check is not content with: the same once more helps nobody. "Move the coal" is about no file.
+            None => {
+                (tool.name == WRITE && self.wrote_last())
+                    || (tool.name.starts_with("fs_") && !self.is_about_files())
+            }
         };
         let named = shown_tools::named_by(&shown, prompt).take(MOST_CALLS);
         let form = |tool: &Tool| {
@@ -98,6 +102,12 @@ impl Turn<'_> {
         (file.fault == Fault::Content && holds_data(&file.path))
             .then(|| form(write))
             .flatten()
+    }
+
+    /// Whether the task names a file that is no check of its work.
+    fn is_about_files(&self) -> bool {
+        let named = named_in(self.asked_for());
+        named.iter().any(|path| !is_check(self.asked_for(), path))
     }
 
     /// The call that gives a file its other name, where the task tells to rename, and a check misses it under that name: on the shell, where
@@ -262,6 +272,31 @@ mod tests {
             "{\"args\":[\"30\"],\"path\":\"/primes.lua\"}",
         );
         assert!(drive.shown().contains(&form), "{}", drive.shown());
+    }
+
+    #[test]
+    fn where_a_task_is_about_no_file_no_tool_for_files_is_due() {
+        for (task, is_shown) in [
+            (
+                "Delete the coal from the chest. /check.lua says whether it is right: run it.",
+                false,
+            ),
+            (
+                "Delete /coal.txt. /check.lua says whether it is right: run it.",
+                true,
+            ),
+        ] {
+            let mut drive = Drive::new(profile_of("direct"), task);
+            let check = "error('/check.lua:3: the chest holds coal')";
+            drive.files.insert("/check.lua".into(), check.into());
+            drive.say(&[&call("run_program", json!({"path": "/check.lua"}))]);
+            let shown = drive.shown();
+            assert_eq!(
+                shown.contains("{\"tool\": \"fs_delete\""),
+                is_shown,
+                "{shown}"
+            );
+        }
     }
 
     #[test]
