@@ -9,6 +9,8 @@ pub enum ByRule {
     FirstSearch,
     /// Calls the tools that the task names and that only look, before any model is asked.
     FirstTool,
+    /// Calls a tool that the task names first, where its model only runs the check which finds that undone.
+    DueTool,
     /// Asks a person what the task tells to ask first.
     FirstQuestion,
     /// Makes a run of which a task speaks that wants a program mended.
@@ -38,10 +40,11 @@ pub enum ByRule {
 }
 
 impl ByRule {
-    pub const ALL: [ByRule; 16] = [
+    pub const ALL: [ByRule; 17] = [
         ByRule::FirstLook,
         ByRule::FirstSearch,
         ByRule::FirstTool,
+        ByRule::DueTool,
         ByRule::FirstQuestion,
         ByRule::FirstRun,
         ByRule::RunAnew,
@@ -63,6 +66,9 @@ impl ByRule {
             ByRule::FirstLook => "Reading the files that the task names",
             ByRule::FirstSearch => "Looking for what the task speaks of",
             ByRule::FirstTool => "Calling the tools that the task names",
+            ByRule::DueTool => {
+                "Calling the tool that the task tells to call, as nothing else was done"
+            }
             ByRule::FirstQuestion => "Asking what the task tells to ask",
             ByRule::FirstRun => "Running what the task speaks of",
             ByRule::RunAnew => "Running it again after it was mended",

@@ -131,6 +131,7 @@ impl<'a> Turn<'a> {
                 let decision = decision.or_else(|| self.first_tools());
                 let decision = decision.or_else(|| self.look_around());
                 let decision = decision.or_else(|| self.call_with_word());
+                let decision = decision.or_else(|| self.due_tool());
                 let decision = decision.or_else(|| self.look_into());
                 let decision = decision.or_else(|| self.begin_mending());
                 let decision = decision.or_else(|| self.ask_alone());

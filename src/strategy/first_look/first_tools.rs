@@ -61,7 +61,7 @@ impl Turn<'_> {
         let named = self.named_tools().into_iter();
         let leading = named.take_while(|tool| tool.effect == EffectClass::Read);
         let requests: Vec<StrictRequest> = leading
-            .filter_map(|tool| self.requests_of_first(tool))
+            .filter_map(|tool| self.requests_of_first(tool, ByRule::FirstTool))
             .flatten()
             .collect();
         match requests.is_empty() {
@@ -70,13 +70,14 @@ impl Turn<'_> {
         }
     }
 
-    fn requests_of_first(&self, tool: &Tool) -> Option<Vec<StrictRequest>> {
+    /// The calls of a tool before whose name no other work of the task stands, where the task's words give all that it takes.
+    pub(super) fn requests_of_first(&self, tool: &Tool, why: ByRule) -> Option<Vec<StrictRequest>> {
         let prompt = self.asked_for();
         let at = mentions(prompt, &tool.name).next()?;
         let before = &prompt[..at];
         let shown = self.shown_tools().shown;
         let said = behind(prompt, at, &tool.name);
-        let is_after_work = named_by(&shown, before).next().is_some()
+        let is_after_work = named_by(&shown, before).any(|other| other.name != tool.name)
             && !SHOWS.iter().any(|words| said.starts_with(words));
         let is_later = has_word(before, &NOT_FIRST) || is_after_work;
         let called = self.address_of(&tool.name).filter(|_| !is_later)?;
@@ -84,7 +85,7 @@ impl Turn<'_> {
         let args = said_values(prompt, &tool.name, schema);
         let required = schema.get("required").and_then(Value::as_array);
         let required = required.into_iter().flatten().filter_map(Value::as_str);
-        let request = |args| request_by_rule(ByRule::FirstTool, &called, Value::Object(args), None);
+        let request = |args| request_by_rule(why, &called, Value::Object(args), None);
         let of_each: Vec<_> = of_each_peripheral(prompt, schema)
             .take(MOST_PERIPHERALS)
             .collect();

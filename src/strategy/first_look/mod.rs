@@ -4,6 +4,7 @@
 pub(super) mod calls_by_rule;
 pub(super) mod checked_files;
 pub(super) mod copy_across;
+mod due_tool;
 pub(super) mod file_ends;
 pub(super) mod first_search;
 pub(super) mod first_tools;

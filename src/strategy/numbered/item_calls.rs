@@ -11,31 +11,15 @@ use crate::domain::work::{ListWork, ReactMove, ReactRead, begins_with_run};
 use crate::strategy::alone::mending::RUN;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::paths::mentions;
-use crate::strategy::text::has_word;
 use crate::strategy::words::asked_runs;
-use crate::strategy::words::named_tools::FORBIDS;
-use crate::strategy::words::places::{addressed, sentence_of};
+use crate::strategy::words::named_tools::is_plainly_told;
+use crate::strategy::words::places::addressed;
 use crate::strategy::words::stated;
 use serde_json::Value;
 
 /// What is called so beside tools that only look. Nothing that cannot be made undone, and no tool of which only its owner knows what it
 /// does.
 const CALLED: [&str; 4] = ["fs_write", "fs_copy", "fs_move", "run_program"];
-
-/// Words of a sentence after which a tool is called in some case, or at some time, or more than once.
-const IN_SOME_CASE: [&str; 11] = [
-    "if",
-    "unless",
-    "when",
-    "whenever",
-    "until",
-    "once",
-    "otherwise",
-    "instead",
-    "every",
-    "each",
-    "or",
-];
 
 /// What stands for a value that nobody has said.
 const UNKNOWN: &str = "…";
@@ -79,23 +63,18 @@ impl Course<'_> {
         may.then_some((tool, parameters))
     }
 
-    /// The call of a tool that the task names and that was not made yet, whatever it changes, where the task's own words give all that it takes,
-    /// and the item says nothing else: "redstone_set(back, 15)". Both the task and the plan say it; a small model whose item it is goes on with
-    /// the next one.
+    /// The call of a tool that the task names and that was not made yet, whatever it changes, where the item gives just what the task's own words
+    /// give: "redstone_set(back, 15)". Both the task and the plan say it; a small model whose item it is goes on with the next one.
     fn told_call(&self, item: &str) -> Option<(String, Value, Option<ClientId>)> {
         let turn = &self.turn;
         let mut due = turn.tools_to_call().into_iter();
         let name = due.find(|name| mentions(item, name).next().is_some())?;
-        let sentence = sentence_of(turn.asked_for(), name)?;
         let args = turn.args_to_give(name);
         let on = turn.only_owner(name).cloned();
         turn.schema_of(&addressed(name, on.as_ref()))?;
-        let owner = on.as_ref().map_or("", |on| on.as_str());
-        let told = format!("{name} {owner} {args}");
-        let told: Vec<&str> = words(&told).collect();
-        let is_told = words(item).all(|word| told.contains(&word));
-        let is_certain = !has_word(&sentence, &IN_SOME_CASE) && !has_word(&sentence, &FORBIDS);
-        (is_told && is_certain && !told.contains(&UNKNOWN)).then(|| (name.to_owned(), args, on))
+        let is_it =
+            is_plainly_told(turn.asked_for(), name) && gives_just(item, name, on.as_ref(), &args);
+        is_it.then(|| (name.to_owned(), args, on))
     }
 
     /// The call that the current item is, where its model was asked for it just now and says once more that the item is done: it has written
@@ -203,6 +182,18 @@ pub(super) fn call_in(item: &str) -> Option<ReactMove> {
     }
 }
 
+/// Whether an item gives a tool all of these values, which are known, and says nothing else but what they are called and which computer has it.
+fn gives_just(item: &str, tool: &str, on: Option<&ClientId>, args: &Value) -> bool {
+    let fields = args.as_object().into_iter().flatten();
+    let values: Vec<String> = fields.map(|(_, value)| value.to_string()).collect();
+    let owner = on.map_or("", |on| on.as_str());
+    let all = format!("{tool} {owner} {args}");
+    let (all, said): (Vec<&str>, Vec<&str>) = (words(&all).collect(), words(item).collect());
+    let mut given = values.iter().flat_map(|value| words(value));
+    given.all(|word| word != UNKNOWN && said.contains(&word))
+        && said.iter().all(|word| all.contains(word))
+}
+
 /// What a text is made of, without marks: words, names, numbers, and what stands for an unknown value.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || UNKNOWN.contains(c);
@@ -297,13 +288,14 @@ mod tests {
         for item in [
             "redstone_set(back, 15)",
             "redstone_set {\"side\": \"back\", \"power\": 15}",
-            "redstone_set",
         ] {
             let plan = format!("1. {item}\n2. {item}\n3. look at the door");
             assert_eq!(set(task, &plan), std::slice::from_ref(&told), "{item}");
         }
         for item in [
             "redstone_set(left, 15)",
+            "redstone_set(back)",
+            "redstone_set",
             "look whether redstone_set is there",
         ] {
             assert!(

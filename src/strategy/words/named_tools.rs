@@ -1,6 +1,7 @@
 //! Tools that a task's words call by their whole names ("with its tool ore_count", "tool_write"): a small model looks through files where it
 //! was told which tool to call.
 
+use super::places::sentence_of;
 use super::said_values::{said_calls, said_values};
 use crate::domain::call::Outcome;
 use crate::domain::chat::Message;
@@ -25,6 +26,28 @@ const MOST_TOLD: usize = 4;
 
 /// Words of a sentence that may name a thing so that it is not done.
 pub(in crate::strategy) const FORBIDS: [&str; 5] = ["not", "no", "never", "without", "don"];
+
+/// Words of a sentence after which a tool is called in some case, or at some time, or more than once.
+const IN_SOME_CASE: [&str; 11] = [
+    "if",
+    "unless",
+    "when",
+    "whenever",
+    "until",
+    "once",
+    "otherwise",
+    "instead",
+    "every",
+    "each",
+    "or",
+];
+
+/// Whether the first sentence that names a tool tells to call it, once and in any case.
+pub(in crate::strategy) fn is_plainly_told(prompt: &str, tool: &str) -> bool {
+    sentence_of(prompt, tool).is_some_and(|sentence| {
+        !has_word(&sentence, &IN_SOME_CASE) && !has_word(&sentence, &FORBIDS)
+    })
+}
 
 /// What is called next by the task's own words, as the template `shared/tool_to_call` shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,42 +1,131 @@
 //! Lua programs that add something up in a loop and declare the sum anew there: `local total = total + count`. Such a name ends with each round,
 //! and the one before the loop, which is printed behind it, stays as it was. Small models write so, and no run fails for it.
 
+use crate::strategy::lua_text::lua_tokens::{Token, tokens};
+
 /// What makes a new value of an old one.
 const OPERATORS: [&str; 7] = ["+", "-", "*", "/", "%", "^", ".."];
 
 const LOCAL: &str = "local ";
 
-/// The program in which such a line gives its value to the name that was there before; none if it has none. Blocks are told by how far their
-/// lines are indented.
+/// The program in which such a line gives its value to the name that was there before; none if it has none. Where its block reads the name, too,
+/// what the block reads stays what it was: one round's part of the sum. Blocks are told by how far their lines are indented.
 pub(super) fn given_to_the_outer(program: &str) -> Option<String> {
     let lines: Vec<&str> = program.split_inclusive('\n').collect();
     let mut mended = String::with_capacity(program.len());
-    for (at, line) in lines.iter().enumerate() {
-        match is_lost(&lines, at) {
-            true => mended.push_str(&line.replacen(LOCAL, "", 1)),
-            false => mended.push_str(line),
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        let Some(lost) = Lost::at(&lines, at - 1) else {
+            mended.push_str(line);
+            continue;
+        };
+        if !lost.is_read_inside {
+            mended.push_str(&line.replacen(LOCAL, "", 1));
+            continue;
+        }
+        match lost.of_each_round(&lines) {
+            Some(block) => {
+                mended.push_str(&block);
+                at = lost.end;
+            }
+            None => mended.push_str(line),
         }
     }
     (mended != program).then_some(mended)
 }
 
-/// Whether a line declares a name anew for a value made of it that nothing reads before the block is over, while the outer name is read behind
-/// the block.
-fn is_lost(lines: &[&str], at: usize) -> bool {
-    let depth = indentation(lines[at]);
-    let Some(name) = made_of_itself(lines[at]) else {
-        return false;
-    };
-    let is_outer = |line: &&&str| indentation(line) < depth && declared(line) == Some(name);
-    let mut behind = lines[at + 1..]
+/// A line that declares a name anew for a value made of it, while the outer name is read behind the block.
+struct Lost<'p> {
+    name: &'p str,
+    at: usize,
+    /// The first line behind its block.
+    end: usize,
+    is_read_inside: bool,
+}
+
+impl<'p> Lost<'p> {
+    fn at(lines: &[&'p str], at: usize) -> Option<Self> {
+        let depth = indentation(lines[at]);
+        let name = made_of_itself(lines[at])?;
+        let is_outer = |line: &&str| indentation(line) < depth && declared(line) == Some(name);
+        let is_over = |line: &&str| !line.trim().is_empty() && indentation(line) < depth;
+        let inside = lines[at + 1..].iter().take_while(|line| !is_over(line));
+        let end = at + 1 + inside.count();
+        let reads = |line: &&str| has_name(line, name);
+        let is_lost = lines[..at].iter().any(is_outer) && lines[end..].iter().any(reads);
+        is_lost.then(|| Self {
+            name,
+            at,
+            end,
+            is_read_inside: lines[at + 1..end].iter().any(reads),
+        })
+    }
+
+    /// Its block, with a name of its own for what each round adds to the sum: `local each_total = n`, `total = total + each_total`. None unless
+    /// the sum begins with 0 and nothing else is ever given to it, so that each round reads just that.
+    fn of_each_round(&self, lines: &[&str]) -> Option<String> {
+        let Self { name, at, end, .. } = *self;
+        let own = format!("each_{name}");
+        let is_given = |line: &&str| gives_to(line, name);
+        let begins = lines[..at].iter().filter(|line| is_given(line));
+        let begins: Vec<&str> = begins.map(|line| line.trim()).collect();
+        let is_plain = begins == [format!("local {name} = 0")]
+            && !lines[at + 1..].iter().any(|line| is_given(&line))
+            && !lines.iter().any(|line| has_name(line, &own));
+        let added = added_to(lines[at], name).filter(|_| is_plain)?;
+        let indent = &lines[at][..indentation(lines[at])];
+        let mut block = format!("{indent}local {own} = {added}\n{indent}{name} = {name} + {own}\n");
+        for line in &lines[at + 1..end] {
+            block.push_str(&renamed(line, name, &own)?);
+        }
+        Some(block)
+    }
+}
+
+/// What a line adds to a name, where it does nothing else with it.
+fn added_to<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+    let (_, value) = line.split_once('=')?;
+    let added = value.trim().strip_prefix(name)?.trim_start();
+    let added = added.strip_prefix('+')?.trim();
+    let is_other = ["..", "--", "<", ">", "=", " and ", " or "]
         .iter()
-        .filter(|line| !line.trim().is_empty());
-    let reads = |line: &&str| has_name(line, name);
-    let is_read_inside = behind
-        .by_ref()
-        .take_while(|line| indentation(line) >= depth)
-        .any(&reads);
-    lines[..at].iter().any(|line| is_outer(&line)) && !is_read_inside && behind.any(reads)
+        .any(|other| added.contains(other));
+    (!added.is_empty() && !is_other && !has_name(added, name)).then_some(added)
+}
+
+/// Whether a line gives a value to a name.
+fn gives_to(line: &str, name: &str) -> bool {
+    let bare = line.trim_start();
+    let bare = bare.strip_prefix(LOCAL).unwrap_or(bare);
+    let rest = bare.strip_prefix(name).map(str::trim_start);
+    rest.is_some_and(|rest| {
+        rest.starts_with('=') && !rest.starts_with("==") || rest.starts_with(',')
+    })
+}
+
+/// A line with another name for one; its texts stay as they are. None where the name may be a field, or the line has a text over several lines.
+fn renamed(line: &str, from: &str, to: &str) -> Option<String> {
+    let mut renamed = String::with_capacity(line.len());
+    let mut done = 0;
+    let tokens = tokens(line)?;
+    for (index, (at, token)) in tokens.iter().enumerate() {
+        if *token != Token::Name(from) {
+            continue;
+        }
+        let before = index.checked_sub(1).map(|index| tokens[index].1);
+        let after = tokens.get(index + 1).map(|(_, token)| *token);
+        let is_field =
+            matches!(before, Some(Token::Mark('.' | ':'))) || after == Some(Token::Mark('='));
+        if is_field {
+            return None;
+        }
+        renamed.push_str(&line[done..*at]);
+        renamed.push_str(to);
+        done = at + from.len();
+    }
+    renamed.push_str(&line[done..]);
+    Some(renamed)
 }
 
 fn indentation(line: &str) -> usize {
@@ -87,9 +176,33 @@ mod tests {
     }
 
     #[test]
+    fn a_block_that_reads_the_name_reads_what_its_round_adds() {
+        let program = "local total = 0\nlocal said = ''\nfor _, n in ipairs({1, 2}) do\n  local total = total + n * 2\n  \
+                       said = said .. 'total ' .. total .. ','\n\n  if total > 3 then said = said .. '!' end\nend\nreturn said .. total\n";
+        let mended = given_to_the_outer(program).unwrap();
+        let lua = mlua::Lua::new();
+        let said = |program: &str| lua.load(program).eval::<String>().unwrap();
+        assert_eq!(said(program), "total 2,total 4,!0");
+        assert_eq!(said(&mended), "total 2,total 4,!6");
+        assert!(mended.contains("  local each_total = n * 2\n  total = total + each_total\n  said = said .. 'total ' .. each_total"));
+        for other in [
+            program.replace("total = 0", "total = 1"),
+            program.replace("+ n * 2", "- n * 2"),
+            program.replace("+ n * 2", "+ n .. ''"),
+            program.replace("if total > 3 then", "total = 5 if total > 3 then"),
+            program.replace("'total ' .. total", "'total ' .. said.total"),
+            program.replace("return said .. total", "return said"),
+            program.replace("local said = ''", "local said, each_total = ''"),
+        ] {
+            assert_eq!(given_to_the_outer(&other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn a_name_that_may_be_meant_for_its_block_alone_stays() {
         for program in [
-            SUM.replace("twice = 2 * n", "twice = 2 * total"),
+            SUM.replace("= total + n", "= total - n")
+                .replace("twice = 2 * n", "twice = 2 * total"),
             SUM.replace("return total", "return 0"),
             SUM.replace("local total = 0", "local totals = 0"),
             SUM.replace("= total + n", "= totals + n"),

@@ -8,6 +8,7 @@ use crate::domain::task::TaskState;
 use crate::strategy::memory::contents;
 use crate::strategy::paths::named_in;
 use crate::strategy::text::filled_lines;
+use crate::strategy::words::calculation::with_total;
 
 /// How a task says that there is a line for each thing.
 const FOR_EACH: [&str; 6] = [
@@ -63,6 +64,37 @@ pub(super) fn lacking(state: &TaskState, prompt: &str, program: &str) -> Option<
     })
 }
 
+/// How a task calls a number that the lines before it add up to: "and then `total: SUM`".
+const SUMS: [&str; 2] = ["SUM", "TOTAL"];
+
+/// What is told of such a program whose last line has another number than the lines before it add up to, in its file, or in what it printed.
+pub(super) fn wrong_sum(
+    state: &TaskState,
+    prompt: &str,
+    program: &str,
+    printed: &str,
+) -> Option<String> {
+    let mut quoted = prompt.split('`').skip(1).step_by(2);
+    let name = quoted.find_map(|form| {
+        let (name, sum) = form.trim().rsplit_once(' ')?;
+        SUMS.contains(&sum).then_some(name)
+    })?;
+    let named = named_in(prompt);
+    let is_its = |path: &&String| program_that_writes(prompt, path).as_deref() == Some(program);
+    let written = named.iter().find(is_its).map(|path| from_root(path));
+    let (place, holds) = match &written {
+        Some(path) => (path.as_str(), contents::known(state, None, path)?),
+        None => ("what it printed", printed),
+    };
+    let last = filled_lines(holds).last().filter(|_| is_wanted(prompt))?;
+    let right = with_total(holds).filter(|_| last.starts_with(name))?;
+    let sum = right.trim_end().rsplit(' ').next()?;
+    Some(format!(
+        "the last line of {place} after the last run is `{}`, and the numbers before it add up to {sum}",
+        last.trim()
+    ))
+}
+
 /// In how many places a program opens a file anew for writing.
 fn openings(program: &str) -> usize {
     ["\"w\")", "'w')"]
@@ -89,14 +121,33 @@ mod tests {
 
     /// Whether the task goes on once the program has left this in its file, and what was asked last.
     fn behind(task: &str, left: &str) -> (bool, String) {
+        behind_program(task, EMPTIES, left)
+    }
+
+    fn behind_program(task: &str, program: &str, left: &str) -> (bool, String) {
         let mut drive = Drive::new(profile_with_asides("plan"), task);
         drive.bench.profile.one_model = true;
         let sales = "torch,10\nladder,3\nchest,1\n";
         drive.files.insert("/sales.csv".into(), sales.into());
         drive.run_to_consult_with(carry_out);
         drive.files.insert("/report.txt".into(), left.into());
-        let goes_on = drive.say(&[EMPTIES]);
+        let goes_on = drive.say(&[program]);
         (goes_on, shown(drive.state().prompt(Role::Executor)))
+    }
+
+    #[test]
+    fn a_last_line_that_is_not_the_sum_of_the_others_is_told() {
+        let task = TASK.replace("`item: count`.", "`item: count`, and then `total: SUM`.");
+        let left = |total: u8| format!("torch: 10\nladder: 3\nchest: 1\ntotal: {total}\n");
+        let sums = EMPTIES.replace("chest: 1", "total: 0");
+        let (goes_on, asked) = behind_program(&task, &sums, &left(0));
+        let told = "the last line of /report.txt after the last run is `total: 0`, and the numbers before it add up to 14";
+        assert!(goes_on && asked.contains(told), "{asked}");
+        let (goes_on, asked) = behind_program(&task, &sums, &left(14));
+        assert!(!goes_on, "{asked}");
+        // No number is called a sum.
+        let (goes_on, asked) = behind_program(&task.replace("SUM", "NUMBER"), &sums, &left(0));
+        assert!(!goes_on, "{asked}");
     }
 
     #[test]

@@ -198,6 +198,7 @@ fn oddity(state: &TaskState, prompt: &str, run: &CallRecord) -> Option<String> {
     copied
         .or_else(|| texts::lacking(state, prompt, &program, run))
         .or_else(|| each_line::lacking(state, prompt, &program))
+        .or_else(|| each_line::wrong_sum(state, prompt, &program, output(run)))
 }
 
 /// A program, which has no first slash here, with its texts and the spaces between its values as the task says that it prints them; none if it
