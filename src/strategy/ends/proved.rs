@@ -9,6 +9,7 @@ use crate::domain::decision::Decision;
 use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
+use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::strategy::alone::mending::program_of;
 use crate::strategy::alone::typed_input::is_typed_run;
@@ -62,10 +63,11 @@ impl Turn<'_> {
             .or_else(|| put().filter(|_| self.is_moved_and_run() || self.is_deleted_and_run()))
     }
 
-    /// Whether nothing of the task was left before its planner was asked.
+    /// Whether nothing of the task is left before anything was done that a planner wanted: a plan that was refused has done nothing.
     pub(in crate::strategy) fn is_proved(&self) -> bool {
         let mut steps = self.state.steps.iter();
-        steps.all(|step| step.planner.is_none()) && self.nothing_left()
+        let is_by_rule = |step: &Step| step.planner.is_none() || step.calls.is_empty();
+        steps.all(is_by_rule) && self.nothing_left()
     }
 
     /// Whether nothing of the task is left that its words tell, as far as rules read them.
@@ -221,6 +223,24 @@ mod tests {
         for strategy in ["direct", "directive", "numbered"] {
             assert!(typed(TASK, strategy, true).state().result.is_none());
         }
+    }
+
+    #[test]
+    fn what_is_proved_behind_a_plan_that_was_refused_is_not_planned_again() {
+        let task = "Delete /keys.txt with fs_delete if you are allowed to. If you are refused, leave it, write the one word `refused` to /note.txt and run /check.lua, which says whether it is right.";
+        let mut drive = Drive::new(profile_with_asides("goals"), task);
+        let allowed = ["fs_read", "fs_write", "run_program"].map(str::to_owned);
+        drive.bench.profile.allowed_tools = allowed.to_vec();
+        for (path, text) in [("/keys.txt", "k"), ("/check.lua", "all is right")] {
+            drive.files.insert(path.into(), text.into());
+        }
+        // It runs a file of data.
+        let subtask =
+            json!({"description": "look", "tool": "run_program", "targets": ["/note.txt"]});
+        let goals = json!({"objectives": [{"description": "the note", "subtasks": [subtask]}]});
+        drive.say_with(&[&goals.to_string(), "refused"], computer(true));
+        assert_eq!(drive.files["/note.txt"].trim(), "refused");
+        assert_eq!(drive.state().status, TaskStatus::Completed);
     }
 
     #[test]

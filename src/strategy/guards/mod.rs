@@ -19,6 +19,7 @@ pub mod misplaced_program;
 pub mod no_program;
 pub(super) mod objections;
 pub mod overwrite;
+mod renamed_first;
 pub mod repeated_effect;
 pub mod same_again;
 pub mod signature;

@@ -29,7 +29,8 @@ impl Turn<'_> {
         if let Some(evidence) = stays.or_else(|| self.takes_left_item(target, tool, args)) {
             return Some(self.block(Guard::Policy, evidence));
         }
-        if let Some(evidence) = self.written_though_deleted(target, tool, args) {
+        let lost = self.written_though_deleted(target, tool, args);
+        if let Some(evidence) = lost.or_else(|| self.written_before_renamed(target, tool, args)) {
             return Some(self.block(Guard::Policy, evidence));
         }
         if let Some(evidence) = same_again::objection(state, target, tool, args) {

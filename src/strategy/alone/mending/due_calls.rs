@@ -248,7 +248,9 @@ mod tests {
         let moves = r#"{"tool": "shell_exec", "args": {"command":"move /a.txt /a.old"}}"#;
         assert!(told.contains(moves), "{told}");
         let write = call("fs_write", json!({"path": "/a.txt", "content": "new"}));
-        let told = shown("", &[read, write, run]);
+        // What a program has done to it nobody knows.
+        let other = call("run_program", json!({"path": "/b.lua"}));
+        let told = shown("", &[read, other, write, run]);
         assert!(!told.contains("\"to\":\"/a.old\""), "{told}");
     }
 

@@ -71,7 +71,7 @@ impl<'p> Lost<'p> {
         let begins = lines[..at].iter().filter(|line| is_given(line));
         let begins: Vec<&str> = begins.map(|line| line.trim()).collect();
         let is_plain = begins == [format!("local {name} = 0")]
-            && !lines[at + 1..].iter().any(|line| is_given(&line))
+            && !lines[at + 1..].iter().any(is_given)
             && !lines.iter().any(|line| has_name(line, &own));
         let added = added_to(lines[at], name).filter(|_| is_plain)?;
         let indent = &lines[at][..indentation(lines[at])];
