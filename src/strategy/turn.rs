@@ -1,6 +1,6 @@
 //! One look at a task: what every strategy asks and answers in the same way before and beside what it carries out.
 
-use crate::domain::call::Address;
+use crate::domain::call::{Address, Outcome};
 use crate::domain::chat::{Message, OutputFormat, Role, ToolDef};
 use crate::domain::decision::{
     Consult, Contract, Decision, Guard, Inputs, PromptDelta, ToolsDelta, WaitReason,
@@ -104,6 +104,12 @@ impl<'a> Turn<'a> {
             reason: WaitReason::Model,
             until_ms,
         })
+    }
+
+    /// Whether nobody knows what came of some call: what may or may not have happened is a model's to look at, and no rule goes on.
+    pub fn any_unknown(&self) -> bool {
+        let mut calls = self.state.calls();
+        calls.any(|call| call.outcome() == Some(Outcome::Unknown))
     }
 
     /// Ends a task whose model says nothing useful any more.

@@ -3,7 +3,6 @@
 //! task tells to.
 
 use crate::domain::by_rule::ByRule;
-use crate::domain::call::Outcome;
 use crate::domain::decision::Decision;
 use crate::domain::step::Step;
 use crate::strategy::alone::mending::program_of;
@@ -22,10 +21,7 @@ impl Turn<'_> {
             && self.may_step_aside()
             && self.state.wakes().is_none()
             && is_plainly_told(self.asked_for(), name);
-        // What may or may not have happened is the model's to look at.
-        let mut calls = self.state.calls();
-        let is_certain = calls.all(|call| call.outcome() != Some(Outcome::Unknown));
-        if !may || !is_certain || !self.only_checks() {
+        if !may || self.any_unknown() || !self.only_checks() {
             return None;
         }
         let mut named = self.named_tools().into_iter();

@@ -3,7 +3,7 @@
 
 use super::{Course, bare_line, function_call};
 use crate::domain::by_rule::ByRule;
-use crate::domain::call::{Address, Outcome};
+use crate::domain::call::Address;
 use crate::domain::decision::Decision;
 use crate::domain::ids::ClientId;
 use crate::domain::tool::EffectClass;
@@ -29,7 +29,7 @@ impl Course<'_> {
     /// made before anything was seen, and what it makes up is for the model to say once more.
     pub(super) fn item_by_rule(&self, list: &ListWork) -> Option<Decision> {
         let (_, item) = list.current()?;
-        if item.succeeded > 0 || item.failed > 0 {
+        if item.succeeded > 0 || item.failed > 0 || self.turn.any_unknown() {
             return None;
         }
         let (tool, parameters, on) = match self.told_call(&item.text) {
@@ -39,13 +39,8 @@ impl Course<'_> {
                 (tool, parameters, None)
             }
         };
-        let mut made = self.turn.state.calls();
-        // What may or may not have happened is the model's to look at.
-        let is_certain = made.all(|call| call.outcome() != Some(Outcome::Unknown));
-        is_certain.then(|| {
-            self.turn
-                .call_by_rule(ByRule::PlanItem, &tool, parameters, on)
-        })?
+        self.turn
+            .call_by_rule(ByRule::PlanItem, &tool, parameters, on)
     }
 
     /// The call that an item is, of a tool that may be called unasked, with nothing that nobody has said.
@@ -242,7 +237,7 @@ fn is_known_text(text: &str, words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::call::CallReport;
+    use crate::domain::call::{CallReport, Outcome};
     use crate::domain::decision::Contract;
     use crate::strategy::drive::{Drive, carry_out, done, profile_of};
     use crate::strategy::numbered::NAME;

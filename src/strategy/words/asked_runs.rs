@@ -5,7 +5,6 @@ use super::named_tools::FORBIDS;
 use super::places::addressed;
 use super::stated;
 use crate::domain::by_rule::ByRule;
-use crate::domain::call::Outcome;
 use crate::domain::decision::Decision;
 use crate::domain::files::from_root;
 use crate::domain::fold::run_on;
@@ -146,13 +145,12 @@ impl Turn<'_> {
     pub(in crate::strategy) fn closing_run(&self) -> Option<Decision> {
         let last = self.tests_since_change().last();
         let fails = last.is_some_and(|test| !test.success);
-        let is_unknown = |call: &CallRecord| call.outcome() == Some(Outcome::Unknown);
         if fails
             || !self
                 .state
                 .calls()
                 .any(|call| changes(call) || is_typed_run(call))
-            || self.state.calls().any(is_unknown)
+            || self.any_unknown()
             || stated::forbids_runs(self.asked_for())
         {
             return None;

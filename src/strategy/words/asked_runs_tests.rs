@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::call::CallReport;
+use crate::domain::call::{CallReport, Outcome};
 use crate::domain::chat::Role;
 use crate::strategy::bench::answer;
 use crate::strategy::drive::{Drive, call, carry_out, profile_of};

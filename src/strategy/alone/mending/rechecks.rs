@@ -3,7 +3,6 @@
 
 use super::{RUN, args_of_run, program_of};
 use crate::domain::by_rule::ByRule;
-use crate::domain::call::Outcome;
 use crate::domain::decision::Decision;
 use crate::domain::files::from_root;
 use crate::domain::fold::run_on;
@@ -85,9 +84,7 @@ impl<'a> Turn<'a> {
 
     /// The last of some runs, if that was such a check, and rules may run anything in this task.
     fn check_that_failed(&self, counts: impl Fn(&CallRecord) -> bool) -> Option<&'a CallRecord> {
-        // What may or may not have happened is the planner's to look at.
-        let is_unknown = |call: &CallRecord| call.outcome() == Some(Outcome::Unknown);
-        if stated::forbids_runs(self.asked_for()) || self.state.calls().any(is_unknown) {
+        if stated::forbids_runs(self.asked_for()) || self.any_unknown() {
             return None;
         }
         let check = self
