@@ -150,6 +150,8 @@ impl Story {
         let kinds = Kinds::load(&settings, &prompts, strategy::version_of).expect("kinds");
         let mut profile = kinds.resolve(Some("code_job")).0.clone();
         profile.memory.result_bytes = 1500;
+        // The story has no part for an executor that is asked for one program alone.
+        profile.executor_mends = 0;
         let state = TaskState::new(TaskId::from_unique("01HZX4W1V7Y6T5S4R3Q2P1N0M9").expect("id"));
         let mut story = Story {
             state,
@@ -177,8 +179,8 @@ impl Story {
             budgets: story.profile.budgets,
             call: None,
             parent: None,
-        depth: 0,
-        may_start_tasks: false,
+            depth: 0,
+            may_start_tasks: false,
             wakes: None,
             up_ms: None,
             may_sleep: false,
