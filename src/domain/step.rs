@@ -13,7 +13,7 @@ use super::read::Read;
 use super::shared::ContentHash;
 use super::track::Track;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// One planner turn and what came of it.
@@ -265,6 +265,12 @@ impl CallRecord {
 
     pub fn succeeded(&self) -> bool {
         self.report().is_some_and(CallReport::succeeded)
+    }
+
+    /// Whether it was given all of this, if more beside it.
+    pub fn gives(&self, told: &Map<String, Value>) -> bool {
+        told.iter()
+            .all(|(name, value)| self.args.get(name) == Some(value))
     }
 
     /// Whether it was to write and left a file as it was ([`CallReport::kept_files`]).

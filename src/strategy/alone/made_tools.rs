@@ -78,7 +78,8 @@ impl<'a> Turn<'a> {
         let mut since = made[written..].iter();
         uses.into_iter().all(|told| {
             let (tool, args) = call_of_use(name, told);
-            since.any(|call| call.tool == tool && gives(&call.args, &args))
+            let gives = |call: &CallRecord| args.as_object().is_some_and(|told| call.gives(told));
+            since.any(|call| call.tool == tool && gives(call))
         })
     }
 
@@ -131,12 +132,6 @@ fn call_of_use(name: &str, told: ToolUse) -> (&str, Value) {
         ToolUse::Activate => (ACTIVATE, json!({"name": name})),
         ToolUse::Call(args) => (name, Value::Object(args)),
     }
-}
-
-/// Whether a call is given all of this, if more beside it.
-fn gives(args: &Value, told: &Value) -> bool {
-    let mut told = told.as_object().into_iter().flatten();
-    told.all(|(name, value)| args.get(name) == Some(value))
 }
 
 #[cfg(test)]

@@ -56,9 +56,7 @@ mod tests {
     /// What the tool was given once a model has run the check so often.
     fn set(task: &str, runs: usize) -> Vec<Value> {
         let mut drive = Drive::new(profile_with_asides("direct"), task);
-        let tool = json!({"name": "redstone_set", "effect": "effect", "description": "Sets.", "args_schema": {"type": "object",
-            "required": ["side", "power"], "properties": {"side": {"enum": ["back", "left"]}, "power": {"type": "integer"}}}});
-        drive.add_tools(vec![serde_json::from_value(tool).unwrap()]);
+        drive.add_redstone();
         let check = "error('/check.lua:2: the signal at the back is 0')";
         drive.files.insert("/check.lua".into(), check.into());
         let run = call("run_program", json!({"path": "/check.lua"}));
@@ -68,9 +66,7 @@ mod tests {
                 _ => carry_out(files, call),
             }
         });
-        let calls = drive.state().calls();
-        let set = calls.filter(|call| call.tool == "redstone_set");
-        set.map(|call| call.args.clone()).collect()
+        drive.redstone_set()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::changed_paths::changed_by;
 use super::check_program::is_check;
+use super::leave_words::{LEAVE, tells_to_leave};
 use crate::domain::call::Target;
 use crate::domain::ids::ClientId;
 use crate::strategy::ends::unmended::only_program;
@@ -10,25 +11,10 @@ use crate::strategy::fleet::computers_in;
 use crate::strategy::paths::{
     is_file_like, lies_in, may_stand_in_path, mentions, named_in, normal,
 };
-use crate::strategy::text::{has_word, sentence_after, sentence_before};
+use crate::strategy::text::{sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
 use serde_json::Value;
 use std::slice::from_ref;
-
-/// How something is forbidden, before the word that says what.
-const NOT: [&str; 11] = [
-    "must not",
-    "may not",
-    "shall not",
-    "should not",
-    "do not",
-    "don't",
-    "not to",
-    "without",
-    "never",
-    "do not ever",
-    "don't ever",
-];
 
 /// What changes something however it is done. "Do not write /a.lua anew: patch it" forbids one way alone.
 const CHANGE: [&str; 10] = [
@@ -44,8 +30,6 @@ const CHANGE: [&str; 10] = [
     "touching",
 ];
 
-const LEAVE: [&str; 4] = ["leave", "leaving", "keep", "keeping"];
-
 /// What follows what is to be left.
 const AS_IT_IS: [&str; 8] = [
     "as it is",
@@ -57,51 +41,6 @@ const AS_IT_IS: [&str; 8] = [
     "unchanged",
     "intact",
 ];
-
-/// Words between these and a path that say nothing else.
-const FILLERS: [&str; 23] = [
-    "anything",
-    "any",
-    "the",
-    "a",
-    "file",
-    "files",
-    "folder",
-    "folders",
-    "directory",
-    "program",
-    "programs",
-    "module",
-    "in",
-    "inside",
-    "below",
-    "under",
-    "within",
-    "of",
-    "and",
-    "or",
-    "nor",
-    "either",
-    "both",
-];
-
-/// Words of a sentence that holds at some time, or with exceptions.
-const CONDITIONS: [&str; 11] = [
-    "if",
-    "unless",
-    "until",
-    "except",
-    "before",
-    "after",
-    "while",
-    "when",
-    "whenever",
-    "once",
-    "otherwise",
-];
-
-/// Words behind a "but" that takes something of that back.
-const EXCEPTS: [&str; 6] = ["it", "its", "them", "there", "only", "for"];
 
 /// Something that is to be left as it is.
 #[derive(Debug, PartialEq)]
@@ -197,8 +136,7 @@ fn kept(prompt: &str) -> Vec<Kept<'_>> {
             let (head, rest) = prompt.split_at(at);
             let before = sentence_before(head);
             let after = sentence_after(behind_path(rest));
-            let is_kept = is_forbidden(before, after) || is_left(before, after);
-            (is_kept && !has_exception(&format!("{before} {after}"))).then_some(before)
+            tells_to_leave(before, after, &CHANGE, &AS_IT_IS).then_some(before)
         });
         if let Some(said) = said {
             found.push(Kept { path, said });
@@ -207,69 +145,11 @@ fn kept(prompt: &str) -> Vec<Kept<'_>> {
     found
 }
 
-fn has_exception(sentence: &str) -> bool {
-    let behind_but = sentence.split_once(" but ").map(|(_, behind)| behind);
-    has_word(sentence, &CONDITIONS) || behind_but.is_some_and(|said| has_word(said, &EXCEPTS))
-}
-
 /// What stands behind the path that a text begins with.
 fn behind_path(text: &str) -> &str {
     let end = text.find(|c| !may_stand_in_path(c)).unwrap_or(text.len());
     let path = text[..end].trim_end_matches('.');
     text[path.len()..].trim_start_matches(['`', '"', '\''])
-}
-
-/// "You must not change anything below …", with nothing behind it that may make another thing of it.
-fn is_forbidden(before: &str, after: &str) -> bool {
-    let words = words(before);
-    let Some(lead) = lead_of(&words, &CHANGE) else {
-        return false;
-    };
-    let lead = lead.join(" ");
-    let is_not = |not: &str| {
-        lead.strip_suffix(not)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
-    };
-    NOT.iter().any(|not| is_not(not)) && behind_others(after).is_empty()
-}
-
-/// "Leave … as it is".
-fn is_left(before: &str, after: &str) -> bool {
-    let words = words(before);
-    let behind = behind_others(after);
-    let says = |what: &str| {
-        behind
-            .strip_prefix(what)
-            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    };
-    lead_of(&words, &LEAVE).is_some() && AS_IT_IS.iter().any(|what| says(what))
-}
-
-/// The words before the last one of some, if nothing but fillers and paths follows it.
-fn lead_of<'w>(words: &'w [String], wanted: &[&str]) -> Option<&'w [String]> {
-    let rest = words.iter().rev().take_while(says_nothing).count();
-    let at = words.len().checked_sub(rest + 1)?;
-    wanted.contains(&words[at].as_str()).then_some(&words[..at])
-}
-
-/// Whether a word only goes on with what is to be left, or names it.
-fn says_nothing(word: &&String) -> bool {
-    FILLERS.contains(&word.as_str()) || word.starts_with('/')
-}
-
-/// What stands behind further paths, up to the next clause.
-fn behind_others(after: &str) -> String {
-    let clause = after.split([':', '(', ')']).next().unwrap_or_default();
-    let clause = clause.split(", ").next().unwrap_or_default();
-    let words = words(clause);
-    let behind = words.iter().skip_while(says_nothing).map(String::as_str);
-    behind.collect::<Vec<_>>().join(" ")
-}
-
-fn words(text: &str) -> Vec<String> {
-    let is_apart = |c: char| c.is_whitespace() || matches!(c, ',' | '`' | '"' | '(' | ')' | ':');
-    let words = text.split(is_apart).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]

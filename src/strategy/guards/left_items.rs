@@ -2,6 +2,7 @@
 //! holds moves each of its slots. Such a call is never made.
 
 use super::excepted::stands_behind_except;
+use super::leave_words::{behind_others, tells_to_leave};
 use crate::domain::call::Target;
 use crate::domain::task::CallRecord;
 use crate::strategy::paths::mentions;
@@ -9,51 +10,31 @@ use crate::strategy::text::{sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
 use serde_json::Value;
 
-/// Words before what stays, and what then has to stand behind it.
-const LEAVE: [&str; 4] = ["leave", "leaving", "keep", "keeping"];
-const WHERE: [&str; 8] = [
-    "where",
-    "alone",
-    "untouched",
-    "there",
-    "in",
-    "as it is",
-    "as they are",
-    "behind",
+/// The tools that take items out of a slot, which is their `slot`; `from` names the inventory, where it is not the turtle's own.
+const TAKES: [&str; 5] = [
+    "inventory_push",
+    "inventory_pull",
+    "turtle_drop",
+    "turtle_place",
+    "turtle_refuel",
 ];
 
-/// How moving it is forbidden.
-const NOT: [&str; 4] = ["not", "don't", "never", "without"];
-const MOVE: [&str; 12] = [
+/// What is forbidden with such an item.
+const MOVES: [&str; 10] = [
     "move", "moving", "take", "taking", "touch", "touching", "push", "pushing", "drop", "dropping",
-    "use", "using",
 ];
 
-/// Words between these and the item that say nothing else.
-const FILLERS: [&str; 6] = ["the", "all", "any", "my", "of", "that"];
-
-/// What goes on behind an item's name as another thing: "coal blocks".
-const GOES_ON: [&str; 16] = [
-    "where",
+/// How it is left. "Leave the coal in the chest" may tell to put it there.
+const WHERE: [&str; 5] = [
+    "where it is",
+    "where they are",
     "alone",
-    "there",
-    "in",
-    "as",
-    "behind",
-    "from",
-    "to",
-    "into",
-    "out",
-    "away",
-    "at",
-    "and",
-    "or",
-    "anywhere",
     "untouched",
+    "behind",
 ];
 
-/// The tool that only chooses a slot.
-const SELECT: &str = "turtle_select";
+/// Words behind "everything except the coal" that say which way the others go.
+const WAYS: [&str; 3] = ["from", "to", "into"];
 
 impl Turn<'_> {
     /// What is told of a call that takes from a slot which holds such an item, as far as a list of the slots was seen.
@@ -63,7 +44,10 @@ impl Turn<'_> {
         tool: &str,
         args: &Value,
     ) -> Option<String> {
-        let slot = args.get("slot").filter(|_| tool != SELECT)?.as_u64()?;
+        let slot = args
+            .get("slot")
+            .filter(|_| TAKES.contains(&tool))?
+            .as_u64()?;
         let place = args.get("from").and_then(Value::as_str);
         let on = match target {
             Target::Any => None,
@@ -110,28 +94,18 @@ fn is_left(prompt: &str, item: &str) -> bool {
     ];
     names.iter().any(|name| {
         mentions(&prompt, name).any(|at| {
-            let after = sentence_after(&prompt[at + name.len()..]).trim_start_matches('`');
+            let after = sentence_after(&prompt[at + name.len()..]);
             is_left_at(sentence_before(&prompt[..at]), after)
         })
     })
 }
 
 fn is_left_at(before: &str, after: &str) -> bool {
-    let next: String = after
-        .trim_start()
-        .chars()
-        .take_while(|c| c.is_alphanumeric())
-        .collect();
-    let is_whole = next.is_empty()
-        || !after.starts_with(char::is_whitespace)
-        || GOES_ON.contains(&next.as_str());
-    let is_apart = |c: char| c.is_whitespace() || "`,;:".contains(c);
-    let words = before.split(is_apart).filter(|word| !word.is_empty());
-    let mut words = words.rev().skip_while(|word| FILLERS.contains(word));
-    let (last, earlier) = (words.next().unwrap_or_default(), words.next());
-    let stays = WHERE.iter().any(|how| after.trim_start().starts_with(how));
-    let is_forbidden = || MOVE.contains(&last) && earlier.is_some_and(|word| NOT.contains(&word));
-    is_whole && ((LEAVE.contains(&last) && stays) || is_forbidden() || stands_behind_except(before))
+    let behind = behind_others(after);
+    let way = behind.split(' ').next().unwrap_or_default();
+    let is_taken_out =
+        || (behind.is_empty() || WAYS.contains(&way)) && stands_behind_except(before);
+    tells_to_leave(before, after, &MOVES, &WHERE) || is_taken_out()
 }
 
 #[cfg(test)]
@@ -150,7 +124,7 @@ mod tests {
             "Move the iron, but do not take any coal.",
             "Don't touch the coal, move the iron.",
             "Move everything except the coal.",
-            "Keep all the coal in the chest.",
+            "Move everything except the coal from chest_0 to chest_1.",
             "Leave minecraft:coal where it is.",
         ] {
             assert!(is_left(prompt, "minecraft:coal"), "{prompt}");
@@ -162,6 +136,13 @@ mod tests {
             "Leave the room and take the coal.",
             "Keep the coal coming.",
             "Do not move the coalface.",
+            "Do not move the coal to chest_2, move it to chest_1.",
+            "Take all of it along, and leave the coal in chest_1.",
+            "Keep the coal in the furnace, take it from chest_0.",
+            "Do not use the coal as fuel. Move it to chest_1.",
+            "Leave the coal where it is until the iron is moved.",
+            "If chest_1 is full, leave the coal where it is.",
+            "Everything except the coal blocks can go.",
         ] {
             assert!(!is_left(prompt, "minecraft:coal"), "{prompt}");
         }

@@ -12,6 +12,7 @@ pub mod fragment;
 pub mod hand_written;
 pub mod history;
 pub mod instead_of_mending;
+mod leave_words;
 mod left_alone;
 mod left_items;
 pub mod loops;

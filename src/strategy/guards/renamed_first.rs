@@ -1,22 +1,21 @@
 //! A write over a file that the task wants renamed first ("Rename /notes.txt to /notes.old, and make a new /notes.txt"), or of something else under
 //! its new name: what the file held is lost, and a check that looks for both names finds both.
 
+use super::leave_words::{has_exception, lead_of, words};
 use crate::domain::call::Target;
 use crate::domain::files::{from_root, key};
 use crate::domain::task::CallRecord;
+use crate::strategy::alone::mending::due_calls::SHELL;
 use crate::strategy::alone::mending::{WRITE, program_of};
-use crate::strategy::alone::moved_files::MOVE;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::{behind, is_file_like, mentions, named_in, normal};
 use crate::strategy::text::{has_word, sentence_after, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::named_tools::FORBIDS;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const RENAMES: [&str; 2] = ["rename", "move"];
-
-const SHELL: &str = "shell_exec";
 
 impl Turn<'_> {
     /// What is told of such a write, as often as it is wanted, with the call that renames the file. None once anything may have moved it.
@@ -48,15 +47,7 @@ impl Turn<'_> {
         let told = format!(
             "the task wants /{from} renamed to /{to}, and that is still to be done: what it holds would be lost, or would not be there. Rename it first"
         );
-        let call = match has_word(self.asked_for(), &["shell"]) && self.schema_of(SHELL).is_some() {
-            true => self.written(SHELL, &json!({"command": format!("move /{from} /{to}")})),
-            false => self.schema_of(MOVE).and_then(|_| {
-                self.written(
-                    MOVE,
-                    &json!({"from": from_root(&from), "to": from_root(&to)}),
-                )
-            }),
-        };
+        let call = self.renaming_call(&from_root(&from), &from_root(&to), None);
         Some(call.map_or_else(|| told.clone(), |call| format!("{told}:\n{call}")))
     }
 
@@ -73,10 +64,13 @@ fn renamings(prompt: &str) -> impl Iterator<Item = (String, String)> {
     named.filter_map(move |from| {
         let to = mentions(prompt, &from).find_map(|at| {
             let before = sentence_before(&prompt[..at]);
-            let after = behind(prompt, at, &from).trim_start();
-            let after = sentence_after(after.strip_prefix("to ")?);
-            let is_told = has_word(before, &RENAMES) && !has_word(before, &FORBIDS);
-            named_in(after).into_iter().next().filter(|_| is_told)
+            let after = sentence_after(behind(prompt, at, &from)).trim_start();
+            let words = words(before);
+            let is_told = lead_of(&words, &RENAMES).is_some()
+                && !has_word(before, &FORBIDS)
+                && !has_exception(&format!("{before} {after}"));
+            let to = named_in(after.strip_prefix("to ")?).into_iter().next();
+            to.filter(|_| is_told)
         })?;
         (is_file_like(&to) && to != from).then_some((from, to))
     })
@@ -87,6 +81,7 @@ mod tests {
     use super::*;
     use crate::strategy::drive::{Drive, call, profile_with_asides};
     use proptest::prelude::*;
+    use serde_json::json;
 
     const TASK: &str = "Rename /notes.txt to /notes.old with the shell, and make a new /notes.txt that holds the one line `fresh`.";
 
@@ -131,6 +126,8 @@ mod tests {
             "Do not rename /notes.txt to /notes.old, write fresh into it.",
             "Write fresh to /notes.txt.",
             "Move /notes.txt to the folder /old, and make it anew.",
+            "Move the turtle, then copy /notes.txt to /notes.old.",
+            "If it is full, rename /notes.txt to /notes.old. Write fresh into it.",
         ] {
             assert_eq!(
                 written(task, &[("/notes.txt", "fresh")]).files["/notes.txt"],

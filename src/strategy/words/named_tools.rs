@@ -120,8 +120,7 @@ impl<'a> Turn<'a> {
         let is_made = |said: &Map<String, Value>| {
             let mut calls = self.state.calls();
             calls.any(|call| {
-                let gives = |(name, value): (&String, &Value)| call.args.get(name) == Some(value);
-                call.tool == name && call.outcome() == Some(Outcome::Done) && said.iter().all(gives)
+                call.tool == name && call.outcome() == Some(Outcome::Done) && call.gives(said)
             })
         };
         said.retain(|said| !is_made(said));

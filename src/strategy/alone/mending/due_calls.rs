@@ -3,6 +3,7 @@
 
 use super::WRITE;
 use crate::domain::files::{from_root, key};
+use crate::domain::ids::ClientId;
 use crate::domain::task::CallRecord;
 use crate::domain::toolbox::Tool;
 use crate::strategy::alone::moved_files::MOVE;
@@ -22,7 +23,7 @@ use serde_json::json;
 /// How many calls are shown for what a check still finds undone.
 const MOST_CALLS: usize = 2;
 
-pub(super) const SHELL: &str = "shell_exec";
+pub(in crate::strategy) const SHELL: &str = "shell_exec";
 
 /// Words of a task that gives a file another name.
 const RENAMES: [&str; 3] = ["rename", "renames", "renamed"];
@@ -110,8 +111,7 @@ impl Turn<'_> {
         named.iter().any(|path| !is_check(self.asked_for(), path))
     }
 
-    /// The call that gives a file its other name, where the task tells to rename, and a check misses it under that name: on the shell, where
-    /// the task speaks of one. None once the file has another content, which is not what that name is for.
+    /// That call where the task tells to rename a file, and a check misses it under its other name. None once the file has another content, which is not what that name is for.
     fn renaming_due(&self, file: &Faulted<'_>) -> Option<String> {
         let prompt = self.asked_for();
         if file.fault != Fault::Missing || !has_word(prompt, &RENAMES) {
@@ -125,11 +125,21 @@ impl Turn<'_> {
         if book.written {
             return None;
         }
-        let shell = addressed(SHELL, file.on);
-        if has_word(prompt, &["shell"]) && self.schema_of(&shell).is_some() {
+        self.renaming_call(&from, to, file.on)
+    }
+
+    /// The call that gives a file its other name, both from the root: on the shell, where the task speaks of one.
+    pub(in crate::strategy) fn renaming_call(
+        &self,
+        from: &str,
+        to: &str,
+        on: Option<&ClientId>,
+    ) -> Option<String> {
+        let shell = addressed(SHELL, on);
+        if has_word(self.asked_for(), &["shell"]) && self.schema_of(&shell).is_some() {
             return self.written(&shell, &json!({"command": format!("move {from} {to}")}));
         }
-        let mover = addressed(MOVE, file.on);
+        let mover = addressed(MOVE, on);
         self.schema_of(&mover)?;
         self.written(&mover, &json!({"from": from, "to": to}))
     }

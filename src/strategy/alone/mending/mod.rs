@@ -4,7 +4,7 @@
 
 mod broken;
 mod candidates;
-mod due_calls;
+pub(in crate::strategy) mod due_calls;
 mod hint;
 mod rechecks;
 mod returns_nothing;
@@ -338,7 +338,7 @@ pub(in crate::strategy) fn computer(state: &TaskState, profile: &Profile) -> Opt
 pub(in crate::strategy) fn read(answer: &ChatAnswer) -> Option<String> {
     let mut lines = answer.content.lines();
     let is_fence = |line: &str| line.trim_start().starts_with("```");
-    if lines.by_ref().find(|line| is_fence(line)).is_none() {
+    if !lines.any(is_fence) {
         return without_fence(answer);
     }
     let mut program = String::new();

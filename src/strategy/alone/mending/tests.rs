@@ -366,15 +366,16 @@ fn a_kind_that_may_not_write_has_nothing_mended() {
     assert_eq!(asked(&drive), Role::Planner);
 }
 
+/// What is read in an answer that ended so.
+fn said(content: &str, stop: StopReason) -> Option<String> {
+    read(&ChatAnswer {
+        stop,
+        ..crate::strategy::bench::answer(content)
+    })
+}
+
 #[test]
 fn a_cut_off_program_is_none() {
-    let said = |content: &str, stop| {
-        let answer = ChatAnswer {
-            stop,
-            ..crate::strategy::bench::answer(content)
-        };
-        read(&answer)
-    };
     let open = "It adds.\n```lua\nprint(5)";
     assert_eq!(said(open, StopReason::Length), None);
     assert_eq!(said(open, StopReason::Stop).as_deref(), Some("print(5)\n"));
@@ -388,13 +389,6 @@ fn a_cut_off_program_is_none() {
 
 #[test]
 fn a_program_below_its_language_is_one_without_a_fence_too_and_other_lines_are_not() {
-    let said = |content: &str, stop| {
-        let answer = ChatAnswer {
-            stop,
-            ..crate::strategy::bench::answer(content)
-        };
-        read(&answer)
-    };
     let left_out = "lua\nlocal n = 5\nprint(n)\n";
     assert_eq!(
         said(left_out, StopReason::Stop).as_deref(),

@@ -74,14 +74,20 @@ fn the_call_of_a_subtask_said_again_and_again_is_its_mark() {
     assert!(say(&mut drive, &[HELLO.into()]) && say(&mut drive, &texts));
 }
 
+/// A task that opens a door with a tool, with such a check.
+fn at_a_door(check: &str) -> Drive {
+    let task = "Open the door with door_open. Run /check.lua at the end.";
+    let mut drive = Drive::new(profile_of(NAME), task);
+    let open = json!({"name": "door_open", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
+    drive.add_tools(vec![serde_json::from_value(open).unwrap()]);
+    drive.files.insert("/check.lua".into(), check.into());
+    drive
+}
+
 #[test]
 fn subtasks_that_were_done_ahead_are_over_once_the_check_of_the_task_runs_well() {
     for (check, calls) in [("all is right", 1), ("error('no')", 2)] {
-        let task = "Open the door with door_open. Run /check.lua at the end.";
-        let mut drive = Drive::new(profile_of(NAME), task);
-        let open = json!({"name": "door_open", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
-        drive.add_tools(vec![serde_json::from_value(open).unwrap()]);
-        drive.files.insert("/check.lua".into(), check.into());
+        let mut drive = at_a_door(check);
         let subtasks = ["run_program", "door_open", "run_program"]
             .map(|tool| json!({"description": tool, "tool": tool, "targets": ["/check.lua"]}));
         let goals = json!({"objectives": [{"description": "it is open", "subtasks": subtasks}]});
@@ -108,13 +114,7 @@ fn subtasks_that_were_done_ahead_are_over_once_the_check_of_the_task_runs_well()
 
 #[test]
 fn a_subtask_whose_own_call_was_not_made_stays_open_although_the_check_ran_well() {
-    let task = "Open the door with door_open. Run /check.lua at the end.";
-    let mut drive = Drive::new(profile_of(NAME), task);
-    let open = json!({"name": "door_open", "effect": "effect", "description": "Opens.", "args_schema": {"type": "object"}});
-    drive.add_tools(vec![serde_json::from_value(open).unwrap()]);
-    drive
-        .files
-        .insert("/check.lua".into(), "all is right".into());
+    let mut drive = at_a_door("all is right");
     let subtasks = [("door_open", "/check.lua"), ("fs_read", "/log.txt")]
         .map(|(tool, file)| json!({"description": tool, "tool": tool, "targets": [file]}));
     let goals = json!({"objectives": [{"description": "it is open", "subtasks": subtasks}]});

@@ -44,10 +44,9 @@ pub(super) fn lacking(state: &TaskState, prompt: &str, program: &str) -> Option<
         let mut says = EACH_LINE.iter();
         says.any(|words| said.contains(&format!("{words}{path}")))
     })?;
-    let is_its = |path: &&String| program_that_writes(prompt, path).as_deref() == Some(program);
-    let written = named.iter().filter(|path| *path != read).find(is_its)?;
+    let written = written_by(prompt, program).find(|path| path != read)?;
     let wanted = filled_lines(contents::known(state, None, &from_root(read))?).count();
-    let holds = contents::known(state, None, &from_root(written))?;
+    let holds = contents::known(state, None, &from_root(&written))?;
     let lines = filled_lines(holds).count();
     let shown: String = holds.trim().chars().take(MOST_SHOWN).collect();
     let opens = contents::known(state, None, &from_root(program)).map_or(0, openings);
@@ -79,9 +78,9 @@ pub(super) fn wrong_sum(
         let (name, sum) = form.trim().rsplit_once(' ')?;
         SUMS.contains(&sum).then_some(name)
     })?;
-    let named = named_in(prompt);
-    let is_its = |path: &&String| program_that_writes(prompt, path).as_deref() == Some(program);
-    let written = named.iter().find(is_its).map(|path| from_root(path));
+    let written = written_by(prompt, program)
+        .next()
+        .map(|path| from_root(&path));
     let (place, holds) = match &written {
         Some(path) => (path.as_str(), contents::known(state, None, path)?),
         None => ("what it printed", printed),
@@ -93,6 +92,12 @@ pub(super) fn wrong_sum(
         "the last line of {place} after the last run is `{}`, and the numbers before it add up to {sum}",
         last.trim()
     ))
+}
+
+/// The files that the task says a program writes, without their first slashes.
+fn written_by(prompt: &str, program: &str) -> impl Iterator<Item = String> {
+    let named = named_in(prompt).into_iter();
+    named.filter(move |path| program_that_writes(prompt, path).as_deref() == Some(program))
 }
 
 /// In how many places a program opens a file anew for writing.

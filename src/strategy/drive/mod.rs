@@ -1,24 +1,28 @@
 //! Tests drive a whole task by hand: a pure decider, a model that is a function, and a computer that is a few files.
 
+mod computer;
+
 use super::bench::{Bench, answer, inputs, profile};
 use super::{decide, read_answer};
-use crate::domain::call::{CallReport, Outcome, Target};
+use crate::domain::call::{CallReport, Target};
 use crate::domain::chat::{ChatAnswer, Role, ToolCall};
 use crate::domain::decision::{Decision, Inputs, Move};
 use crate::domain::event::{CallIntended, TaskEvent};
-use crate::domain::files::own_hash;
 use crate::domain::fixtures::intended;
 use crate::domain::ids::ClientId;
 use crate::domain::profile::{ExecutorMode, Profile};
 use crate::domain::task::{CallRecord, Open, TaskState};
-use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
+use crate::domain::tool::{EffectClass, FleetView, ToolSpec};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use crate::strategy::episodes::close;
 use crate::strategy::turn::Turn;
+use computer::{redstone_tool, tool, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+pub(crate) use computer::{carry_out, done, fleet, run_tool};
 
 /// The profile of a task under `strategy`, with room for whole tasks.
 pub(crate) fn profile_of(strategy: &str) -> Profile {
@@ -40,68 +44,6 @@ pub(crate) fn profile_with_asides(strategy: &str) -> Profile {
     profile.executor_mends = 6;
     profile.memory.named_files = 3;
     profile
-}
-
-fn tool(name: &str, effect: EffectClass, args: &[&str]) -> ToolSpec {
-    let text = json!({"type": "string"});
-    let kind = |name: &str| match name {
-        "if_hash" => json!({"type": "string", "x-internal": true}),
-        "offset" | "max_bytes" => json!({"type": "integer", "x-internal": true}),
-        "args" => json!({"type": "array", "items": text}),
-        _ => text.clone(),
-    };
-    let properties: serde_json::Map<String, Value> = args
-        .iter()
-        .map(|name| {
-            (
-                name.trim_end_matches('?').to_owned(),
-                kind(name.trim_end_matches('?')),
-            )
-        })
-        .collect();
-    let required: Vec<&&str> = args.iter().filter(|name| !name.ends_with('?')).collect();
-    serde_json::from_value(json!({
-        "name": name,
-        "description": format!("{name} on a computer"),
-        "effect": effect,
-        "args_schema": {"type": "object", "properties": properties, "required": required, "additionalProperties": false},
-    }))
-    .unwrap()
-}
-
-fn tools() -> Vec<ToolSpec> {
-    use EffectClass::{Effect, Idempotent, Read};
-    vec![
-        tool("fs_delete", Idempotent, &["path"]),
-        tool("fs_list", Read, &["path?"]),
-        tool("fs_read", Read, &["path", "offset?", "max_bytes?"]),
-        tool("fs_write", Idempotent, &["path", "content", "if_hash?"]),
-        tool("run_program", Effect, &["path", "args?"]),
-    ]
-}
-
-/// `run_program` with a place for what is typed.
-pub(crate) fn run_tool() -> ToolSpec {
-    let properties = json!({"path": {"type": "string"}, "input": {"type": "array"}});
-    let run = json!({"name": "run_program", "effect": "effect", "description": "Runs a program.",
-        "args_schema": {"type": "object", "required": ["path"], "properties": properties}});
-    serde_json::from_value(run).unwrap()
-}
-
-/// One computer, `base`, with files and programs.
-pub(crate) fn fleet() -> FleetView {
-    FleetView {
-        computers: vec![ComputerView {
-            client_id: ClientId::parse("base").unwrap(),
-            label: None,
-            kind: None,
-            groups: vec![],
-            online: true,
-            once_owned: vec![],
-            tools: tools().into(),
-        }],
-        has_tools: true,
-    }
 }
 
 /// A call as a model writes it in text.
@@ -144,6 +86,20 @@ impl Drive {
             all.push(tool("fs_copy", EffectClass::Idempotent, &["from", "to"]));
             computer.tools = all.into();
         }
+    }
+
+    /// Gives its computer a tool that changes something in the world.
+    pub fn add_redstone(&mut self) {
+        self.add_tools(vec![redstone_tool()]);
+    }
+
+    /// What that tool was given so far.
+    pub fn redstone_set(&self) -> Vec<Value> {
+        let set = self
+            .state()
+            .calls()
+            .filter(|call| call.tool == "redstone_set");
+        set.map(|call| call.args.clone()).collect()
     }
 
     /// Puts another computer beside `base`, with the same tools.
@@ -343,93 +299,5 @@ pub(crate) fn calls(made: &[(&str, Value)]) -> ChatAnswer {
     ChatAnswer {
         tool_calls: tool_calls.collect(),
         ..answer("")
-    }
-}
-
-pub(crate) fn done(result: Value) -> CallReport {
-    CallReport {
-        outcome: Outcome::Done,
-        result: Some(result),
-        error: None,
-        code: None,
-        duration_ms: Some(3),
-        truncated: false,
-    }
-}
-
-/// What the computer does: files are files; a program prints its own text and fails if it holds `error`.
-pub(crate) fn carry_out(files: &mut BTreeMap<String, String>, call: &CallRecord) -> CallReport {
-    let text = |key: &str| {
-        call.args
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let path = crate::strategy::goals::check::rooted(text("path"));
-    let no_such = || {
-        CallReport::without_answer(
-            Outcome::Failed,
-            "failed",
-            format!("{path}: no such file or folder"),
-        )
-    };
-    match call.tool.as_str() {
-        "fs_write" => {
-            let hash = |content: &str| format!("sha256:{}", own_hash(content));
-            let there = files.get(&path).filter(|there| *there != text("content"));
-            let unseen =
-                |there: &&String| !text("if_hash").is_empty() && text("if_hash") != hash(there);
-            if let Some(there) = there.filter(unseen) {
-                return done(
-                    json!({"success": false, "kept": true, "path": path, "bytes": there.len(), "hash": hash(there),
-                    "content": there, "truncated": false, "error": format!("{path}: is there already; nothing was written")}),
-                );
-            }
-            let created = files
-                .insert(path.clone(), text("content").to_owned())
-                .is_none();
-            done(
-                json!({"path": path, "bytes": text("content").len(), "created": created, "hash": hash(text("content"))}),
-            )
-        }
-        "fs_delete" => done(json!({"path": path, "deleted": files.remove(&path).is_some()})),
-        "fs_read" => match files.get(&path) {
-            Some(content) => {
-                let number = |key: &str| call.args.get(key).and_then(Value::as_u64);
-                let from = content.floor_char_boundary(number("offset").unwrap_or(0) as usize);
-                let most = number("max_bytes").map_or(content.len(), |most| most as usize);
-                let end = content.floor_char_boundary(from.saturating_add(most));
-                let piece = &content[from..end];
-                let truncated = from + piece.len() < content.len();
-                done(
-                    json!({"path": path, "content": piece, "bytes": content.len(), "truncated": truncated,
-                    "hash": format!("sha256:{}", own_hash(content))}),
-                )
-            }
-            None => no_such(),
-        },
-        "fs_list" => {
-            let folder = format!("{}/", path.trim_end_matches('/'));
-            let inside = files.iter();
-            let inside =
-                inside.filter_map(|(file, text)| Some((file.strip_prefix(&folder)?, text)));
-            let entries: Vec<Value> = inside
-                .map(|(name, text)| json!({"name": name, "is_dir": false, "size": text.len()}))
-                .collect();
-            if entries.is_empty() && folder != "/" {
-                return no_such();
-            }
-            done(json!({"path": path, "entries": entries}))
-        }
-        "run_program" => match files.get(&path) {
-            Some(content) if content.contains("error") => {
-                done(json!({"success": false, "output": "", "error": format!("{path}:1: oops")}))
-            }
-            Some(content) => done(json!({"success": true, "output": content})),
-            None => done(
-                json!({"success": false, "output": "", "error": format!("{path}: no such program; write it with fs_write first")}),
-            ),
-        },
-        _ => CallReport::without_answer(Outcome::NotStarted, "unknown_tool", "no such tool"),
     }
 }
