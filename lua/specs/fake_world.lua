@@ -56,9 +56,23 @@ function world.wait(computer, seconds)
     computer:event("tick")
 end
 
---- Let long work of the program go on: it waits for a moment now and then (see `ccfleet.breath`).
+--- Let long work of the program go on to its end: it waits for a moment now and then (see `ccfleet.breath`), on a busy
+-- computer more often than on a quick one.
 function world.breathe(computer)
-    for _ = 1, 50 do computer:event("ccfleet_breath") end
+    local queue, waits = os.queueEvent, true
+    local function note(name, ...)
+        if name == "ccfleet_breath" then waits = true else return queue(name, ...) end
+    end
+    while waits do
+        waits = false
+        os.queueEvent = note -- luacheck: ignore 122
+        local ok, err = pcall(computer.event, computer, "ccfleet_breath")
+        os.queueEvent = queue -- luacheck: ignore 122
+        if not ok then error(err, 0) end
+        -- And to the computer itself, which ends what runs for too long.
+        os.queueEvent("ccfleet_spec")
+        os.pullEvent("ccfleet_spec")
+    end
 end
 
 --- The server accepts the latest attempt.

@@ -142,10 +142,10 @@ specs["programs: time in which the computer stood still does not count"] = funct
     end
     local report
     local ok, err = pcall(parallel.waitForAll, function()
-        report = programs.watch(body, { timeout_ms = 2000 })
+        report = programs.watch(body, { timeout_ms = 30000 })
     end, function()
         sleep(0.1)
-        offset = 40
+        offset = 60
     end)
     rawset(os, "clock", clock)
     check.same(ok, true, err)

@@ -1,11 +1,17 @@
---- Runs all specs on this computer: one line a spec, then `N passed, N failed`, which also goes to /ccfleet-specs.txt.
+--- Runs all specs on this computer: one line a spec, then what failed once more and `N passed, N failed`. These also go
+-- to /ccfleet-specs.txt, because whoever cuts a long output keeps its end.
 --
 -- A spec file returns a table: sentence -> function that raises if the sentence is not true.
 
 local dir = fs.getDir(shell.getRunningProgram())
 package.path = ("/%s/?.lua;/%s/?/init.lua;/%s/?.lua;"):format(fs.getDir(dir), fs.getDir(dir), dir) .. package.path
 
-local passed, failed = 0, 0
+local passed, failures = 0, {}
+
+local function fail(sentence, err)
+    table.insert(failures, ("FAIL %s\n%s"):format(sentence, tostring(err)))
+    print(failures[#failures])
+end
 
 local function run_one(sentence, spec)
     local ok, err = xpcall(spec, function(e) return debug.traceback(tostring(e), 2) end)
@@ -13,9 +19,7 @@ local function run_one(sentence, spec)
         passed = passed + 1
         print("ok   " .. sentence)
     else
-        failed = failed + 1
-        print("FAIL " .. sentence)
-        print(err)
+        fail(sentence, err)
     end
     -- A breath, so that the specs together do not count as too long without yielding.
     os.queueEvent("ccfleet_spec")
@@ -33,15 +37,13 @@ end
 for _, name in ipairs(fs.list(dir)) do
     if name:find("_spec%.lua$") then
         local ok, err = pcall(run_file, name)
-        if not ok then
-            failed = failed + 1
-            print("FAIL " .. name .. " cannot be loaded: " .. tostring(err))
-        end
+        if not ok then fail(name .. " cannot be loaded", err) end
     end
 end
 
-local summary = ("%d passed, %d failed"):format(passed, failed)
-print(summary)
+local summary = ("%d passed, %d failed"):format(passed, #failures)
+local report = table.concat(failures, "\n") .. (#failures > 0 and "\n" or "") .. summary
+print(report)
 local file = fs.open("/ccfleet-specs.txt", "w")
-file.write(summary .. "\n")
+file.write(report .. "\n")
 file.close()
