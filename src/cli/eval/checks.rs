@@ -84,7 +84,7 @@ fn file(
         (false, Ok(text)) => text,
     };
     if let Some(wanted) = &check.equals
-        && text.trim_end() != wanted
+        && text.trim_end() != wanted.trim_end()
     {
         return Err(format!(
             "{path} on {on} is not as it should be: {}",
@@ -96,11 +96,7 @@ fn file(
     {
         return Err(format!("{path} on {on} lacks {part:?}"));
     }
-    let laid = task
-        .files
-        .iter()
-        .find(|f| f.path == path && f.on.as_deref().unwrap_or_else(|| suite.home(task)) == on);
-    if check.unchanged && laid.map(|f| f.content()).as_deref() != Some(text.as_str()) {
+    if check.unchanged && suite.laid(task, on, path).as_deref() != Some(text.as_str()) {
         return Err(format!("{path} on {on} was changed"));
     }
     Ok(())
@@ -117,7 +113,7 @@ fn program(check: &Check, result: &Value, wanted: Option<&str>) -> Result<(), St
         lines.join("\n")
     };
     match wanted {
-        Some(wanted) if lines(text("output")) != wanted => {
+        Some(wanted) if lines(text("output")) != lines(wanted) => {
             Err(format!("{what} prints {:?}", short(text("output"))))
         }
         _ => Ok(()),
@@ -184,6 +180,7 @@ mod tests {
         let check: Check = toml::from_str("run = '/a'\noutput = 'x'").unwrap();
         let result = json!({"success": true, "output": "x  \n\n"});
         assert_eq!(program(&check, &result, Some("x")), Ok(()));
+        assert_eq!(program(&check, &result, Some("x\n")), Ok(()));
         assert!(program(&check, &result, Some("y")).is_err());
         let failed = json!({"success": false, "error": "bang"});
         assert!(program(&check, &failed, None).unwrap_err().contains("bang"));

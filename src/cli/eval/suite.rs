@@ -204,11 +204,12 @@ pub struct Check {
     /// Deleted before the check.
     pub delete: Option<String>,
     pub file: Option<String>,
+    /// All of the file; blanks and line breaks at either one's end do not count.
     pub equals: Option<String>,
     pub contains: Option<String>,
     #[serde(default)]
     pub missing: bool,
-    /// As the task laid it there.
+    /// As the task or the world laid it there.
     #[serde(default)]
     pub unchanged: bool,
     /// A program that must end without an error.
@@ -286,6 +287,11 @@ impl Suite {
         found.cloned().collect()
     }
 
+    /// What a file of a computer holds before a task begins; none if nobody laid it there.
+    pub fn laid(&self, task: &Task, on: &str, path: &str) -> Option<String> {
+        laid(task, &self.computers, on, path)
+    }
+
     /// The kind file of a strategy.
     pub fn kind_of(&self, strategy: &str) -> String {
         self.kind.replace("NAME", strategy)
@@ -293,9 +299,24 @@ impl Suite {
 
     /// The computer that a task runs on.
     pub fn home<'a>(&'a self, task: &'a Task) -> &'a str {
-        let first = self.computers.first().map(|c| c.name.as_str());
-        task.computer.as_deref().or(first).unwrap_or_default()
+        home(task, &self.computers)
     }
+}
+
+fn home<'a>(task: &'a Task, computers: &'a [ComputerSpec]) -> &'a str {
+    let first = computers.first().map(|c| c.name.as_str());
+    task.computer.as_deref().or(first).unwrap_or_default()
+}
+
+// A task's own files lie over those of the world.
+fn laid(task: &Task, computers: &[ComputerSpec], on: &str, path: &str) -> Option<String> {
+    let of_task = |f: &&FileText| f.on.as_deref().unwrap_or_else(|| home(task, computers)) == on;
+    let of_world = computers.iter().filter(|c| c.name == on);
+    let mut files = task.files.iter().filter(of_task);
+    files
+        .find(|f| f.path == path)
+        .or_else(|| of_world.flat_map(|c| &c.files).find(|f| f.path == path))
+        .map(FileText::content)
 }
 
 fn read<T: serde::de::DeserializeOwned>(text: &SuiteText) -> Result<T, SuiteError> {
@@ -330,6 +351,15 @@ fn check_task(task: &Task, computers: &[ComputerSpec]) -> Result<(), String> {
     for name in named {
         if computers.iter().all(|c| c.name != *name) {
             return Err(format!("there is no computer {name}"));
+        }
+    }
+    for check in task.checks.iter().filter(|check| check.unchanged) {
+        let on = (check.on.as_deref()).unwrap_or_else(|| home(task, computers));
+        let path = check.file.as_deref().unwrap_or_default();
+        if laid(task, computers, on, path).is_none() {
+            return Err(format!(
+                "a check wants {path:?} on {on} unchanged, but neither the task nor the world has that file"
+            ));
         }
     }
     Ok(())
@@ -435,5 +465,27 @@ mod tests {
         let task: Task = toml::from_str(text).unwrap();
         let problem = check_task(&task, &Suite::load().unwrap().computers).unwrap_err();
         assert!(problem.contains("moon"), "{problem}");
+    }
+
+    #[test]
+    fn what_is_to_stay_as_it_is_lies_there_from_the_task_or_from_the_world() {
+        let computers = Suite::load().unwrap().computers;
+        let check = |on: &str, path: &str| {
+            let text = format!(
+                "name='x'\nprompt='p'\n[[files]]\npath='/mine.txt'\ntext='1'\n[[files]]\non='mine'\npath='/over.txt'\n\
+                text='2'\n[[moves]]\ndo='finish'\nmessage='m'\n[[checks]]\non='{on}'\nfile='{path}'\nunchanged=true"
+            );
+            let task: Task = toml::from_str(&text).unwrap();
+            check_task(&task, &computers).map(|()| laid(&task, &computers, on, path))
+        };
+        assert_eq!(check("base", "/mine.txt"), Ok(Some("1\n".to_owned())));
+        assert_eq!(check("mine", "/over.txt"), Ok(Some("2\n".to_owned())));
+        let of_world = check("mine", "/ore.txt").unwrap().unwrap();
+        assert!(of_world.contains("gold"), "{of_world}");
+        let problem = check("mine", "/mine.txt").unwrap_err();
+        assert!(
+            problem.contains("neither the task nor the world"),
+            "{problem}"
+        );
     }
 }
