@@ -26,17 +26,88 @@ pub fn normal(path: &str) -> String {
     names_of(path).map_or_else(|| path.to_owned(), |names| names.join("/"))
 }
 
-/// The paths from the root in a text, in its order, each once and without the first slash. What stands in addresses (`http://…`) is none.
+/// Endings of files that are named without a slash: "add a line to wages.txt". What else has a dot in it is no file: `fs.open`, `v1.2`.
+const ENDINGS: [&str; 18] = [
+    "lua",
+    "txt",
+    "cfg",
+    "conf",
+    "ini",
+    "json",
+    "csv",
+    "tsv",
+    "log",
+    "dat",
+    "yaml",
+    "yml",
+    "toml",
+    "xml",
+    "properties",
+    "nfp",
+    "md",
+    "bak",
+];
+
+/// The paths in a text, in its order, each once and without the first slash. What stands in addresses (`http://…`) is none, nor is what stands
+/// among other words in quotes: that is what a file holds, or what a program prints. A bare name is a file at the root, where a
+/// computer looks for it, unless the text speaks of a folder: then nobody knows where it lies.
 pub fn named_in(text: &str) -> Vec<String> {
-    let words = text.split(|c| !may_stand_in_path(c));
-    let paths = words.filter(|word| word.starts_with('/') && !word.starts_with("//"));
+    let words: Vec<(usize, &str)> = path_words(text).collect();
+    let tells_a_folder = |word: &str| {
+        let path = word.trim_matches('/');
+        is_from_root(word) && (path.contains('/') || !is_file_like(path))
+            || word.contains('/') && is_file_by_name(word)
+    };
+    let speaks_of_folders = words.iter().any(|(_, word)| tells_a_folder(word));
     let mut named: Vec<String> = Vec::new();
-    for path in paths.map(|word| normal(word.trim_end_matches('.'))) {
-        if !path.is_empty() && !named.contains(&path) {
+    for (at, word) in words {
+        let by_name = || {
+            let is_placed = word.contains('/') || !speaks_of_folders;
+            is_file_by_name(word) && is_placed && stands_alone(text, at, word.len())
+        };
+        let path = normal(word);
+        if (is_from_root(word) || by_name()) && !path.is_empty() && !named.contains(&path) {
             named.push(path);
         }
     }
     named
+}
+
+/// What could be a path, with the place at which it begins; the end of a sentence is no part of it.
+fn path_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let words = text.split(|c| !may_stand_in_path(c));
+    let placed = words.map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word));
+    placed.map(|(at, word)| (at, word.trim_end_matches('.')))
+}
+
+fn is_from_root(word: &str) -> bool {
+    word.starts_with('/') && !word.starts_with("//")
+}
+
+/// Whether a word without a first slash is a file by its ending, alone or in folders. A first part with a dot in it is that of an address.
+fn is_file_by_name(word: &str) -> bool {
+    let known = |ending: &str| {
+        ENDINGS
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(ending))
+    };
+    let is_file = file_name(word)
+        .rsplit_once('.')
+        .is_some_and(|(stem, ending)| !stem.is_empty() && known(ending));
+    let folder = word.split_once('/').map(|(first, _)| first);
+    is_file && !word.starts_with(['.', '-', '/']) && folder.is_none_or(|first| !first.contains('.'))
+}
+
+/// Whether no sign before a word makes it a part of something else, and it stands in no quotes with other words.
+fn stands_alone(text: &str, at: usize, length: usize) -> bool {
+    let (before, behind) = (&text[..at], &text[at + length..]);
+    let is_among_words = |quote: char| {
+        let opened = before.matches(quote).count() % 2 == 1;
+        let begin = before.rsplit(quote).next().unwrap_or_default();
+        let end = behind.split_once(quote).map(|(end, _)| end);
+        opened && end.is_some_and(|end| [begin, end].concat().contains(char::is_whitespace))
+    };
+    !before.ends_with([':', '@', '*', '?']) && !['`', '"'].into_iter().any(is_among_words)
 }
 
 /// The files of a folder whose names stand in brackets behind it, "in /crew (anna.txt, ben.txt and cleo.txt)", as [`named_in`] gives paths.
@@ -154,6 +225,41 @@ mod tests {
                 expected,
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn a_file_may_be_named_without_a_slash_where_no_folder_is_spoken_of() {
+        for (text, named) in [
+            ("Add a line to wages.txt.", &["wages.txt"][..]),
+            (
+                "my smelt.lua crashes, dont touch `smelt.txt`!",
+                &["smelt.lua", "smelt.txt"],
+            ),
+            ("server.properties: pvp off", &["server.properties"]),
+            ("Rename /a.txt to b.txt", &["a.txt", "b.txt"]),
+            (
+                "README.TXT and readme.txt's end",
+                &["README.TXT", "readme.txt"],
+            ),
+            ("Add up shop/sales.csv", &["shop/sales.csv"]),
+            // Nobody knows in which folder these lie.
+            ("Move farm.lua from /old to /new", &["old", "new"]),
+            ("Rename /docs/a.txt to b.txt", &["docs/a.txt"]),
+            ("Add up shop/sales.csv in totals.txt", &["shop/sales.csv"]),
+            // No files: code, numbers, addresses, endings, and what is printed or held.
+            ("It calls fs.open in v1.2, e.g. twice, and 3.5 times", &[]),
+            (
+                "Get http://x.org/a.lua or x.org/b.lua, at host:8/c.lua",
+                &[],
+            ),
+            ("Delete the .log files and *.txt and ../up.txt", &[]),
+            (
+                "It prints `usage: chunk.lua x z` and \"see notes.txt\"",
+                &[],
+            ),
+        ] {
+            assert_eq!(named_in(text), named, "{text}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
 use crate::strategy::first_look::first_search::{FIND, Search};
-use crate::strategy::guards::excepted::is_excepted;
+use crate::strategy::guards::excepted::{is_excepted, is_of_another_kind, kinds_named};
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::text::{fenced, has_word};
 use crate::strategy::turn::Turn;
@@ -136,10 +136,9 @@ impl Turn<'_> {
             None if named.is_empty() => return refused("the answer names none"),
             None => {}
         }
-        if let Some(kept) = named
-            .iter()
-            .find(|path| is_excepted(self.asked_for(), path))
-        {
+        if let Some(kept) = named.iter().find(|path| {
+            is_excepted(self.asked_for(), path) || is_of_another_kind(self.asked_for(), path)
+        }) {
             return refused(&format!("{kept} stays, as what was asked for says"));
         }
         let request = |path: &&str| StrictRequest::Tool {
@@ -195,10 +194,15 @@ fn is_about_all(said: &str) -> bool {
 pub(in crate::strategy) fn search(said: &str) -> Option<Search> {
     let mut folders = named_in(said).into_iter();
     let folder = folders.next().filter(|_| folders.next().is_none())?;
-    let is_told = tells_to_delete(said) && is_about_all(said) && !is_file_like(&folder);
+    let kinds = kinds_named(said);
+    let which = is_about_all(said) || kinds.len() == 1;
+    let is_told = tells_to_delete(said) && which && !is_file_like(&folder);
     is_told.then(|| Search {
         tool: FIND,
-        pattern: "*".to_owned(),
+        pattern: match kinds.as_slice() {
+            [kind] => format!("*.{kind}"),
+            _ => "*".to_owned(),
+        },
         at: folder,
         context: None,
     })

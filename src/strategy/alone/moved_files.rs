@@ -14,7 +14,7 @@ use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
 use crate::strategy::first_look::first_search::{FIND, Search};
 use crate::strategy::guards::check_program::is_check;
-use crate::strategy::guards::excepted::is_excepted;
+use crate::strategy::guards::excepted::{is_excepted, is_of_another_kind};
 use crate::strategy::paths::{QUOTES, file_name, is_file_like, mentions, named_in, normal};
 use crate::strategy::shown_tools::named_by;
 use crate::strategy::text::{fenced, has_word};
@@ -254,7 +254,7 @@ fn what_is_wrong(prompt: &str, there: &[String], wanted: &[(String, String)]) ->
         if !there.remove(from.as_str()) {
             return Some(format!("{from} is not there, or was moved before"));
         }
-        if is_excepted(prompt, from) {
+        if is_excepted(prompt, from) || is_of_another_kind(prompt, from) {
             return Some(format!(
                 "{from} stays where it is, as what was asked for says"
             ));

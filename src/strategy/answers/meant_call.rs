@@ -5,6 +5,7 @@ use super::meant_edits;
 use super::meant_programs::meant_programs;
 use super::own_name;
 use super::own_share;
+use super::run_tools;
 use super::shell_words;
 use super::tool_names;
 use crate::domain::call::{Address, Target};
@@ -68,7 +69,8 @@ impl Turn<'_> {
             parameters = Cow::Owned(args);
         }
         let tools = ToolLookup::at(self.state, &self.inputs.fleet, &target);
-        let meant = shell_words::meant(&tool, &parameters, &tools);
+        let meant = run_tools::meant(self.state, &tool, &parameters, &tools);
+        let meant = meant.or_else(|| shell_words::meant(&tool, &parameters, &tools));
         let meant = meant.or_else(|| tool_source::meant_program(&tool, &parameters, &tools));
         let meant = meant.or_else(|| misplaced_program::meant_write(&tool, &parameters, &tools));
         if let Some((meant, args)) = meant {

@@ -11,6 +11,7 @@ pub(super) mod meant_programs;
 pub(super) mod meant_words;
 pub(super) mod own_name;
 pub(super) mod own_share;
+pub(super) mod run_tools;
 pub(super) mod shell_words;
 pub(super) mod single_quotes;
 pub(super) mod tool_names;

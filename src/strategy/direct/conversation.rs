@@ -58,6 +58,7 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "mend": turn.mend(&pins),
             "pins": pins,
             "may_end": turn.may_end(),
+            "nothing_done": turn.has_done_nothing(),
             "program_to_write": turn.program_to_write(),
             "run_to_make": turn.run_to_make(),
             "tool_to_call": turn.tool_to_call(),

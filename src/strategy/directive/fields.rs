@@ -248,6 +248,10 @@ impl Block<'_> {
         let Some(text) = self.text("ARGS") else {
             return Some(Vec::new());
         };
+        // The arguments of a tool: whoever runs a tool as if it were a program gives them so.
+        if serde_json::from_str::<serde_json::Map<String, Value>>(&text).is_ok() {
+            return Some(vec![text]);
+        }
         if !text.starts_with('[') {
             self.notes
                 .push("ARGS was no JSON array; its words were taken".to_owned());

@@ -97,6 +97,8 @@ fn result_text(
 fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
     let (state, budgets) = (turn.state, turn.budgets());
     let pins = Pins::of(state, turn.profile);
+    let may_end = turn.may_end() && state.calls().any(|call| !call.is_open());
+    let nothing_done = may_end && turn.has_done_nothing();
     render(
         &turn.profile.prompts,
         "directive/tail",
@@ -109,7 +111,8 @@ fn tail_text(turn: &Turn<'_>) -> Result<String, PromptError> {
             "program_to_write": turn.program_to_write(),
             "run_to_make": turn.run_to_make(),
             "tool_to_call": turn.tool_to_call(),
-            "may_end": turn.may_end() && state.calls().any(|call| !call.is_open()),
+            "may_end": may_end,
+            "nothing_done": nothing_done,
             "pins": pins,
         }),
     )

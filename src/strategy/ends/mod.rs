@@ -4,7 +4,9 @@ pub(super) mod demanded_proof;
 pub(super) mod given_up;
 pub(super) mod proved;
 pub(super) mod unchanged;
+pub(super) mod undelivered;
 pub(super) mod unmended;
+pub(super) mod unread_data;
 pub(super) mod untouched;
 pub(super) mod unused_tools;
 pub(super) mod unvisited;
@@ -32,10 +34,13 @@ impl<'a> Turn<'a> {
         let objection = self.given_up(&result);
         let objection = objection.or_else(|| self.unchanged(&result));
         let objection = objection.or_else(|| self.untouched(&result));
+        let objection = objection.or_else(|| self.undelivered());
         let objection = objection.or_else(|| self.unmended());
+        let objection = objection.or_else(|| self.unread_data());
         let objection = objection.or_else(|| self.unused_tool());
         let objection = objection.or_else(|| self.unvisited());
         let objection = objection.or_else(|| self.unasked());
+        let objection = objection.or_else(|| self.nothing_done(&result));
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 

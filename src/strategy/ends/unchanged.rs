@@ -6,22 +6,119 @@ use crate::domain::directive::TaskResult;
 use crate::domain::task::CallRecord;
 use crate::domain::tool::EffectClass;
 use crate::strategy::guards::times_told;
+use crate::strategy::memory::pins::runs;
+use crate::strategy::paths::named_in;
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
+use crate::strategy::words::asked_questions::sentences;
 
 const UNCHANGED: &str = "this task has changed nothing so far: it has looked, and it ran programs. If something was to be made or mended, \
                          do that, and run what shows it. If nothing was, end the task once more and say what you found";
 
-/// Words of tasks that ask for a change; a task in another language is taken at its word.
+/// Words of tasks that ask for a change.
 const CHANGES: [&str; 16] = [
     "mend", "fix", "repair", "write", "make", "create", "change", "replace", "edit", "rename",
     "move", "delete", "remove", "add", "patch", "build",
 ];
 
+/// Words that ask for one in most tasks, and are said of other things as well.
+const MORE_CHANGES: [&str; 20] = [
+    "save", "put", "set", "store", "copy", "append", "insert", "update", "extend", "clean",
+    "clear", "convert", "swap", "take", "turn", "switch", "sort", "merge", "refuel", "bring",
+];
+
+/// Words of tasks that only want something looked at, run or told; of sentences that do, if they begin so; what may stand before that; and
+/// how a request begins that is no question.
+const LOOKS: [&str; 14] = [
+    "tell", "show", "say", "explain", "describe", "inspect", "find", "read", "know", "wonder",
+    "run", "execute", "ask", "greet",
+];
+const BEGINS_A_LOOK: [&str; 20] = [
+    "what", "which", "how", "who", "whose", "when", "where", "why", "whether", "is", "are", "list",
+    "count", "look", "check", "search", "test", "print", "call", "compare",
+];
+const FILLERS: [&str; 12] = [
+    "please", "hey", "hi", "hello", "so", "um", "ok", "okay", "and", "now", "just", "first",
+];
+const REQUESTS: [&str; 6] = [
+    "can you",
+    "can u",
+    "could you",
+    "could u",
+    "would you",
+    "will you",
+];
+
 /// What stands in it and in no report of work.
 const ITS_CORE: &str = "changed nothing so far: it has looked";
 
+/// Words that forbid what follows.
+const FORBIDS: [&str; 7] = [
+    "not", "don't", "don’t", "dont", "never", "without", "nothing",
+];
+
+/// The failure of a task whose model says that all is done, again and again, and has done nothing.
+const NOTHING_DONE: &str = "nothing_done";
+
+/// Words of an end that found nothing to do.
+const FOUND_NOTHING: [&str; 4] = ["nothing", "unchanged", "unneeded", "unnecessary"];
+const FOUND_IT_RIGHT: [&str; 7] = [
+    "no change",
+    "no need",
+    "not needed",
+    "not necessary",
+    "as it was",
+    "already right",
+    "already correct",
+];
+
+/// Words that make a change depend on what is found.
+const IN_SOME_CASE: [&str; 7] = [
+    "if", "unless", "whether", "when", "should", "sure", "ensure",
+];
+
+/// Words that ask or tell about something, and those with which a sentence goes on from there to what is to be done.
+const QUESTIONS: [&str; 12] = [
+    "what", "which", "how", "who", "whose", "where", "why", "does", "did", "tell", "show", "say",
+];
+const GOES_ON: [&str; 3] = ["and", "then", "please"];
+
+/// How a sentence makes a change depend on its need, behind the word for it.
+const WHERE_NEEDED: [&str; 6] = [
+    "if need", "if nec", "if req", "if it is", "if there", "unless",
+];
+
 impl Turn<'_> {
+    /// Whether nothing was done yet of a task that may want a change: its model is not reminded of how a task ends.
+    pub(in crate::strategy) fn has_done_nothing(&self) -> bool {
+        let created = self.state.created.as_ref();
+        let ran = |call: &CallRecord| runs(call) && call.succeeded();
+        self.profile.demand_proof
+            && created.is_some_and(|created| may_want_a_change(&created.prompt))
+            && !self.state.calls().any(|call| changes(call) || ran(call))
+    }
+
+    /// What becomes of an end that nothing else stands against, where nothing was done though the task wants a change in any case: a failure
+    /// with its words, unless they say that there was nothing to do. It was told more than once, and a failure can be seen; a task that
+    /// is said to be done and is not costs its owner more.
+    pub(in crate::strategy) fn nothing_done(&self, result: &TaskResult) -> Option<Decision> {
+        let said = result.message.to_lowercase();
+        let found_nothing = has_word(&said, &FOUND_NOTHING)
+            || FOUND_IT_RIGHT.iter().any(|words| said.contains(words));
+        let is_false = self.may_end()
+            && self.has_done_nothing()
+            && !found_nothing
+            && self.state.wakes().is_none()
+            && wants_a_change_in_any_case(self.asked_for());
+        is_false.then(|| {
+            let told = format!(
+                "the model says that the task is done, but no call has changed anything: {}",
+                result.message
+            );
+            self.fail(NOTHING_DONE, told)
+        })
+    }
+
     /// What an end is told once whose task changed nothing, where the kind demands proof of what was done. What a run printed tells
     /// more, and is told instead.
     pub(in crate::strategy) fn unchanged(&self, result: &TaskResult) -> Option<Decision> {
@@ -30,7 +127,7 @@ impl Turn<'_> {
         let created = self.state.created.as_ref();
         let objects = self.profile.demand_proof
             && self.may_end()
-            && created.is_some_and(|created| asks_for_a_change(&created.prompt))
+            && created.is_some_and(|created| may_want_a_change(&created.prompt))
             && !self.state.calls().any(changes)
             && (echoes || times_told(self.state, UNCHANGED) == 0)
             && self.unlike_stated().is_none();
@@ -40,6 +137,58 @@ impl Turn<'_> {
 
 pub(in crate::strategy) fn asks_for_a_change(prompt: &str) -> bool {
     has_word(prompt, &CHANGES)
+}
+
+/// Whether a task may want something changed: it has a word for that, or none for a look. "server.properties: pvp off" has neither, as has a task
+/// in another language.
+pub(in crate::strategy) fn may_want_a_change(prompt: &str) -> bool {
+    let lower = prompt.to_lowercase();
+    let asks = lower.contains('?') && !REQUESTS.iter().any(|words| lower.contains(words));
+    let begins = |said: &str| {
+        let mut words = said.split(|c: char| !c.is_alphanumeric());
+        let first = words.find(|word| !word.is_empty() && !FILLERS.contains(word));
+        first.is_some_and(|word| BEGINS_A_LOOK.contains(&word))
+    };
+    let only_looks = asks || has_word(&lower, &LOOKS) || sentences(&lower).any(begins);
+    has_change(&lower) || !only_looks
+}
+
+/// Whether a text in small letters has a word for a change that it does not forbid: "just tell me, dont change anything".
+fn has_change(lower: &str) -> bool {
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+        .collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let is_change = |word: &str| CHANGES.contains(&word) || MORE_CHANGES.contains(&word);
+    let is_forbidden = |at: usize| {
+        let before = &words[at.saturating_sub(2)..at];
+        before.iter().any(|word| FORBIDS.contains(word))
+    };
+    let mut changes = words.iter().enumerate().filter(|(_, word)| is_change(word));
+    changes.any(|(at, _)| !is_forbidden(at))
+}
+
+/// Whether a task that names a file or folder wants a change with no condition in one of its sentences, or has no word for a look at all.
+fn wants_a_change_in_any_case(prompt: &str) -> bool {
+    let changing = [&CHANGES[..], &MORE_CHANGES[..]].concat();
+    let is_certain = |said: &str| {
+        let said = said.to_lowercase();
+        let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric()).collect();
+        let at = words.iter().position(|word| changing.contains(word));
+        let Some(at) = at.filter(|_| has_change(&said)) else {
+            return false;
+        };
+        let (before, has) = (&words[..at], |words: &[&str], among: &[&str]| {
+            words.iter().any(|word| among.contains(word))
+        });
+        let is_told = before.last().is_some_and(|word| GOES_ON.contains(word));
+        (is_told || !has(before, &QUESTIONS))
+            && !has(before, &IN_SOME_CASE)
+            && !WHERE_NEEDED.iter().any(|words| said.contains(words))
+    };
+    let has_no_word = !has_word(prompt, &changing) && !has_word(prompt, &IN_SOME_CASE);
+    !named_in(prompt).is_empty()
+        && (sentences(prompt).any(is_certain) || has_no_word && may_want_a_change(prompt))
 }
 
 /// Whether a call is known to change something, or nobody knows. What a program does nobody knows either, but a program that is run is
@@ -135,6 +284,74 @@ mod tests {
                 counts,
                 "{tool} {outcome:?}"
             );
+        }
+    }
+
+    #[test]
+    fn an_end_that_has_done_nothing_of_a_task_that_wants_a_change_is_a_failure() {
+        let ends = |prompt: &str, said: &str| {
+            let mut drive = Drive::new(profile_of("direct"), prompt);
+            drive.bench.profile.demand_proof = true;
+            drive.files.insert("/a.txt".into(), "1".into());
+            for _ in 0..12 {
+                if drive.state().status.is_final() {
+                    break;
+                }
+                drive.say(&[said]);
+            }
+            let failed = drive.state().error.as_ref().map(|error| error.code.clone());
+            (drive.state().result.is_some(), failed)
+        };
+        let failed = (false, Some(NOTHING_DONE.to_owned()));
+        assert_eq!(
+            ends("Add the line `2` to /a.txt", "FINAL ANSWER: it was added"),
+            failed
+        );
+        assert_eq!(
+            ends("server.properties: pvp off", "FINAL ANSWER: it is off"),
+            failed
+        );
+        let found_out = "Find out why /a.txt is wrong and repair it";
+        assert_eq!(ends(found_out, "FINAL ANSWER: it is repaired"), failed);
+        let found = "FINAL ANSWER: the line is there, nothing was to be done";
+        assert_eq!(ends("Add the line `1` to /a.txt", found), (true, None));
+        for prompt in [
+            "If it rains, add a line to /a.txt",
+            "Mend /a.txt if needed",
+            "What is set in /a.txt?",
+            "Tell me what they put into /a.txt",
+            "Make a joke",
+        ] {
+            assert_eq!(
+                ends(prompt, "FINAL ANSWER: it is fine"),
+                (true, None),
+                "{prompt}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_has_no_word_for_a_look_may_want_a_change() {
+        for prompt in [
+            "Mend it.",
+            "server.properties: pvp off, 30 players max. The rest stays!!",
+            "I need a list of who may join: save it to /allowed.txt",
+            "Schreibe /a.lua",
+            "So some people who are banned are on it. The ban list stays as it is.",
+            "Could you add up the sales? They are in /a.csv",
+        ] {
+            assert!(may_want_a_change(prompt), "{prompt}");
+        }
+        for prompt in [
+            "Run /fixed.lua",
+            "What is in the address book?",
+            "Is /a.txt there?",
+            "Hey, count the lines in /a.txt.",
+            "quick question, which world has pvp on? its in worlds.csv. just tell me dont change anything",
+            "I want to know who is on.",
+            "Tell me who is on.",
+        ] {
+            assert!(!may_want_a_change(prompt), "{prompt}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Ends of tasks that want a program mended while it is as it was: a weak model makes the file that was missing, and the fault stays.
 
 use super::unchanged::changes;
-use super::untouched::names;
+use super::untouched::is_about;
 use crate::domain::decision::{Decision, Guard};
 use crate::strategy::alone::mending::wants_mended;
 use crate::strategy::guards::check_program::is_check;
@@ -23,7 +23,7 @@ impl Turn<'_> {
         let is_changed = self
             .state
             .calls()
-            .any(|call| changes(call) && names(&call.args, &path));
+            .any(|call| changes(call) && is_about(prompt, &call.args, &path));
         let words = format!("the task wants /{path} mended, and it is as it was");
         // That nothing at all was changed is told in other words.
         let has_changed = self.state.calls().any(changes);

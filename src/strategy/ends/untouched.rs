@@ -1,9 +1,10 @@
 //! Ends of tasks that name files of which no call has touched any: a weak model makes a file of the same name elsewhere, and says
 //! that all is done.
 
-use super::unchanged::asks_for_a_change;
+use super::unchanged::may_want_a_change;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::TaskResult;
+use crate::domain::files::from_root;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::guards::strayed_path::is_namesake;
 use crate::strategy::guards::times_told;
@@ -22,13 +23,14 @@ impl Turn<'_> {
     /// another file of that name, nothing less is.
     pub(in crate::strategy) fn untouched(&self, result: &TaskResult) -> Option<Decision> {
         let prompt = &self.state.created.as_ref()?.prompt;
-        if !self.profile.demand_proof || !self.may_end() || !asks_for_a_change(prompt) {
+        if !self.profile.demand_proof || !self.may_end() || !may_want_a_change(prompt) {
             return None;
         }
         let mut named = named_in(prompt);
         named.retain(|path| is_file_like(path));
         let wished = wished(self.state);
-        let is_touched = |path: &String| wished.iter().any(|call| names(&call.args, path));
+        let is_touched =
+            |path: &String| (wished.iter()).any(|call| is_about(prompt, &call.args, path));
         if named.iter().any(is_touched) {
             return None;
         }
@@ -52,6 +54,12 @@ impl Turn<'_> {
 fn wished(state: &TaskState) -> Vec<&CallRecord> {
     let steps = state.steps.iter().filter(|step| !step.looks_first());
     steps.flat_map(|step| &step.calls).collect()
+}
+
+/// Whether a call is about a file of the task's words: what they name without a slash may lie in any folder.
+pub(super) fn is_about(prompt: &str, args: &Value, path: &str) -> bool {
+    let anywhere = !prompt.contains(&from_root(path));
+    names(args, path) || anywhere && is_namesake(args, path)
 }
 
 /// Whether any text among a call's arguments names a file, alone or in a command, with the first slash or without.
@@ -108,6 +116,16 @@ mod tests {
             &run,
             END,
         ]);
+        assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_file_that_is_named_alone_may_lie_in_any_folder() {
+        let mut drive = drive("Mend count.lua and run it.");
+        for said in work("/tools/count.lua") {
+            drive.say(&[&said, &said, &said]);
+        }
+        drive.say(&[END]);
         assert!(drive.bench.state.result.is_some(), "{}", drive.shown());
     }
 

@@ -157,13 +157,10 @@ impl<'a> Turn<'a> {
 
     /// The file for want of which a call failed.
     fn missing_in(&self, call: &'a CallRecord) -> Option<Missing<'a>> {
-        if call.is_open() || call.succeeded() {
+        if !is_missing(call) {
             return None;
         }
         let text = failure_text(call);
-        if !is_about_missing(&text) {
-            return None;
-        }
         let on = self.elsewhere(call);
         // A program that is not there is most often one that is still to be written.
         let program = call.args.get("path").and_then(Value::as_str).map(normal);
@@ -191,6 +188,11 @@ impl<'a> Turn<'a> {
         let mut calls = self.state.calls();
         calls.any(|call| call.tool == FIND && pattern(call) == Some(name))
     }
+}
+
+/// Whether a call failed because what it is about is not there.
+pub(in crate::strategy) fn is_missing(call: &CallRecord) -> bool {
+    !call.is_open() && !call.succeeded() && is_about_missing(&failure_text(call))
 }
 
 /// Whether a failure is about something that is not there.

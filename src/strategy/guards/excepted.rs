@@ -6,7 +6,7 @@ use crate::domain::files::from_root;
 use crate::strategy::paths::{
     QUOTES, file_name, is_file_like, lies_in, mentions, named_in, normal,
 };
-use crate::strategy::text::sentence_before;
+use crate::strategy::text::{has_word, sentence_before};
 use crate::strategy::words::asked_questions::sentences;
 use serde_json::Value;
 use std::slice::from_ref;
@@ -43,6 +43,34 @@ pub(super) fn stands_behind_except(before: &str) -> bool {
         let rest = before.strip_suffix(words);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
     })
+}
+
+/// The endings, without their dot, of the files of which a task speaks by them alone: "the .log files", "*.tmp". "The songs (.dfpwm)" may be some of
+/// several that it has other words for.
+pub fn kinds_named(prompt: &str) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for (at, _) in prompt.match_indices('.') {
+        let (before, behind) = (&prompt[..at], &prompt[at + 1..]);
+        let end = behind.find(|c: char| !c.is_ascii_alphanumeric());
+        let (ending, more) = behind.split_at(end.unwrap_or(behind.len()));
+        let is_glob = before.ends_with('*');
+        let is_apart = before.ends_with(|c: char| c.is_whitespace() || QUOTES.contains(&c));
+        let are_files = more.trim_start_matches(QUOTES).starts_with(" file");
+        if !ending.is_empty() && (is_glob || is_apart && are_files) && !kinds.contains(&ending) {
+            kinds.push(ending);
+        }
+    }
+    kinds
+}
+
+/// Whether a task speaks of files of some endings, and this one has another, of which it says nothing ("the lua programs"), and is not named.
+pub fn is_of_another_kind(prompt: &str, path: &str) -> bool {
+    let kinds = kinds_named(prompt);
+    let name = file_name(path);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let spoken = if ending == "txt" { "text" } else { ending };
+    let is_said = has_word(prompt, &[ending.to_lowercase().as_str(), spoken]);
+    !kinds.is_empty() && !is_said && mentions(prompt, name).next().is_none()
 }
 
 /// What is told of a call that would delete or move such a file, or a folder of which the same sentence takes one out.
@@ -101,6 +129,35 @@ mod tests {
             "But keep others. readme.txt can go.",
         ] {
             assert!(!is_excepted(prompt, "/work/readme.txt"), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn files_of_another_ending_than_those_of_which_a_task_speaks_are_of_another_kind() {
+        let logs = "move all the .log files in /logs to /logs/old, the other files stay";
+        assert_eq!(kinds_named(logs), ["log"]);
+        assert_eq!(
+            kinds_named("Delete *.tmp and the `.bak` files."),
+            ["tmp", "bak"]
+        );
+        for (prompt, path, other) in [
+            (logs, "/logs/a.log", false),
+            (logs, "/logs/readme.txt", true),
+            (
+                "move the lua programs to /p and the .nfp ones to /pics",
+                "/d/a.lua",
+                false,
+            ),
+            ("move the .nfp files and readme.txt", "/d/readme.txt", false),
+            ("move the text files and the .nfp files", "/d/a.txt", false),
+            (
+                "move the songs (.dfpwm) to /music and the pictures to /art",
+                "/d/a.nfp",
+                false,
+            ),
+            ("move all to /old. Take v1.2 ...", "/d/a.txt", false),
+        ] {
+            assert_eq!(is_of_another_kind(prompt, path), other, "{prompt}: {path}");
         }
     }
 

@@ -65,6 +65,18 @@ impl<'a> Course<'a> {
             }
         };
         let review = self.work.review.as_ref();
+        // Its first plan may have no step for it; to a second one it is told.
+        let undelivered = || self.turn(Track::MAIN).undelivered();
+        if self.work.plans.len() == 1
+            && may_replan
+            && self.failure().is_none()
+            && let Some(Decision::Block { evidence, .. }) = undelivered()
+        {
+            return Some(replan(NotGood {
+                code: "no_proof",
+                words: evidence,
+            }));
+        }
         Some(match (self.failure(), review) {
             (_, Some(review)) if !review.achieved => replan(NotGood {
                 code: "review_failed",
@@ -135,6 +147,14 @@ impl<'a> Course<'a> {
         let (request, result) = self.end_of(goal);
         self.turn(Track::MAIN)
             .finish(request, TranslatedBy::Rules, result)
+    }
+
+    /// The end that the planner wants, with all that may stand against it.
+    pub(super) fn end(&self) -> Decision {
+        let goal = self.work.plans.last().map_or("", |plan| plan.goal.as_str());
+        let (request, result) = self.end_of(goal);
+        self.turn(Track::MAIN)
+            .end(request, TranslatedBy::Rules, result)
     }
 
     /// The end of a task that is done before anything was planned. A last look of the planner's, where its kind wants one, needs a plan.

@@ -16,7 +16,7 @@ use crate::domain::step::{QuestionRecord, Step};
 use crate::domain::track::Track;
 use crate::domain::work::MadeBy;
 use crate::domain::work::plan::{
-    PlanAction, PlanAdvance, PlanRead, PlanStep, Review, ReviewRead, TaskPlan,
+    PlanAction, PlanAdvance, PlanRead, PlanStep, Review, ReviewRead, StepWork, TaskPlan,
 };
 use crate::strategy::templates;
 use serde_json::json;
@@ -157,6 +157,11 @@ impl Course<'_> {
         let Some(plan) = &read.plan else {
             return self.refused(read.problems.clone());
         };
+        if plan.steps.is_empty()
+            && let Some(end) = self.nothing_left()
+        {
+            return end;
+        }
         let mut plan = self.filled(plan);
         let steps = plan.steps.into_iter();
         plan.steps = steps
@@ -180,6 +185,20 @@ impl Course<'_> {
         self.sound(match is_first {
             true => written_files::as_told(&plan, self.turn(Track::MAIN).asked_for()),
             false => self.with_way_out(plan),
+        })
+    }
+
+    /// The end that a later plan without a step means, where nothing but looks failed or was left out: that nothing is left. What stands
+    /// against the end is what is wrong with that plan.
+    fn nothing_left(&self) -> Option<Decision> {
+        let is_done = |work: &StepWork| work.is_done() || !work.step.action.may_change();
+        let is_later = !self.work.plans.is_empty();
+        if !is_later || self.profile.plan.review || !self.work.current().all(is_done) {
+            return None;
+        }
+        Some(match self.end() {
+            Decision::Block { evidence, .. } => self.refused(vec![evidence]),
+            end => end,
         })
     }
 

@@ -163,7 +163,8 @@ impl<'a> Turn<'a> {
 const AT: [&str; 4] = ["on", "at", "in", "from"];
 
 /// Whether a sentence names a computer as a place, or begins with it. "Copy /a.txt to the computer `depot`" speaks of where something
-/// shall be, and "with the notes of `depot`" of something else.
+/// shall be, and "with the notes of `depot`" or "from the
+/// depot's account" of something else.
 fn is_place(sentence: &str, computer: &ClientId) -> bool {
     let name = computer.as_str();
     let at = mentions(sentence, name).next().unwrap_or_default();
@@ -172,7 +173,12 @@ fn is_place(sentence: &str, computer: &ClientId) -> bool {
     let mut words = words
         .rev()
         .filter(|word| !["", "the", "computer"].contains(word));
-    words.next().is_none_or(|word| AT.contains(&word))
+    let named = sentence.get(at..).unwrap_or_default();
+    let behind = named.strip_prefix(name).unwrap_or_default();
+    let its = ["'s ", "’s "].iter().find_map(|of| behind.strip_prefix(of));
+    let is_owner_of_another =
+        its.is_some_and(|what| !what.starts_with('/') && !what.starts_with(QUOTES));
+    !is_owner_of_another && words.next().is_none_or(|word| AT.contains(&word))
 }
 
 /// Words that may stand before a computer's name, in this order: "on the computer called `mine`".
@@ -319,6 +325,11 @@ mod tests {
             ("Copy /a.txt to the computer `depot`.", None),
             ("Make /a.txt work with the notes of depot.", None),
             ("Take /a.txt from the depot.", Some("depot")),
+            ("From mine's /a.txt take the sum.", Some("mine")),
+            (
+                "Pay Olaf from the depot's account, and then add a line to /a.txt",
+                None,
+            ),
             (
                 "Bring it to the computer `depot`, and run `/a.txt` on `depot`, which tells.",
                 Some("depot"),

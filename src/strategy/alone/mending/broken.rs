@@ -10,6 +10,7 @@ use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
 use crate::strategy::guards::check_program::is_check;
+use crate::strategy::lua_text::compared_texts;
 use crate::strategy::lua_text::only_shows::only_shows;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
@@ -112,7 +113,7 @@ impl<'a> Turn<'a> {
             on: broken.on,
             content: broken.content,
             run: self.state.calls().rev().find(|call| runs(call)),
-            failure,
+            failure: failure.or_else(|| compared_texts::told(broken.content)),
         })
     }
 

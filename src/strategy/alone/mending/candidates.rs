@@ -8,6 +8,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::strategy::alone::typed_input::lacked_input;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
+use crate::strategy::lua_text::compared_texts;
 use crate::strategy::lua_text::lost_locals;
 use crate::strategy::lua_text::missing_functions;
 use crate::strategy::lua_text::uncalled::with_call;
@@ -84,7 +85,12 @@ impl<'a> Turn<'a> {
             // What a run reports itself stands in what is shown of it.
             failure: match run.succeeded() {
                 false if lost.is_some() => lost,
-                true => failure.map(|failure| failure.text),
+                true => {
+                    let told = failure.map(|failure| failure.text);
+                    let compared = compared_texts::told(content);
+                    let both = [told, compared].into_iter().flatten();
+                    Some(both.collect::<Vec<_>>().join("\n\n")).filter(|told| !told.is_empty())
+                }
                 false => {
                     let told = line.and_then(|line| failing_line(line, &path));
                     let text = failure.as_ref().map_or("", |failure| failure.text.as_str());

@@ -200,3 +200,32 @@ fn a_look_that_failed_is_no_failure_once_the_task_s_own_check_has_passed() {
         assert_eq!(asks(&made), Some(Contract::Plan), "{prompt}");
     }
 }
+
+#[test]
+fn a_later_plan_without_a_step_says_that_nothing_is_left_where_only_a_look_failed() {
+    let asked_again = |last: Value, tool: &str| {
+        let mut rig = rig();
+        let mut write = step(1, "write_file", "/a.txt", &[]);
+        write["params"] = json!({"content": "red"});
+        rig.plan(json!([write, last]));
+        rig.ok("fs_write", json!({"path": "/a.txt", "bytes": 3}));
+        assert_eq!(asks(&rig.fails(tool, "no such file")), Some(Contract::Plan));
+        rig.plan(json!([]))
+    };
+    let looked = asked_again(step(2, "read_file", "/old.txt", &[1]), "fs_read");
+    assert!(finished(&looked).success);
+    // What was to do something is still to be done.
+    let shell = asked_again(step(2, "shell", "mkdir /b", &[1]), "shell_exec");
+    assert_eq!(asks(&shell), Some(Contract::Plan));
+}
+
+#[test]
+fn a_first_plan_that_leaves_out_the_file_of_the_result_is_followed_by_another_one() {
+    let mut rig = rig_with(|profile| profile.demand_proof = true);
+    rig.state.created.as_mut().unwrap().prompt = "Save the names of /a.json to /b.txt".to_owned();
+    rig.plan(json!([step(1, "read_file", "/a.json", &[])]));
+    let made = rig.ok("fs_read", json!({"content": "[]"}));
+    assert_eq!(asks(&made), Some(Contract::Plan));
+    let told = "the task tells to write into /b.txt, and nothing was written there";
+    assert!(rig.prompt(Role::Planner).contains(told));
+}

@@ -72,7 +72,7 @@ pub struct Unlike {
 }
 
 /// Words of a sentence that holds at some time only.
-const CONDITIONS: [&str; 15] = [
+pub(in crate::strategy) const CONDITIONS: [&str; 15] = [
     "if",
     "when",
     "whenever",
