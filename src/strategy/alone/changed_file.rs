@@ -14,7 +14,6 @@ use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
-use crate::strategy::ends::unchanged::asks_for_a_change;
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::lua_text::only_shows::only_shows;
@@ -27,6 +26,7 @@ use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::places::addressed;
 use crate::strategy::words::stated::{self, content_said};
+use crate::strategy::words::wanted_changes::asks_for_a_change;
 use serde_json::json;
 
 /// Bytes of such a file: this prompt is short, or it is no help.

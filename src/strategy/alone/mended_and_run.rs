@@ -4,7 +4,6 @@
 use super::mending::wants_mended;
 use crate::domain::ids::ClientId;
 use crate::strategy::ends::proved::{ABOUT_IT, BEYOND, own_words};
-use crate::strategy::ends::unchanged::asks_for_a_change;
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::pins::runs;
@@ -15,6 +14,7 @@ use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::asked_runs;
 use crate::strategy::words::stated;
+use crate::strategy::words::wanted_changes::asks_for_a_change;
 
 /// Words of a task that wants something beside a program written or mended.
 pub(super) const MORE: [&str; 22] = [

@@ -1,7 +1,6 @@
 //! Ends of tasks that name files of which no call has touched any: a weak model makes a file of the same name elsewhere, and says
 //! that all is done.
 
-use super::unchanged::may_want_a_change;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::TaskResult;
 use crate::domain::files::from_root;
@@ -10,6 +9,7 @@ use crate::strategy::guards::strayed_path::is_namesake;
 use crate::strategy::guards::times_told;
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::turn::Turn;
+use crate::strategy::words::wanted_changes::may_want_a_change;
 use serde_json::Value;
 
 /// How often it is told: what a program did to a file no call shows.

@@ -6,11 +6,12 @@ use super::times_told;
 use crate::domain::files::from_root;
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::alone::mending::wants_mended;
-use crate::strategy::ends::unchanged::{asks_for_a_change, changes};
+use crate::strategy::ends::unchanged::changes;
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::ends::untouched::names;
 use crate::strategy::paths::{mentions, normal};
 use crate::strategy::words::asked_questions::sentences;
+use crate::strategy::words::wanted_changes::asks_for_a_change;
 use serde_json::Value;
 
 /// How often it is told of one file.

@@ -1,12 +1,12 @@
 //! Questions that a task's own words tell to ask a person: "Ask the person which colour the door shall have". A weak model answers
 //! them itself, and goes on.
 
+use super::wanted_changes::asks_for_a_change;
 use crate::domain::by_rule::ByRule;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::directive::{ASK_USER_TOOL, TranslatedBy};
 use crate::domain::task::TaskState;
 use crate::strategy::directive;
-use crate::strategy::ends::unchanged::asks_for_a_change;
 use crate::strategy::first_look::calls_by_rule::request_by_rule;
 use crate::strategy::guards::times_told;
 use crate::strategy::paths::named_in;

@@ -12,3 +12,4 @@ pub(super) mod said_lines;
 pub(super) mod said_otherwise;
 pub(super) mod said_values;
 pub mod stated;
+pub(super) mod wanted_changes;
