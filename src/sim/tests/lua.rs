@@ -128,6 +128,8 @@ pub(super) async fn a_program_that_swallows_the_error_stops_the_computer() {
         .await
         .unwrap();
     assert_eq!(computer.screen_lines()[0], "Error running computer");
+    // It stands on the screen first.
+    assert!(computer.block_until(LIMIT, |computer| computer.last_error().is_some()));
     assert_eq!(
         computer.last_error().as_deref(),
         Some("Too long without yielding")

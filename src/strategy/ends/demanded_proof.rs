@@ -35,6 +35,15 @@ const ABOUT_PROGRAMS: [&str; 13] = [
     "tests",
 ];
 
+/// Words of a task that lets files go or moves them, and those that want what is in them changed.
+const GOES: [&str; 7] = [
+    "move", "rename", "delete", "remove", "clean", "called", "go",
+];
+const WORKS: [&str; 16] = [
+    "mend", "fix", "repair", "debug", "write", "create", "make", "edit", "extend", "change",
+    "replace", "add", "build", "patch", "update", "put",
+];
+
 /// How often the server looks at what was changed, before a task's end.
 const MOST_LOOKS: usize = 3;
 
@@ -100,12 +109,13 @@ pub fn demands_run(state: &TaskState, profile: &Profile) -> bool {
     profile.demand_proof && created.is_some_and(|created| is_about_program(&created.prompt))
 }
 
-/// Whether a task's words name a program or speak of one.
+/// Whether a task's words name a program or speak of one. Where programs are only moved or deleted nothing of them needs to run.
 fn is_about_program(prompt: &str) -> bool {
+    let only_goes = has_word(prompt, &GOES) && !has_word(prompt, &WORKS);
     let named = named_in(prompt);
     let is_in_path = |word: &str| named.iter().any(|path| word.contains(path.as_str()));
     let mut words = prompt.split_whitespace().filter(|word| !is_in_path(word));
-    named.iter().any(|path| path.ends_with(".lua"))
+    !only_goes && named.iter().any(|path| path.ends_with(".lua"))
         || words.any(|word| has_word(word, &ABOUT_PROGRAMS))
 }
 
@@ -180,6 +190,22 @@ mod tests {
             let mut drive = begun("direct", task);
             assert!(drive.say(&[&delete, &list, END]), "{task}");
             assert!(drive.state().result.is_none(), "{task}");
+        }
+    }
+
+    #[test]
+    fn programs_that_are_only_moved_or_deleted_need_no_run() {
+        for (prompt, about) in [
+            (
+                "Delete the two .bak files. Then new.lua should be called old.lua.",
+                false,
+            ),
+            ("Move /a.lua to /attic", false),
+            ("Move /a.lua to /attic and run it", true),
+            ("Delete the second line of /a.lua and fix the rest", true),
+            ("Mend /a.lua", true),
+        ] {
+            assert_eq!(is_about_program(prompt), about, "{prompt}");
         }
     }
 
