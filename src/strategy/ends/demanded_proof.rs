@@ -10,6 +10,7 @@ use crate::domain::step::CallRecord;
 use crate::domain::task::TaskState;
 use crate::domain::tool::EffectClass;
 use crate::strategy::alone::mending::RUN;
+use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::memory::contents::{taken_by, written_by};
 use crate::strategy::paths::{named_in, normal};
@@ -115,8 +116,9 @@ fn is_about_program(prompt: &str) -> bool {
     let named = named_in(prompt);
     let is_in_path = |word: &str| named.iter().any(|path| word.contains(path.as_str()));
     let mut words = prompt.split_whitespace().filter(|word| !is_in_path(word));
-    !only_goes && named.iter().any(|path| path.ends_with(".lua"))
-        || words.any(|word| has_word(word, &ABOUT_PROGRAMS))
+    // A check is there to be run.
+    let runs = |path: &String| path.ends_with(".lua") && (!only_goes || is_check(prompt, path));
+    named.iter().any(runs) || words.any(|word| has_word(word, &ABOUT_PROGRAMS))
 }
 
 /// How what a call changed is looked at: a folder for files that came or went, a file of which lines were changed.
@@ -201,6 +203,7 @@ mod tests {
                 false,
             ),
             ("Move /a.lua to /attic", false),
+            ("Move /a.lua to /attic. /check.lua tells.", true),
             ("Move /a.lua to /attic and run it", true),
             ("Delete the second line of /a.lua and fix the rest", true),
             ("Mend /a.lua", true),
