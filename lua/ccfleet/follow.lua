@@ -54,6 +54,10 @@ local function show_end(task)
     if task.status == "completed" and result then
         local colour = result.success == false and colours.orange or screen.colour("completed")
         screen.say(colour, result.message or "done")
+        local doubts = type(result.details) == "table" and result.details.doubts
+        for _, doubt in ipairs(type(doubts) == "table" and doubts or {}) do
+            screen.say(colours.orange, "not confirmed: " .. tostring(doubt))
+        end
     elseif task.status == "failed" then
         screen.say(screen.colour("failed"), "failed: " .. tostring(task.error or task.message or "no reason given"))
     else

@@ -157,6 +157,17 @@ pub struct TaskResult {
     pub details: Value,
 }
 
+/// Where the details of a result tell what the server could not confirm.
+pub const DOUBTS: &str = "doubts";
+
+impl TaskResult {
+    /// What the server held against the end of the task, and its model did not answer with anything done.
+    pub fn doubts(&self) -> impl Iterator<Item = &str> {
+        let doubts = self.details.get(DOUBTS).and_then(Value::as_array);
+        doubts.into_iter().flatten().filter_map(Value::as_str)
+    }
+}
+
 /// Who made a strict request out of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -91,6 +91,40 @@ pub(crate) fn fleet() -> FleetView {
     let text = json!({"type": "string"});
     let texts = json!({"type": "array", "items": text});
     let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    base(vec![
+        tool(
+            "fs_read",
+            EffectClass::Read,
+            object(json!({"path": text}), &["path"]),
+        ),
+        tool(
+            "fs_write",
+            EffectClass::Idempotent,
+            object(json!({"path": text, "content": text}), &["path", "content"]),
+        ),
+        tool(
+            "run_program",
+            EffectClass::Effect,
+            object(json!({"path": text, "args": texts}), &["path"]),
+        ),
+        tool(
+            "shell_exec",
+            EffectClass::Effect,
+            object(json!({"command": text}), &["command"]),
+        ),
+        tool(
+            "write_and_run",
+            EffectClass::Effect,
+            object(
+                json!({"path": text, "content": text, "args": texts}),
+                &["path", "content"],
+            ),
+        ),
+    ])
+}
+
+/// One computer, `base`, with these tools.
+pub(crate) fn base(tools: Vec<ToolSpec>) -> FleetView {
     FleetView {
         computers: vec![ComputerView {
             client_id: ClientId::parse("base").unwrap(),
@@ -99,37 +133,7 @@ pub(crate) fn fleet() -> FleetView {
             groups: vec![],
             online: true,
             once_owned: vec![],
-            tools: vec![
-                tool(
-                    "fs_read",
-                    EffectClass::Read,
-                    object(json!({"path": text}), &["path"]),
-                ),
-                tool(
-                    "fs_write",
-                    EffectClass::Idempotent,
-                    object(json!({"path": text, "content": text}), &["path", "content"]),
-                ),
-                tool(
-                    "run_program",
-                    EffectClass::Effect,
-                    object(json!({"path": text, "args": texts}), &["path"]),
-                ),
-                tool(
-                    "shell_exec",
-                    EffectClass::Effect,
-                    object(json!({"command": text}), &["command"]),
-                ),
-                tool(
-                    "write_and_run",
-                    EffectClass::Effect,
-                    object(
-                        json!({"path": text, "content": text, "args": texts}),
-                        &["path", "content"],
-                    ),
-                ),
-            ]
-            .into(),
+            tools: tools.into(),
         }],
         has_tools: true,
     }

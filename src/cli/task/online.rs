@@ -231,7 +231,12 @@ pub(super) fn ending(task: &Value) -> Vec<String> {
     match text(task, "status") {
         "completed" => {
             let message = task.pointer("/result/message").and_then(Value::as_str);
-            vec![format!("done: {}", told(message.unwrap_or_default()))]
+            let doubts = task.pointer("/result/details/doubts");
+            let doubts = doubts.and_then(Value::as_array).into_iter().flatten();
+            let doubts = doubts.filter_map(Value::as_str);
+            std::iter::once(format!("done: {}", told(message.unwrap_or_default())))
+                .chain(doubts.map(|doubt| format!("not confirmed: {}", told(doubt))))
+                .collect()
         }
         "failed" => vec![format!("failed: {}", told(text(task, "error")))],
         "cancelled" => vec![format!("cancelled: {}", told(text(task, "error")))],

@@ -154,7 +154,9 @@ fn ending(state: &TaskState) -> Vec<String> {
         .error
         .as_ref()
         .map(|e| format!("failed ({}): {}", e.code, e.error));
-    let lines: Vec<String> = result.into_iter().chain(error).collect();
+    let doubts = state.result.iter().flat_map(|result| result.doubts());
+    let doubts = doubts.map(|doubt| format!("not confirmed: {doubt}"));
+    let lines: Vec<String> = result.into_iter().chain(doubts).chain(error).collect();
     match lines.is_empty() {
         true => lines,
         false => std::iter::once(String::new()).chain(lines).collect(),

@@ -4,7 +4,10 @@
 
 use super::changed_lines::{entry_lines, what_is_wrong};
 use super::line_edits::file_to_patch;
+use super::listed_entries::{Other, the_changed, wrong_entry};
 use super::mending::{RUN, WRITE, wants_mended};
+use super::told_entries::untouched;
+use super::told_values::lacking;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
@@ -19,7 +22,7 @@ use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::lua_text::only_shows::only_shows;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::told;
-use crate::strategy::paths::{is_file_like, mentions, named_in};
+use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::shown_tools::named_by;
 use crate::strategy::text::{fenced, filled_lines, has_word};
 use crate::strategy::turn::Turn;
@@ -76,6 +79,13 @@ pub(in crate::strategy) struct FileChange<'a> {
     /// The computer, unless it is the task's own.
     on: Option<ClientId>,
     holds: &'a str,
+    /// What the task speaks of beside it.
+    others: Vec<Other<'a>>,
+}
+
+/// What a file that was changed lacks of what the task says, in words that name it.
+fn lacks(asked: &str, held: &str, content: &str) -> Option<String> {
+    lacking(asked, held, content).or_else(|| untouched(asked, held, content))
 }
 
 /// How a refusal of an answer about it begins.
@@ -96,19 +106,35 @@ impl<'a> Turn<'a> {
         let in_lines = entry_lines(holds);
         let entries = filled_lines(in_lines.as_deref().unwrap_or(holds)).count();
         let fits = holds.len() <= MOST_BYTES && entries >= FEWEST_LINES;
+        let others = self.others_to_look_into(&path, on.as_ref())?;
         let is_open = fits && !self.is_refused_for_good(newest, &change_of(&path));
-        is_open.then_some(FileChange { path, on, holds })
+        is_open.then_some(FileChange {
+            path,
+            on,
+            holds,
+            others,
+        })
     }
 
-    /// The only file of data that the task names and its computer, where the task wants it changed, and nothing else but programs run.
+    /// The other files of data that the task names, if all of them are short and known.
+    fn others_to_look_into(&self, path: &str, on: Option<&ClientId>) -> Option<Vec<Other<'a>>> {
+        let others = named_in(self.asked_for()).into_iter();
+        let others = others.map(|other| from_root(&other));
+        let others = others.filter(|other| other != path && holds_data(other));
+        let seen = |path: String| {
+            let holds = contents::known(self.state, on, &path)?;
+            (holds.len() <= MOST_BYTES).then_some(Other { path, holds })
+        };
+        others.map(seen).collect()
+    }
+
+    /// The only file of data that the task wants changed and its computer, where it wants nothing else but programs run.
     fn file_to_change(&self) -> Option<(String, Option<ClientId>)> {
         let prompt = self.asked_for();
         let named = named_in(prompt);
         let (programs, data): (Vec<&String>, Vec<&String>) =
             named.iter().partition(|path| path.ends_with(".lua"));
-        let [path] = data.as_slice() else {
-            return None;
-        };
+        let path = the_changed(prompt, &data)?;
         let changes = |said: &str| asks_for_a_change(said) || has_word(said, &CHANGES);
         let shall_be = || {
             let mut about = sentences(prompt).filter(|said| mentions(said, path).next().is_some());
@@ -145,6 +171,17 @@ impl<'a> Turn<'a> {
         is_wanted.then(|| (from_root(path), on))
     }
 
+    /// That file, from the root, and what it lacks of the values that the task gives, as far as that is known.
+    pub(in crate::strategy) fn value_not_set(&self) -> Option<(String, String)> {
+        let (path, on) = self.file_to_change()?;
+        let holds = contents::known(self.state, on.as_ref(), &path)?;
+        let mut seen = self.state.calls().filter_map(contents::content_in);
+        let held = seen.find(|(of, _)| *of == path);
+        let held = held.map_or(holds, |(_, held)| held);
+        let lacks = lacks(&self.asked_and_answered(), held, holds)?;
+        Some((path, lacks))
+    }
+
     /// Whether a call has brought that file to what it shall be.
     pub(in crate::strategy) fn changes_file(&self, call: &CallRecord) -> bool {
         let is_it = |(path, on): (String, Option<ClientId>)| {
@@ -168,6 +205,7 @@ impl<'a> Turn<'a> {
         self.is_run_as_asked()
             && !has_word(&own_words(self.asked_for()), &DEEDS)
             && self.changed_file().is_some()
+            && self.value_not_set().is_none()
     }
 
     /// Runs the only program that the task names, to see what it makes of the change, where it takes nothing and does nothing but read and print.
@@ -189,10 +227,14 @@ impl<'a> Turn<'a> {
 
     fn change_prompt(&self, change: &FileChange<'_>) -> Result<Vec<Message>, PromptError> {
         let prompts = &self.profile.prompts;
+        let others = change.others.iter();
+        let others = others
+            .map(|other| json!({"path": other.path, "holds": fenced(other.holds.trim_end(), "")}));
         let told = json!({
             "prompt": self.asked_for(),
             "path": change.path,
             "holds": fenced(change.holds.trim_end(), ""),
+            "others": others.collect::<Vec<_>>(),
             "answers": told::answers(self.state.steps.iter()),
             "refused": self.refused_just_now(&change_of(&change.path)),
         });
@@ -200,6 +242,15 @@ impl<'a> Turn<'a> {
             Message::system(render(prompts, "shared/file_editor", json!({}))?),
             Message::user(render(prompts, "shared/file_to_change", told)?),
         ])
+    }
+
+    /// The task's words, and what somebody answered.
+    fn asked_and_answered(&self) -> String {
+        let questions = self.state.steps.iter();
+        let questions = questions.filter_map(|step| step.question.as_ref());
+        let answers = questions.filter_map(|asked| Some(asked.answer.as_ref()?.answer.as_str()));
+        let asked: Vec<&str> = std::iter::once(self.asked_for()).chain(answers).collect();
+        asked.join("\n")
     }
 
     /// Writes what it answered.
@@ -214,15 +265,22 @@ impl<'a> Turn<'a> {
             self.block(Guard::Invalid, told)
         };
         let content = format!("{}\n", said.unwrap_or_default().trim_matches('\n'));
-        let answers = self
-            .state
-            .steps
-            .iter()
-            .filter_map(|step| step.question.as_ref());
-        let answers = answers.filter_map(|asked| Some(asked.answer.as_ref()?.answer.as_str()));
-        let asked: Vec<&str> = std::iter::once(self.asked_for()).chain(answers).collect();
-        if let Some(why) = what_is_wrong(&asked.join("\n"), change.holds, &content) {
+        let asked = self.asked_and_answered();
+        // What is added may stand in another file.
+        let others = change.others.iter().map(|other| other.holds);
+        let known: Vec<&str> = std::iter::once(asked.as_str()).chain(others).collect();
+        let wrong = what_is_wrong(&known.join("\n"), change.holds, &content).or_else(|| {
+            let both = (change.holds, content.as_str());
+            wrong_entry(&asked, &normal(&change.path), &change.others, both)
+        });
+        if let Some(why) = wrong {
             return refused(&why);
+        }
+        // Who leaves it out again is believed: rules see numbers, switches and names, not what they mean.
+        let told = self.refused_just_now(&change_of(&change.path));
+        let lacks = lacks(&asked, change.holds, &content);
+        if let Some(lacks) = lacks.filter(|lacks| told != Some(lacks)) {
+            return refused(&lacks);
         }
         let why = format!("Changing {}, as the task says", change.path);
         match self.write_aside(step, why, &change.path, change.on.as_ref(), &content) {
@@ -322,6 +380,27 @@ mod tests {
             drive.say(&[RIGHT]);
             assert!(drive.files["/gates.ini"].contains("delay=6"), "{why}");
         }
+    }
+
+    #[test]
+    fn of_two_lists_the_one_is_changed_and_the_other_one_is_looked_into() {
+        let task =
+            "Please take everybody who is in /banned.txt out of /white.txt. The others stay on it.";
+        let mut drive = Drive::new(profile_with_asides("directive"), task);
+        drive.bench.profile.one_model = true;
+        for (path, text) in [("/banned.txt", "Bo\nTim\n"), ("/white.txt", "Al\nBo\nCy\n")] {
+            drive.files.insert(path.into(), text.into());
+        }
+        drive.run_to_consult_with(carry_out);
+        insta::assert_snapshot!("file_to_change_by_another", asked_alone(&drive));
+        drive.say(&["```\nAl\n```"]);
+        let asked = asked_alone(&drive);
+        assert!(
+            asked.contains("Cy does not stand in /banned.txt"),
+            "{asked}"
+        );
+        drive.say(&["```\nAl\nCy\n```"]);
+        assert_eq!(drive.files["/white.txt"], "Al\nCy\n");
     }
 
     #[test]

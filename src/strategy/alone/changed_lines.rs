@@ -1,7 +1,7 @@
 //! What cannot be meant with a short file as a model gives it back changed: rules see which lines came and went, and hold them against the words
 //! of the task.
 
-use crate::strategy::text::filled_lines;
+use crate::strategy::text::{filled_lines, has_word};
 use serde_json::Value;
 
 /// Why a text cannot be what such a file shall hold, as far as rules see it. `asked`: the task, and what somebody answered.
@@ -35,7 +35,8 @@ pub(in crate::strategy) fn what_is_wrong(
     {
         return Some(format!("it is no JSON any more: {error}"));
     }
-    if let Some(line) = come.iter().find(|line| !is_spoken_of(asked, line)) {
+    let is_asked = |line: &str| is_spoken_of(asked, line) || is_switch_told(asked, line, content);
+    if let Some(line) = come.iter().find(|line| !is_asked(line)) {
         return Some(format!("nobody asked for this line of it: {line}"));
     }
     let others = others_than_meant(asked, holds);
@@ -78,6 +79,41 @@ fn is_spoken_of(asked: &str, line: &str) -> bool {
     };
     let mut words = words.filter(telling).peekable();
     words.peek().is_none() || words.any(|word| asked.contains(word))
+}
+
+/// Words of a task that sets a switch, and keys of one in a section that has the name of what is switched.
+const SWITCHED: [&str; 8] = [
+    "on",
+    "off",
+    "enable",
+    "disable",
+    "enabled",
+    "disabled",
+    "activate",
+    "deactivate",
+];
+const KEYS: [&str; 6] = ["enabled", "enable", "active", "disabled", "disable", "on"];
+
+/// Whether a new line switches what the section around it is called by, and the task speaks of that: `enabled=false` below `[phantom]` for "turn
+/// phantoms off".
+fn is_switch_told(asked: &str, line: &str, content: &str) -> bool {
+    let key = line.split(['=', ':']).next().unwrap_or_default();
+    let key = key.trim().trim_matches('"').to_lowercase();
+    let mut section = "";
+    let mut lines = content.lines().map(str::trim).filter(|held| {
+        section = section_of(held).unwrap_or(section);
+        *held == line && is_spoken_of(asked, section) && !section.is_empty()
+    });
+    KEYS.contains(&key.as_str()) && has_word(asked, &SWITCHED) && lines.next().is_some()
+}
+
+/// The name of a section that begins with a line: `[phantom]`, `"phantom": {`, `phantom:`.
+fn section_of(line: &str) -> Option<&str> {
+    let in_brackets = || line.strip_prefix('[')?.strip_suffix(']');
+    let before_brace = || line.strip_suffix('{')?.trim_end().strip_suffix(':');
+    in_brackets()
+        .or_else(before_brace)
+        .or_else(|| line.strip_suffix(':'))
 }
 
 /// The pairs of names with "not" between them that both stand in a file: "take out Lumi, not Lumi_2".
@@ -146,6 +182,13 @@ mod tests {
         ] {
             assert!(wrong(&content).starts_with(why), "{content}");
         }
+        // A section is switched by a key that nobody names.
+        let mobs = "[zombie]\nenabled=true\n[phantom]\nenabled=true\nmax=5\n";
+        let task = "mobs.ini: turn phantoms off";
+        let off = mobs.replace("[phantom]\nenabled=true", "[phantom]\nenabled=false");
+        assert_eq!(what_is_wrong(task, mobs, &off), None);
+        let other = mobs.replace("[zombie]\nenabled=true", "[zombie]\nenabled=false");
+        assert!(what_is_wrong(task, mobs, &other).is_some());
         // The one that is named last takes the place of the other.
         let renamed = what_is_wrong(
             "It is called Bo now, not Al.",

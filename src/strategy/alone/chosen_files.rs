@@ -12,7 +12,7 @@ use crate::domain::step::{CallRecord, Step};
 use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
 use crate::strategy::first_look::first_search::{FIND, Search};
-use crate::strategy::guards::excepted::{is_excepted, is_of_another_kind, kinds_named};
+use crate::strategy::guards::excepted::{kinds_named, stays};
 use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::text::{fenced, has_word};
 use crate::strategy::turn::Turn;
@@ -24,7 +24,7 @@ use serde_json::json;
 pub(in crate::strategy) const DELETE: &str = "fs_delete";
 
 /// Words of a sentence that wants files deleted.
-const DELETES: [&str; 3] = ["delete", "remove", "erase"];
+pub(super) const DELETES: [&str; 3] = ["delete", "remove", "erase"];
 
 /// What a player says for it.
 const CLEARS: [&str; 8] = [
@@ -74,8 +74,8 @@ impl Turn<'_> {
         let (call, found) = self.found_to_delete()?;
         let on = self.elsewhere(call).cloned();
         self.schema_of(&addressed(DELETE, on.as_ref()))?;
-        let fits = (1..=MOST_FILES).contains(&found.len());
-        fits.then_some(Choice { found, on })
+        let is_any = found.iter().any(|path| !stays(self.asked_for(), path));
+        (is_any && found.len() <= MOST_FILES).then_some(Choice { found, on })
     }
 
     /// The search whose files a task tells to delete, and what it found; none where that may be only a part.
@@ -106,9 +106,12 @@ impl Turn<'_> {
 
     fn choice_prompt(&self, choice: &Choice) -> Result<Vec<Message>, PromptError> {
         let prompts = &self.profile.prompts;
+        let prompt = self.asked_for();
+        let offered = choice.found.iter().filter(|path| !stays(prompt, path));
+        let offered: Vec<&str> = offered.map(String::as_str).collect();
         let told = json!({
-            "prompt": self.asked_for(),
-            "files": fenced(&choice.found.join("\n"), ""),
+            "prompt": prompt,
+            "files": fenced(&offered.join("\n"), ""),
             "refused": self.refused_just_now(WHICH),
         });
         Ok(vec![
@@ -130,16 +133,21 @@ impl Turn<'_> {
         named.retain(|line| !line.is_empty());
         named.sort_unstable();
         named.dedup();
+        if let Some(kept) = named
+            .iter()
+            .find(|path| stays(self.asked_for(), path))
+            .copied()
+        {
+            named.retain(|path| !stays(self.asked_for(), path));
+            if named.is_empty() {
+                return refused(&format!("{kept} stays, as what was asked for says"));
+            }
+        }
         let is_found = |line: &&&str| choice.found.iter().any(|found| found == *line);
         match named.iter().find(|line| !is_found(line)) {
             Some(other) => return refused(&format!("{other} was not found by the search")),
             None if named.is_empty() => return refused("the answer names none"),
             None => {}
-        }
-        if let Some(kept) = named.iter().find(|path| {
-            is_excepted(self.asked_for(), path) || is_of_another_kind(self.asked_for(), path)
-        }) {
-            return refused(&format!("{kept} stays, as what was asked for says"));
         }
         let request = |path: &&str| StrictRequest::Tool {
             explanation: "Deleting what was found, as the task says".to_owned(),
@@ -304,12 +312,12 @@ mod tests {
         let mut drive = begun("plan", task);
         drive.bench.profile.one_model = true;
         let asked = shown(drive.state().prompt(Role::Executor));
-        assert!(asked.contains("/work/deep/b.tmp"), "{asked}");
-        drive.say_with(&["```\n/work/a.tmp\n/work/deep/b.tmp\n```"], answers);
-        assert!(deleted(&drive).is_empty());
+        assert!(asked.contains("/work/a.tmp"), "{asked}");
+        assert!(!asked.contains("/work/deep/b.tmp"), "{asked}");
+        drive.say_with(&["```\n/work/deep/b.tmp\n```"], answers);
         let asked = shown(drive.state().prompt(Role::Executor));
         assert!(asked.contains("/work/deep/b.tmp stays, as what"), "{asked}");
-        drive.say_with(&["```\n/work/a.tmp\n```"], answers);
+        drive.say_with(&["```\n/work/a.tmp\n/work/deep/b.tmp\n```"], answers);
         assert_eq!(deleted(&drive), ["/work/a.tmp"]);
         assert_eq!(
             drive.state().status,

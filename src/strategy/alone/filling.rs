@@ -163,6 +163,7 @@ impl Turn<'_> {
             "known": known,
             "complete": self.is_all_known(&unfilled.path),
             "calculated": is_calculated(self.asked_for(), &unfilled.path),
+            "reckons": reckons(self.asked_for()),
             "numbers": named_files::numbers(state),
             "wrong": wrong.map(|wrong| json!({"said": wrong.said, "holds": fenced(wrong.holds.trim_end(), "")})),
         });
@@ -248,12 +249,17 @@ pub(in crate::strategy) fn read(answer: &ChatAnswer) -> Option<String> {
     };
     // Nor a sentence about it: "They are right as they are."
     let is_sentence = said.ends_with('.') && said.split_whitespace().count() > MOST_WORDS;
+    let is_short = said.len() <= MOST_BARE && (!said.contains('\n') || said.lines().all(is_entry));
+    // Paths alone, or where they go.
+    let is_path = |line: &str| {
+        let words = line.split_whitespace().count();
+        line.starts_with('/') && (words == 1 || words == 3 && line.contains(" -> "))
+    };
     let is_bare = answer.stop == StopReason::Stop
         && !said.is_empty()
         && !is_sentence
         && !said.contains('`')
-        && said.len() <= MOST_BARE
-        && (!said.contains('\n') || said.lines().all(is_entry));
+        && (is_short || said.lines().all(is_path));
     fenced.or_else(|| is_bare.then(|| format!("{said}\n")))
 }
 
@@ -270,7 +276,8 @@ const CALCULATIONS: [&str; 3] = ["sum", "product", "difference"];
 /// Whether the task wants a number in a file, from the root, that is made of others: "Write their sum (nothing else) to /sum.txt".
 fn is_calculated(prompt: &str, path: &str) -> bool {
     let sentence = sentence_of(prompt, &normal(path)).unwrap_or_default();
-    has_word(&sentence.replace(path, ""), &CALCULATIONS)
+    let said = sentence.replace(path, "");
+    has_word(&said, &CALCULATIONS) && !has_word(&said, &["line", "lines"])
 }
 
 /// How a task says that a last line has the sum of the others.
@@ -288,17 +295,41 @@ fn worked_out<'a>(content: &'a str, prompt: &str, is_asked: bool) -> Cow<'a, str
         && has_word(prompt, &NUMBERS)
         && !prompt.contains(calculation);
     let result = calculation::worked_out(calculation);
+    let in_lines = || {
+        let lines = calculation::lines_worked_out(content)?;
+        let is_copied = |line: &&str| line.contains('*') && prompt.contains(line.trim());
+        (reckons(prompt) && !content.lines().any(|line| is_copied(&line))).then_some(lines)
+    };
     let has_total =
         prompt.contains(LAST_LINE) && ADDED_UP.iter().any(|words| prompt.contains(words));
-    let total = || {
+    let total = |content: &str| {
         has_total
             .then(|| calculation::with_total(content))
             .flatten()
     };
-    match result.filter(|_| is_one && (with_result || is_asked)) {
-        Some(result) => Cow::Owned(format!("{result}\n")),
-        None => total().map_or(Cow::Borrowed(content), Cow::Owned),
+    if let Some(result) = result.filter(|_| is_one && (with_result || is_asked)) {
+        return Cow::Owned(format!("{result}\n"));
     }
+    let lines = in_lines();
+    let added = total(lines.as_deref().unwrap_or(content));
+    added.or(lines).map_or(Cow::Borrowed(content), Cow::Owned)
+}
+
+/// Words of a task that has numbers worked out of others.
+const RECKONS: [&str; 9] = [
+    "times",
+    "multiplied",
+    "sum",
+    "total",
+    "product",
+    "difference",
+    "average",
+    "divided",
+    "earned",
+];
+
+fn reckons(prompt: &str) -> bool {
+    has_word(prompt, &RECKONS)
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use crate::strategy::guards::misplaced_program::told_of;
 use proptest::prelude::*;
 use serde_json::Value;
 
-const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
+/// It is not asked about before any planner: it tells of a condition.
+const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt, when you know it.";
+const PLAIN: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
 
 fn drive() -> Drive {
     let mut drive = Drive::new(profile_with_asides("direct"), TASK);
@@ -75,7 +77,7 @@ fn a_file_for_want_of_which_a_check_fails_is_asked_for_if_it_is_to_be_written() 
 fn a_file_that_is_to_be_made_of_what_is_known_is_asked_for_once_its_model_is_lost() {
     let mut lost = drive();
     if let Some(created) = &mut lost.bench.state.created {
-        created.prompt = "Make /sum.txt a copy of /a.txt in which 3 is 4.".into();
+        created.prompt = "Make /sum.txt a copy of /a.txt in which 3 is 4, when you can.".into();
     }
     let none = json!({"tool": "tool_test", "args": {}}).to_string();
     lost.say(&[&none]);
@@ -253,7 +255,7 @@ fn begun(strategy: &str, task: &str) -> Drive {
 
 #[test]
 fn where_nothing_else_is_to_be_done_the_content_is_asked_for_before_any_planner() {
-    let task = format!("{TASK} Then run /check.lua, which says whether it is right.");
+    let task = format!("{PLAIN} Then run /check.lua, which says whether it is right.");
     for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
         let mut drive = begun(strategy, &task);
         assert_eq!(drive.state().usage.model_calls, 0);
@@ -273,8 +275,11 @@ fn where_nothing_else_is_to_be_done_the_content_is_asked_for_before_any_planner(
             "{strategy}"
         );
     }
+    assert_eq!(asked(&begun("direct", PLAIN)), Role::Executor);
     for other in [
         TASK.to_owned(),
+        PLAIN.replace("/sum.txt", "/b.txt"),
+        PLAIN.replace("in /a.txt", "that /b.lua prints"),
         format!("{task} What does it print?"),
         task.replace("Then run", "If that is right, run"),
         task.replace("/a.txt to", "/a.txt and what /b.lua prints to"),
@@ -283,6 +288,23 @@ fn where_nothing_else_is_to_be_done_the_content_is_asked_for_before_any_planner(
     ] {
         assert_eq!(asked(&begun("direct", &other)), Role::Planner, "{other}");
     }
+}
+
+#[test]
+fn a_report_out_of_two_files_is_asked_for_alone_and_its_calculations_are_worked_out() {
+    let task = "sales.txt says how many of each thing were sold, prices.txt what one costs. Please write to report.txt one line per thing with sold times price, \
+        like \"bread 24\", and as last line \"total\" and the sum of it all.";
+    let mut drive = Drive::new(profile_with_asides("directive"), task);
+    for (path, text) in [
+        ("/sales.txt", "bread 12\ncake 5\n"),
+        ("/prices.txt", "bread 2\ncake 15\n"),
+    ] {
+        drive.files.insert(path.into(), text.into());
+    }
+    assert!(drive.run_to_consult());
+    insta::assert_snapshot!("report", shown(drive.state().prompt(Role::Executor)));
+    drive.say(&["```\nbread 12 * 2\ncake 5*15\ntotal 24 + 70\n```"]);
+    assert_eq!(drive.files["/report.txt"], "bread 24\ncake 75\ntotal 99\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! its name to another one writes a new program over both, or edits a file to rename it. Shown what was asked for and the paths that are there,
 //! and nothing else, it says from where to where, and that is moved by rule.
 
-use super::chosen_files::tells_to_delete;
+use super::chosen_files::{DELETE, DELETES, tells_to_delete};
 use super::mending::wants_mended;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
@@ -14,16 +14,16 @@ use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
 use crate::strategy::first_look::first_search::{FIND, Search};
 use crate::strategy::guards::check_program::is_check;
-use crate::strategy::guards::excepted::{is_excepted, is_of_another_kind};
+use crate::strategy::guards::excepted::stays;
 use crate::strategy::paths::{QUOTES, file_name, is_file_like, mentions, named_in, normal};
 use crate::strategy::shown_tools::named_by;
-use crate::strategy::text::{fenced, has_word};
+use crate::strategy::text::{fenced, has_word, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::named_tools::FORBIDS;
 use crate::strategy::words::places::addressed;
 use crate::strategy::words::stated::is_to_be_made;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 pub(in crate::strategy) const MOVE: &str = "fs_move";
@@ -68,6 +68,9 @@ const OTHER_WORK: [&str; 28] = [
 /// Words before a folder into which something goes.
 const INTO: [&str; 5] = ["into", "to", "called", "named", "under"];
 
+/// Words between "delete" and the file.
+const ITS_KIND: [&str; 7] = ["", "the", "old", "file", "program", "script", "my"];
+
 /// Files that are shown: this prompt is short, or it is no help.
 const MOST_FILES: usize = 12;
 
@@ -77,6 +80,8 @@ const WHERE: &str = "where files go: ";
 /// Files of which is to be said where they go. They lie on the task's own computer.
 pub(in crate::strategy) struct Moves {
     there: Vec<String>,
+    /// Those among them that the task tells to delete: they go first.
+    deleted: Vec<String>,
 }
 
 /// Whether a task wants files moved, and nothing else that a rule could take for it.
@@ -86,12 +91,28 @@ pub(in crate::strategy) fn wants_moves(prompt: &str) -> bool {
         !has_word(said, &FORBIDS) && (into || has_word(said, &MOVES) || said.contains(TAKES_NAME))
     };
     sentences(prompt).any(tells)
-        && !sentences(prompt).any(tells_to_delete)
+        && sentences(prompt).all(|said| !tells_to_delete(said) || !deleted_in(said).is_empty())
         && !has_word(&own_words(prompt), &OTHER_WORK)
         && !wants_mended(prompt)
         && !named_in(prompt)
             .iter()
             .any(|path| is_to_be_made(prompt, path))
+}
+
+/// The files, from the root, right behind words that delete them: "delete door.lua and rename door_new.lua to door.lua".
+pub(in crate::strategy) fn deleted_in(prompt: &str) -> Vec<String> {
+    let is_deleted = |path: &String| {
+        mentions(prompt, path).any(|at| {
+            let before = sentence_before(&prompt[..at]).to_lowercase();
+            let words = before.split(|c: char| !c.is_alphanumeric()).rev();
+            let mut words = words.filter(|word| !ITS_KIND.contains(word));
+            let is_told = words.next().is_some_and(|word| DELETES.contains(&word));
+            is_told && !has_word(&before, &FORBIDS)
+        })
+    };
+    let mut named = named_in(prompt);
+    named.retain(|path| is_file_like(path) && is_deleted(path));
+    named.iter().map(|path| from_root(path)).collect()
 }
 
 /// The looks into the folders out of which a task wants files moved.
@@ -133,17 +154,24 @@ impl Turn<'_> {
             || self.state.wakes().is_some()
             || !self.other_computers().is_empty()
             || !self.tools_to_call().is_empty()
-            // "Move" alone is the tool that does it.
+            // "Move" and "delete" alone are the tools that do it.
             || named_by(&self.shown_tools().shown, &own_words(prompt))
-                .any(|tool| tool.name != MOVE)
+                .any(|tool| ![MOVE, DELETE].contains(&tool.name.as_str()))
         {
             return None;
         }
         self.schema_of(&addressed(MOVE, None))?;
         let there = self.files_there()?;
-        (1..=MOST_FILES)
-            .contains(&there.len())
-            .then_some(Moves { there })
+        let deleted = deleted_in(prompt);
+        if !deleted.iter().all(|path| there.contains(path)) {
+            return None;
+        }
+        if !deleted.is_empty() {
+            self.schema_of(&addressed(DELETE, None))?;
+        }
+        let goes = |path: &String| !stays(prompt, path) && !deleted.contains(path);
+        let fits = there.iter().any(goes) && there.len() <= MOST_FILES;
+        fits.then_some(Moves { there, deleted })
     }
 
     /// The files that were looked at by rule, and those that a look into a folder has found; none where that may be only a part.
@@ -178,9 +206,12 @@ impl Turn<'_> {
 
     fn moves_prompt(&self, moves: &Moves) -> Result<Vec<Message>, PromptError> {
         let prompts = &self.profile.prompts;
+        let prompt = self.asked_for();
+        let mut offered = moves.there.clone();
+        offered.retain(|path| !stays(prompt, path) && !moves.deleted.contains(path));
         let told = json!({
-            "prompt": self.asked_for(),
-            "files": fenced(&moves.there.join("\n"), ""),
+            "prompt": prompt,
+            "files": fenced(&offered.join("\n"), ""),
             "refused": self.refused_just_now(WHERE),
         });
         Ok(vec![
@@ -211,20 +242,30 @@ impl Turn<'_> {
             }
             wanted.push((from, to));
         }
-        let wrong = lacks(self.asked_for(), &moves.there, &wanted);
-        // What stays is no move.
-        wanted.retain(|(from, to)| from != to);
-        let wrong = what_is_wrong(self.asked_for(), &moves.there, &wanted).or(wrong);
+        let prompt = self.asked_for();
+        let mut left = moves.there.clone();
+        left.retain(|path| !moves.deleted.contains(path));
+        let wrong = lacks(prompt, &left, &wanted);
+        // What stays is no move, and what is deleted is deleted by rule.
+        wanted.retain(|(from, to)| {
+            from != to && !stays(prompt, from) && !moves.deleted.contains(from)
+        });
+        let wrong = what_is_wrong(prompt, &left, &wanted).or(wrong);
         if let Some(why) = wrong {
             return refused(&why);
         }
-        let request = |(from, to): &(String, String)| StrictRequest::Tool {
-            explanation: "Moving what is there, as the task says".to_owned(),
-            tool: MOVE.to_owned(),
-            parameters: json!({"from": from, "to": to}),
+        let request = |tool: &str, does: &str, parameters: Value| StrictRequest::Tool {
+            explanation: format!("{does} what is there, as the task says"),
+            tool: tool.to_owned(),
+            parameters,
             on: None,
         };
-        let requests: Vec<StrictRequest> = wanted.iter().map(request).collect();
+        let deleted = moves.deleted.iter();
+        let deleted = deleted.map(|path| request(DELETE, "Deleting", json!({"path": path})));
+        let moved = wanted.iter();
+        let moved =
+            moved.map(|(from, to)| request(MOVE, "Moving", json!({"from": from, "to": to})));
+        let requests: Vec<StrictRequest> = deleted.chain(moved).collect();
         match self.try_calls(step, requests, TranslatedBy::Model) {
             Ok(decision) => decision,
             Err(problems) => refused(&problems.join("; ")),
@@ -233,12 +274,13 @@ impl Turn<'_> {
 
     /// Whether files were moved so, and a task that wants nothing else has run all of which it speaks.
     pub(in crate::strategy) fn is_moved_and_run(&self) -> bool {
-        let moved = |call: &CallRecord| call.tool == MOVE && call.succeeded();
+        let moved = |call: &CallRecord| call.tool == MOVE;
+        let went = |call: &CallRecord| (moved(call) || call.tool == DELETE) && call.succeeded();
         let mut steps = self.state.steps.iter().filter(|step| step.fills());
         steps.any(|step| {
             step.by_rule() != Some(ByRule::FirstSearch)
                 && step.calls.iter().any(moved)
-                && step.calls.iter().all(moved)
+                && step.calls.iter().all(went)
         }) && wants_moves(self.asked_for())
             && self.is_run_as_asked()
     }
@@ -253,11 +295,6 @@ fn what_is_wrong(prompt: &str, there: &[String], wanted: &[(String, String)]) ->
     for (from, to) in wanted {
         if !there.remove(from.as_str()) {
             return Some(format!("{from} is not there, or was moved before"));
-        }
-        if is_excepted(prompt, from) || is_of_another_kind(prompt, from) {
-            return Some(format!(
-                "{from} stays where it is, as what was asked for says"
-            ));
         }
         if !to.starts_with('/') || !is_spoken_of(prompt, from, to) {
             return Some(format!("nobody has spoken of {to}"));
@@ -277,8 +314,8 @@ fn lacks(prompt: &str, there: &[String], said: &[(String, String)]) -> Option<St
     let is_named = |path: &&String| mentions(prompt, &normal(path)).next().is_some();
     let mut named = there.iter().filter(is_named);
     // A check looks at where the others are.
-    let stays = |path: &str| is_excepted(prompt, path) || is_check(prompt, &normal(path));
-    let lacking = named.find(|path| !is_said(path) && !stays(path))?;
+    let may_lack = |path: &str| stays(prompt, path) || is_check(prompt, &normal(path));
+    let lacking = named.find(|path| !is_said(path) && !may_lack(path))?;
     Some(format!(
         "{lacking} is not in it: one line for each file, also where another one is moved first (a file that stays: {lacking} -> {lacking})"
     ))

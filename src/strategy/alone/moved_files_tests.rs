@@ -113,6 +113,42 @@ fn the_folder_out_of_which_files_go_is_looked_into_first() {
 }
 
 #[test]
+fn files_of_another_kind_are_not_shown_and_stay_though_an_answer_moves_them() {
+    let mut drive = begun("directive", "move all teh .nfp files in /stuff to /art");
+    let asked = shown(drive.state().prompt(Role::Executor));
+    assert!(asked.contains("```\n/stuff/flag.nfp\n```"), "{asked}");
+    // Without a fence, too.
+    let said = "/stuff/bell.dfpwm -> /art/bell.dfpwm\n/stuff/flag.nfp -> /art/flag.nfp";
+    drive.say_with(&[said], answers);
+    assert_eq!(moved(&drive), ["/stuff/flag.nfp /art/flag.nfp"]);
+}
+
+#[test]
+fn a_file_that_is_to_be_deleted_goes_before_others_are_moved() {
+    let mut drive = begun(
+        "directive",
+        "delete lift.lua and rename lift_new.lua to lift.lua thx",
+    );
+    let asked = shown(drive.state().prompt(Role::Executor));
+    assert!(asked.contains("```\n/lift_new.lua\n```"), "{asked}");
+    drive.say_with(
+        &["```\n/lift.lua -> /lift_old.lua\n/lift_new.lua -> /lift.lua\n```"],
+        answers,
+    );
+    let made: Vec<String> = drive
+        .state()
+        .calls()
+        .map(|call| call.tool.clone())
+        .collect();
+    assert_eq!(made[made.len() - 2..], [DELETE, MOVE], "{}", drive.shown());
+    assert_eq!(moved(&drive), ["/lift_new.lua /lift.lua"]);
+    assert_eq!(
+        deleted_in("Rename the old /lift.lua, do not delete /a.txt"),
+        [""; 0]
+    );
+}
+
+#[test]
 fn a_move_that_cannot_be_meant_is_asked_for_once_more() {
     for (said, why) in [
         ("/lift_new.lua -> /lift.lua", "/lift.lua is there already"),
@@ -147,7 +183,7 @@ fn a_task_that_wants_other_work_too_is_not_asked_about_so() {
         "Fix /lift.lua and move it to /attic.",
         "Rename /a.txt to /b.txt with the shell.",
         "Put /a.txt into the chest.",
-        "Move /a.txt to /b.txt and delete /lift.lua.",
+        "Move /a.txt to /b.txt and delete all in /stuff.",
         "What is in /a.txt?",
     ] {
         assert!(!wants_moves(task), "{task}");

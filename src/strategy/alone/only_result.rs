@@ -5,6 +5,7 @@ use super::mending::WRITE;
 use super::unfilled::COPY;
 use crate::domain::by_rule::ByRule;
 use crate::domain::step::{CallRecord, Step};
+use crate::strategy::ends::undelivered::is_written_into;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::paths::{listed_behind_folders, mentions, named_in, normal};
@@ -73,7 +74,7 @@ impl Turn<'_> {
             && self.tools_to_call().is_empty()
             && !is_conditional(prompt)
             && !self.asks_somebody()
-            && (self.has_closing_check() || runs_one())
+            && (self.has_closing_check() || runs_one() || self.is_made_of_files())
             && programs.all(|path| {
                 holds_data(&path)
                     || is_check(prompt, &path)
@@ -87,6 +88,21 @@ impl Turn<'_> {
                     || ONLY.contains(&tool.name.as_str())
                     || shown_tools::is_about_tools(&tool.name)
             })
+    }
+
+    /// Whether the task is about files of data of its own computer alone, and has one of them written, and that one is not there.
+    fn is_made_of_files(&self) -> bool {
+        let prompt = self.asked_for();
+        let named = named_in(prompt);
+        let written = |path: &&String| is_written_into(prompt, path);
+        let mut results = named.iter().filter(written);
+        let (Some(result), None) = (results.next(), results.next()) else {
+            return false;
+        };
+        named.len() > 1
+            && named.iter().all(|path| holds_data(path))
+            && self.is_known_to_be_missing(result)
+            && self.other_computers().is_empty()
     }
 }
 

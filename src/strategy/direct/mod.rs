@@ -20,7 +20,7 @@ use serde_json::Value;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "direct";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 49;
+pub const VERSION: u32 = 50;
 
 /// How an answer says that it is the last one.
 pub const FINAL_MARK: &str = "FINAL ANSWER:";

@@ -10,7 +10,7 @@ use crate::domain::tool::EffectClass;
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use crate::strategy::bench::{Bench, answer, inputs, profile as directive_profile, tool};
-use crate::strategy::drive::Drive;
+use crate::strategy::drive::{Drive, done as report};
 use crate::strategy::read_answer;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -63,15 +63,6 @@ fn answer_with(bench: &mut Bench, answer: ChatAnswer) {
         answer,
     });
     bench.push(read);
-}
-
-fn report(result: Value) -> CallReport {
-    CallReport {
-        result: Some(result),
-        error: None,
-        code: None,
-        ..CallReport::without_answer(Outcome::Done, "", "")
-    }
 }
 
 fn settle_all(bench: &mut Bench, report: &CallReport) {

@@ -2,9 +2,9 @@
 
 use crate::domain::call::{CallReport, Outcome};
 use crate::domain::files::own_hash;
-use crate::domain::ids::ClientId;
 use crate::domain::task::CallRecord;
-use crate::domain::tool::{ComputerView, EffectClass, FleetView, ToolSpec};
+use crate::domain::tool::{EffectClass, FleetView, ToolSpec};
+use crate::strategy::bench::base;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -56,18 +56,7 @@ pub(crate) fn run_tool() -> ToolSpec {
 
 /// One computer, `base`, with files and programs.
 pub(crate) fn fleet() -> FleetView {
-    FleetView {
-        computers: vec![ComputerView {
-            client_id: ClientId::parse("base").unwrap(),
-            label: None,
-            kind: None,
-            groups: vec![],
-            online: true,
-            once_owned: vec![],
-            tools: tools().into(),
-        }],
-        has_tools: true,
-    }
+    base(tools())
 }
 
 /// A tool that changes something in the world.

@@ -1,18 +1,21 @@
 //! How a task ends well: what stands against its end, and the proof that its kind demands.
 
 pub(super) mod demanded_proof;
+mod doubts;
 pub(super) mod given_up;
 pub(super) mod proved;
 pub(super) mod unchanged;
+mod undeleted;
 pub(super) mod undelivered;
 pub(super) mod unmended;
 pub(super) mod unread_data;
+mod unset_value;
 pub(super) mod untouched;
 pub(super) mod unused_tools;
 pub(super) mod unvisited;
 
 use crate::domain::decision::{Decision, Guard};
-use crate::domain::directive::{StrictRequest, TaskResult, TranslatedBy};
+use crate::domain::directive::{DOUBTS, StrictRequest, TaskResult, TranslatedBy};
 use crate::domain::fold::run_on;
 use crate::domain::task::{CallRecord, TaskState, TestRun};
 use crate::strategy::guards::check_program::is_called_check;
@@ -35,6 +38,8 @@ impl<'a> Turn<'a> {
         let objection = objection.or_else(|| self.unchanged(&result));
         let objection = objection.or_else(|| self.untouched(&result));
         let objection = objection.or_else(|| self.undelivered());
+        let objection = objection.or_else(|| self.undeleted());
+        let objection = objection.or_else(|| self.unset_value());
         let objection = objection.or_else(|| self.unmended());
         let objection = objection.or_else(|| self.unread_data());
         let objection = objection.or_else(|| self.unused_tool());
@@ -106,6 +111,10 @@ impl<'a> Turn<'a> {
         if let Some(details) = result.details.as_object_mut() {
             let proof = self.tests_since_change();
             details.insert("tests_run".to_owned(), json!(proof));
+            let doubts = self.doubts();
+            if !doubts.is_empty() {
+                details.insert(DOUBTS.to_owned(), json!(doubts));
+            }
         }
         Decision::Finish {
             request,

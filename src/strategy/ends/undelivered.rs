@@ -28,6 +28,12 @@ const PUTS: [&str; 14] = [
 const INTO: [&str; 3] = ["to", "into", "as"];
 const ITS_NAME: [&str; 8] = ["the", "a", "an", "file", "new", "called", "named", "list"];
 
+/// Words that tell to take something away, the first of which may also be said of what is only read, and those right before the file.
+const TAKES: [&str; 7] = [
+    "take", "remove", "delete", "strike", "drop", "kick", "throw",
+];
+const OUT_OF: [&str; 3] = [" out of", " off", " from"];
+
 /// What makes of "to" another word: "according to /rules.txt".
 const OTHERWISE: [&str; 8] = [
     "according",
@@ -50,7 +56,12 @@ impl Turn<'_> {
             return None;
         }
         let path = self.file_without_its_content()?;
-        let words = format!("the task tells to write into /{path}, and nothing was written there");
+        let words = match is_written_into(self.asked_for(), &path) {
+            true => {
+                format!("the task tells to write into /{path}, and nothing was written there")
+            }
+            false => format!("the task takes something out of /{path}, and it is as it was"),
+        };
         let is_lacking = self.is_known_to_be_missing(&path);
         if !is_lacking && times_told(self.state, &words) >= MOST_OBJECTIONS {
             return None;
@@ -79,7 +90,7 @@ impl Turn<'_> {
         let mut wanted = named_in(prompt).into_iter();
         wanted.find(|path| {
             is_file_like(path)
-                && is_written_into(prompt, path)
+                && (is_written_into(prompt, path) || is_taken_out_of(prompt, path))
                 && may_be_new(path)
                 && program_that_writes(prompt, path).is_none()
                 && !is_written(path)
@@ -87,7 +98,7 @@ impl Turn<'_> {
     }
 
     /// Whether the newest call about a file has found none, and nothing was done since that could have made it.
-    fn is_known_to_be_missing(&self, path: &str) -> bool {
+    pub(in crate::strategy) fn is_known_to_be_missing(&self, path: &str) -> bool {
         let root = from_root(path);
         let calls = self.state.all_calls().filter(|call| !call.is_open());
         let since: Vec<&CallRecord> = calls.collect();
@@ -101,7 +112,7 @@ impl Turn<'_> {
 }
 
 /// Whether a sentence tells to write into a file, in any case: it puts something "to", "into" or "at the end of" it, or makes it.
-pub(super) fn is_written_into(prompt: &str, path: &str) -> bool {
+pub(in crate::strategy) fn is_written_into(prompt: &str, path: &str) -> bool {
     is_plainly_to_be_made(prompt, path)
         || mentions(prompt, path).any(|at| {
             let before = sentence_before(&prompt[..at]);
@@ -110,6 +121,23 @@ pub(super) fn is_written_into(prompt: &str, path: &str) -> bool {
             let doubtful: Vec<&str> = doubtful.collect();
             has_word(before, &PUTS) && !has_word(before, &doubtful) && leads_into(before)
         })
+}
+
+/// Whether a sentence tells in any case to take something out of a file: "take everybody who is in /banned.txt out of /whitelist.txt".
+pub(in crate::strategy) fn is_taken_out_of(prompt: &str, path: &str) -> bool {
+    mentions(prompt, path).any(|at| {
+        let before = sentence_before(&prompt[..at]);
+        let doubtful = [&CONDITIONS[..], &FORBIDS[..], &WRITERS[..]].concat();
+        let lower = before.trim_end().trim_end_matches(QUOTES).to_lowercase();
+        let lower = lower.strip_suffix(" the").unwrap_or(&lower);
+        let leads_out = OUT_OF.iter().any(|words| lower.ends_with(words));
+        // "Take the numbers from /a.txt" leaves them there.
+        let takes = TAKES.iter().skip(usize::from(lower.ends_with(" from")));
+        let takes: Vec<&str> = takes.copied().collect();
+        leads_out && has_word(before, &takes) && !has_word(before, &doubtful)
+    }) && !named_in(prompt)
+        .iter()
+        .any(|other| other != path && is_written_into(prompt, other))
 }
 
 /// Whether what stands before a file leads into it.
@@ -187,6 +215,27 @@ mod tests {
         let told = told.filter(|blocked| blocked.evidence.contains("to write into /wages.txt"));
         assert_eq!(told.count(), 2, "{}", drive.shown());
         assert!(drive.state().result.is_some(), "{}", drive.shown());
+    }
+
+    #[test]
+    fn a_file_out_of_which_something_is_to_be_taken_is_to_be_changed() {
+        let bans = "Please take everybody who is in /banned.txt out of /white.txt.";
+        for (prompt, path, told) in [
+            (bans, "white.txt", true),
+            (bans, "banned.txt", false),
+            ("remove Bo from the /white.txt", "white.txt", true),
+            ("Take the numbers from /a.txt", "a.txt", false),
+            (
+                "Take the sums out of /a.txt and write them into /b.txt",
+                "a.txt",
+                false,
+            ),
+            ("If Bo left, take him off /white.txt", "white.txt", false),
+            ("Read the names from /white.txt", "white.txt", false),
+            ("Do not take anybody off /white.txt", "white.txt", false),
+        ] {
+            assert_eq!(is_taken_out_of(prompt, path), told, "{prompt}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::domain::decision::Decision;
 use crate::domain::files::{from_root, key};
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
+use crate::strategy::ends::undelivered::is_written_into;
 use crate::strategy::guards::failure_text;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::{file_name, is_file_like, mentions, named_in, normal};
@@ -14,6 +15,7 @@ use crate::strategy::plan;
 use crate::strategy::text::{has_word, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::places::addressed;
+use crate::strategy::words::stated::is_to_be_made;
 use serde_json::{Value, json};
 
 const FIND: &str = "fs_find";
@@ -178,10 +180,14 @@ impl<'a> Turn<'a> {
     /// Whether the task's words tell to read this file, and not to make it.
     fn is_to_be_read(&self, path: &str) -> bool {
         let prompt = self.asked_for();
-        mentions(prompt, path).any(|at| {
+        let is_read = |at: usize| {
             let before = sentence_before(&prompt[..at]);
             has_word(before, &READS) && !has_word(before, &MAKES)
-        })
+        };
+        // A name alone may lie in any folder: "clean up the folder progs: the old quarry.lua can go".
+        let is_name = !path.contains('/') && !prompt.contains(&from_root(path));
+        let is_there = || !is_to_be_made(prompt, path) && !is_written_into(prompt, path);
+        mentions(prompt, path).any(is_read) || is_name && is_there()
     }
 
     fn was_looked_for(&self, name: &str) -> bool {
@@ -395,6 +401,23 @@ mod tests {
                 "{strategy}: {newest:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_file_that_is_named_alone_is_looked_for_and_read_in_whatever_folder_it_lies() {
+        let task = "Clean up the folder progs: quarry.lua is buggy and can go. Make new.lua, too.";
+        let mut profile = profile_of("directive");
+        profile.memory.named_files = 3;
+        let mut drive = Drive::new(profile, task);
+        drive.add_tools(vec![finder()]);
+        let there = "/progs/quarry.lua";
+        drive.files.insert(there.into(), "turtle.dig()".into());
+        drive.run_to_consult_with(computer(&[there]));
+        let calls: Vec<_> = drive.state().calls().collect();
+        let patterns: Vec<_> = calls.iter().filter(|call| call.tool == FIND).collect();
+        assert_eq!(patterns.len(), 1, "{}", drive.shown());
+        assert_eq!(pattern(patterns[0]), Some("quarry.lua"));
+        assert!(calls.last().unwrap().args["path"] == there && calls.last().unwrap().succeeded());
     }
 
     #[test]

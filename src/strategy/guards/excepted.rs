@@ -64,13 +64,18 @@ pub fn kinds_named(prompt: &str) -> Vec<&str> {
 }
 
 /// Whether a task speaks of files of some endings, and this one has another, of which it says nothing ("the lua programs"), and is not named.
-pub fn is_of_another_kind(prompt: &str, path: &str) -> bool {
+fn is_of_another_kind(prompt: &str, path: &str) -> bool {
     let kinds = kinds_named(prompt);
     let name = file_name(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let spoken = if ending == "txt" { "text" } else { ending };
     let is_said = has_word(prompt, &[ending.to_lowercase().as_str(), spoken]);
     !kinds.is_empty() && !is_said && mentions(prompt, name).next().is_none()
+}
+
+/// Whether a file stays where it is by the task's words, where others are moved or deleted.
+pub fn stays(prompt: &str, path: &str) -> bool {
+    is_excepted(prompt, path) || is_of_another_kind(prompt, path)
 }
 
 /// What is told of a call that would delete or move such a file, or a folder of which the same sentence takes one out.

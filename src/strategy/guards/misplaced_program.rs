@@ -7,6 +7,7 @@ use crate::domain::files;
 use crate::domain::task::TaskState;
 use crate::strategy::fleet::ToolLookup;
 use crate::strategy::paths::{file_name, normal};
+use crate::strategy::text::has_word;
 use serde_json::{Value, json};
 
 /// Endings of files that hold data and are never run. Whatever else a program may lie in: ComputerCraft runs files of any name.
@@ -27,14 +28,19 @@ const DATA: [&str; 13] = [
 ];
 
 /// How a program's lines begin, and what else stands in such a line.
-const BEGINNINGS: [(&str, &str); 6] = [
+const BEGINNINGS: [(&str, &str); 8] = [
     ("local ", "="),
     ("local function ", "("),
     ("function ", "("),
     ("for ", " do"),
     ("while ", " do"),
     ("if ", " then"),
+    ("elseif ", " then"),
+    ("until ", ""),
 ];
+
+/// Lines that stand between and behind these.
+const ENDINGS: [&str; 8] = ["end", "end)", "else", "break", "repeat", "})", "}", ")"];
 
 /// Calls of the game's and Lua's libraries, and of the tools as models write them.
 const CALLS: [&str; 14] = [
@@ -53,6 +59,9 @@ const CALLS: [&str; 14] = [
     "turtle.",
     "peripheral.",
 ];
+
+/// Words of a task that may want a program in a file of any ending.
+const PROGRAMS: [&str; 6] = ["program", "programs", "script", "scripts", "code", "lua"];
 
 /// How often one file's content is objected to.
 const MOST_OBJECTIONS: usize = 2;
@@ -84,7 +93,9 @@ pub fn objection(state: &TaskState, tool: &str, args: &Value) -> Option<String> 
     }
     if let Some(path) = misplaced(tool, args) {
         let words = format!("{path}{}", HOLDS[0]);
-        return (times_told(state, &words) < MOST_OBJECTIONS).then(|| {
+        let created = state.created.as_ref();
+        let may_be_meant = created.is_some_and(|task| has_word(&task.prompt, &PROGRAMS));
+        return (!may_be_meant || times_told(state, &words) < MOST_OBJECTIONS).then(|| {
             format!(
                 "{words}, and it is no program: a file holds exactly what is written. Call the tools that tell what you need, look at their \
                  results, and then write into {path} the result itself. To copy or move a file call fs_copy or fs_move"
@@ -198,7 +209,7 @@ pub fn holds_data(path: &str) -> bool {
     DATA.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Whether every line could stand in a program, and one of them computes something: notes about a program are none.
+/// Whether every line could stand in a program, and one of them computes something, or the first one declares it: notes about a program are none.
 fn is_program(content: &str) -> bool {
     let lines = || {
         content
@@ -215,11 +226,14 @@ fn is_program(content: &str) -> bool {
         known || is_tool_call(line)
     };
     let is_code = |line: &str| {
-        let ends = ["end", "end)", "else", "})", "}", ")"].contains(&line);
+        let ends = ENDINGS.contains(&line) || line == "return" || line.starts_with("return ");
         let computes = begins(line) || calls(line) || is_call(line);
         computes || ends || line.starts_with("--") || line.contains(" = ")
     };
-    lines().all(is_code) && lines().any(|line| begins(line) || is_call(line)) && lines().any(calls)
+    let declares = |line: &str| line.starts_with("local ") && line.contains(" = ");
+    lines().all(is_code)
+        && lines().any(|line| begins(line) || is_call(line))
+        && (lines().any(calls) || lines().next().is_some_and(declares))
 }
 
 /// A line that is a call of a function and nothing else.

@@ -140,7 +140,7 @@ fn only_files_of_data_are_looked_at() {
 
 #[test]
 fn who_means_the_program_says_it_three_times_and_each_file_is_told_of() {
-    let mut drive = Drive::new(profile_of("direct"), "Write /sum.txt");
+    let mut drive = Drive::new(profile_of("direct"), "Write the program /sum.txt");
     let write = |path: &str| {
         let args = json!({"path": path, "content": "local a = fs.list(\"/\")"});
         json!({"tool": "fs_write", "args": args}).to_string()
@@ -160,8 +160,17 @@ fn who_means_the_program_says_it_three_times_and_each_file_is_told_of() {
 }
 
 #[test]
+fn where_the_task_speaks_of_no_program_none_is_ever_written_into_a_file_of_data() {
+    let mut drive = Drive::new(profile_of("direct"), "Write /sum.txt");
+    let args = json!({"path": "/sum.txt", "content": "local prices = {\n  [\"bow\"] = 20,\n}"});
+    let write = json!({"tool": "fs_write", "args": args}).to_string();
+    drive.say(&[&write, &write, &write]);
+    assert!(!drive.files.contains_key("/sum.txt"), "{}", drive.shown());
+}
+
+#[test]
 fn a_plan_that_means_the_program_says_it_three_times_too() {
-    let mut drive = Drive::new(profile_of("plan"), "Write /sum.txt");
+    let mut drive = Drive::new(profile_of("plan"), "Write the program /sum.txt");
     let details = json!({"content": "local a = fs.list(\"/\")"});
     let write = json!({"id": 1, "action": "write_file", "target": "/sum.txt", "params": details});
     let plan = json!({"goal": "it is written", "steps": [write]}).to_string();

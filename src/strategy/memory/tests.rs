@@ -6,7 +6,7 @@ use super::pins::Pins;
 use super::recall;
 use crate::config::Loader;
 use crate::config::kinds::Kinds;
-use crate::domain::call::{CallReport, Outcome, Target};
+use crate::domain::call::{CallReport, Target};
 use crate::domain::chat::{ChatFailure, Message, Role};
 use crate::domain::decision::{Contract, Decision, Guard};
 use crate::domain::directive::{Action, TranslatedBy};
@@ -17,6 +17,7 @@ use crate::domain::tokens::{Size, TokenRatio};
 use crate::domain::track::Track;
 use crate::prompts::PromptLibrary;
 use crate::strategy::bench::{Bench, directive, profile, run, shown};
+use crate::strategy::drive::done as report;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -27,17 +28,6 @@ fn bench() -> Bench {
     profile.guards.duplicate_calls = 0;
     profile.guards.bounces = 1000;
     Bench::new(profile)
-}
-
-fn report(result: Value) -> CallReport {
-    CallReport {
-        outcome: Outcome::Done,
-        result: Some(result),
-        error: None,
-        code: None,
-        duration_ms: Some(3),
-        truncated: false,
-    }
 }
 
 fn tool(name: &str, args: Value) -> String {

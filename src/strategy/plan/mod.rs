@@ -45,7 +45,7 @@ use std::sync::LazyLock;
 /// The strategy's name in kinds and journals.
 pub const NAME: &str = "plan";
 /// Raised when a change would decide a running task differently.
-pub const VERSION: u32 = 49;
+pub const VERSION: u32 = 50;
 
 /// The next move of a task that runs this strategy: on the track of a step that is under way, a step that can begin, or,
 /// if there is none of these, on the main track.

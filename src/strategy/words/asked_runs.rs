@@ -290,7 +290,8 @@ pub(in crate::strategy) fn asked(prompt: &str) -> Vec<String> {
     let given = stated::runs_given(prompt).into_iter();
     let examples = stated::runs_of_examples(prompt).into_iter();
     let given = given.chain(examples);
-    for run in plain.chain(given).chain(stated::runs_of_tests(prompt)) {
+    let all = plain.chain(given).chain(stated::runs_of_tests(prompt));
+    for run in all.map(|run| rooted(&run)) {
         if !runs.contains(&run) {
             runs.push(run);
         }
@@ -340,14 +341,19 @@ fn is_of(run: &str, test: &TestRun) -> bool {
 
 /// Whether the command line of a run is this one, on whatever computer.
 pub(in crate::strategy) fn names(run: &str, what: &str) -> bool {
-    let what = what.trim();
-    let (program, rest) = what.split_once(' ').unwrap_or((what, ""));
-    let what = format!("{} {rest}", from_root(&normal(program)));
-    let what = what.trim_end();
+    let (run, what) = (rooted(run), rooted(what));
     what == run
         || what
-            .strip_prefix(run)
+            .strip_prefix(&run)
             .is_some_and(|on| on.starts_with(" on "))
+}
+
+/// A command line whose program has its first slash.
+fn rooted(run: &str) -> String {
+    let run = run.trim();
+    let (program, rest) = run.split_once(' ').unwrap_or((run, ""));
+    let run = format!("{} {rest}", from_root(&normal(program)));
+    run.trim_end().to_owned()
 }
 
 #[cfg(test)]

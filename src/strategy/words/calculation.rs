@@ -42,6 +42,33 @@ pub(in crate::strategy) fn with_total(lines: &str) -> Option<String> {
     (sum != *told).then(|| format!("{others}{name} {sum}\n"))
 }
 
+/// Lines of which some end in a calculation behind a name, with its result in its place: "bread 12 * 2", "cake 5 * 15 = 75"; none where no line does.
+pub(in crate::strategy) fn lines_worked_out(lines: &str) -> Option<String> {
+    const SIGNS: [&str; 4] = ["*", " + ", " - ", " / "];
+    let result = |line: &str| {
+        let (told, _) = line.rsplit_once('=').unwrap_or((line, ""));
+        let end = told.rfind(|c: char| c.is_alphabetic() || c == ':')?;
+        let begin = end + told[end..].chars().next()?.len_utf8();
+        let (name, calculation) = told.split_at(begin);
+        // A date has no spaces, and a list's dash is no sign of a number.
+        let begins = calculation
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit() || c == '(');
+        let has_sign = SIGNS.iter().any(|sign| calculation.contains(sign));
+        let is_one = calculation.starts_with(' ') && begins && has_sign;
+        let value = worked_out(calculation).filter(|_| is_one)?;
+        Some(format!("{name} {value}"))
+    };
+    let mut is_any = false;
+    let mut worked = |line: &str| {
+        let result = result(line);
+        is_any |= result.is_some();
+        format!("{}\n", result.as_deref().unwrap_or(line))
+    };
+    let all: String = lines.lines().map(&mut worked).collect();
+    is_any.then_some(all)
+}
+
 /// What is still to be read.
 struct Rest<'t>(&'t str);
 
@@ -116,6 +143,25 @@ mod tests {
             assert_eq!(with_total(other), None, "{other}");
         }
     }
+
+    #[test]
+    fn a_calculation_behind_a_name_is_worked_out_in_its_line() {
+        assert_eq!(
+            lines_worked_out("bread 12 * 2\ntorch 64\ncake: 5*15 = 70\ntotal (24 + 64)").as_deref(),
+            Some("bread 24\ntorch 64\ncake: 75\ntotal 88\n")
+        );
+        for other in [
+            "Anna 2024-05-01",
+            "Anna 3/4",
+            "door - 1",
+            "a * b",
+            "12 * 2",
+            "",
+        ] {
+            assert_eq!(lines_worked_out(other), None, "{other}");
+        }
+    }
+
     use proptest::prelude::*;
 
     #[test]

@@ -41,6 +41,7 @@ function Outcome({ task }) {
   if (quarantine) return html`<section class="outcome bad" aria-label="Result"><h2>Not run</h2><p>${quarantine}</p></section>`;
   if (result) {
     return html`<section class="outcome ${result.success ? "ok" : "bad"}" aria-label="Result"><h2>${result.success ? "Done" : "Ended without success"}</h2><p class="pre">${result.message}</p>
+      ${(result.details?.doubts ?? []).map((doubt) => html`<p class="doubt"><strong>Not confirmed:</strong> ${doubt}</p>`)}
       ${result.details && Object.keys(result.details).length ? html`<${More} summary="Details"><${Code} value=${result.details} label="details" /><//>` : ""}</section>`;
   }
   if (error) {

@@ -10,8 +10,8 @@ use crate::domain::files::from_root;
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
 use crate::strategy::guards::check_program::is_check;
-use crate::strategy::lua_text::compared_texts;
 use crate::strategy::lua_text::only_shows::only_shows;
+use crate::strategy::lua_text::slip;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::{named_in, normal};
@@ -21,11 +21,25 @@ use crate::strategy::words::asked_runs;
 use crate::strategy::words::stated;
 use serde_json::json;
 
-/// Words of a task that wants a program mended which it did not write itself.
-const MENDS: [&str; 7] = ["mend", "mends", "fix", "fixes", "fixing", "repair", "debug"];
+/// Words of a task that wants a program mended which it did not write itself, some of them German.
+const MENDS: [&str; 10] = [
+    "mend",
+    "mends",
+    "fix",
+    "fixes",
+    "fixing",
+    "repair",
+    "debug",
+    "reparieren",
+    "reparier",
+    "fixen",
+];
 
 /// How else it says so: "could you get it going again".
-const AGAIN: [&str; 9] = [
+const AGAIN: [&str; 12] = [
+    "is broken",
+    "stopped working",
+    "ist kaputt",
     "going again",
     "working again",
     "running again",
@@ -113,7 +127,7 @@ impl<'a> Turn<'a> {
             on: broken.on,
             content: broken.content,
             run: self.state.calls().rev().find(|call| runs(call)),
-            failure: failure.or_else(|| compared_texts::told(broken.content)),
+            failure: failure.or_else(|| slip(broken.content)),
         })
     }
 

@@ -8,9 +8,9 @@ use crate::domain::step::{CallRecord, Step};
 use crate::strategy::alone::typed_input::lacked_input;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
-use crate::strategy::lua_text::compared_texts;
 use crate::strategy::lua_text::lost_locals;
 use crate::strategy::lua_text::missing_functions;
+use crate::strategy::lua_text::slip;
 use crate::strategy::lua_text::uncalled::with_call;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::failure::FailurePin;
@@ -77,30 +77,27 @@ impl<'a> Turn<'a> {
         let (lost, whole) = lost.map(|(_, lost)| (lost.told, lost.whole)).unzip();
         let is_silent = run.succeeded() && !stated::printed_something(run);
         let runs_it = || program.is_some_and(|program| normal(program) == normal(&path));
+        // What a run reports itself stands in what is shown of it.
+        let told = match run.succeeded() {
+            false if lost.is_some() => lost,
+            true => failure.map(|failure| failure.text),
+            false => {
+                let told = line.and_then(|line| failing_line(line, &path));
+                let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
+                let lacks = missing_functions::told(text);
+                let lacks = lacks.or_else(|| lost_locals::told(text, content));
+                let lacks = lacks.map_or_else(String::new, |told| format!(". {told}"));
+                let own = line.map_or("", |line| self.own_assertion(line, &path));
+                told.map(|told| format!("{told}{}{lacks}{own}", behind_return(text)))
+            }
+        };
+        let told: Vec<String> = [told, slip(content)].into_iter().flatten().collect();
         Some(Ailing {
             whole: match is_silent && runs_it() {
                 true => with_call(content),
                 false => whole.flatten(),
             },
-            // What a run reports itself stands in what is shown of it.
-            failure: match run.succeeded() {
-                false if lost.is_some() => lost,
-                true => {
-                    let told = failure.map(|failure| failure.text);
-                    let compared = compared_texts::told(content);
-                    let both = [told, compared].into_iter().flatten();
-                    Some(both.collect::<Vec<_>>().join("\n\n")).filter(|told| !told.is_empty())
-                }
-                false => {
-                    let told = line.and_then(|line| failing_line(line, &path));
-                    let text = failure.as_ref().map_or("", |failure| failure.text.as_str());
-                    let lacks = missing_functions::told(text);
-                    let lacks = lacks.or_else(|| lost_locals::told(text, content));
-                    let lacks = lacks.map_or_else(String::new, |told| format!(". {told}"));
-                    let own = line.map_or("", |line| self.own_assertion(line, &path));
-                    told.map(|told| format!("{told}{}{lacks}{own}", behind_return(text)))
-                }
-            },
+            failure: Some(told.join("\n\n")).filter(|told| !told.is_empty()),
             path,
             on,
             content,

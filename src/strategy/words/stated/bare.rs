@@ -47,8 +47,10 @@ pub fn bare_run(prompt: &str) -> Option<&str> {
         return None;
     }
     let lower = prompt.to_ascii_lowercase();
-    let by_name = format!("run /{}", program.to_ascii_lowercase());
-    let mut wanted = ["run it", by_name.as_str()].into_iter().flat_map(|words| {
+    let name = program.to_ascii_lowercase();
+    let by_name = [format!("run /{name}"), format!("run {name}")];
+    let words = ["run it", &by_name[0], &by_name[1]];
+    let mut wanted = words.into_iter().flat_map(|words| {
         let behind = |(at, words): (usize, &str)| at + words.len();
         lower.match_indices(words).map(behind).collect::<Vec<_>>()
     });

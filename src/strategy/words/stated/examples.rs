@@ -4,6 +4,8 @@
 use super::Stated;
 use super::bare::in_full;
 use super::reading::pieces;
+use super::typed_examples::typed_examples;
+use crate::domain::files::from_root;
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::paths::QUOTES;
 use crate::strategy::text::sentence_before;
@@ -42,8 +44,8 @@ const MOST_ARGS: usize = 4;
 
 /// A run as its command line, and what it prints.
 pub(super) struct Example<'a> {
-    run: String,
-    text: &'a str,
+    pub run: String,
+    pub text: &'a str,
 }
 
 impl Example<'_> {
@@ -57,7 +59,7 @@ impl Example<'_> {
     }
 
     pub(super) fn is_of(&self, run: &str) -> bool {
-        self.run == run
+        from_root(&self.run) == from_root(run)
     }
 
     pub(super) fn stated(&self) -> Stated<'_> {
@@ -70,7 +72,7 @@ impl Example<'_> {
     }
 }
 
-/// All of them.
+/// All of them, those that are typed among them.
 pub(super) fn examples(prompt: &str) -> Vec<Example<'_>> {
     let path = only_program(prompt).and_then(|program| in_full(prompt, &program));
     let Some(path) = path else {
@@ -94,6 +96,7 @@ pub(super) fn examples(prompt: &str) -> Vec<Example<'_>> {
     pieces(prompt)
         .filter_map(example)
         .chain(in_lines())
+        .chain(typed_examples(prompt))
         .collect()
 }
 

@@ -32,7 +32,8 @@ pub fn runs_given(prompt: &str) -> Vec<String> {
     };
     // Keeps every byte at its place.
     let lower = prompt.to_ascii_lowercase();
-    let by_name = format!("run /{} with ", program.to_ascii_lowercase());
+    let name = program.to_ascii_lowercase();
+    let by_name = [format!("run /{name} with "), format!("run {name} with ")];
     let behind = |words: &str| -> Vec<&str> {
         let places = lower.match_indices(words);
         places
@@ -44,7 +45,8 @@ pub fn runs_given(prompt: &str) -> Vec<String> {
         "run it with ",
         "test it with ",
         "try it with ",
-        by_name.as_str(),
+        &by_name[0],
+        &by_name[1],
     ]
     .into_iter()
     .flat_map(behind)

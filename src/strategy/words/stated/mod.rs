@@ -17,6 +17,7 @@ mod test_programs;
 mod texts;
 mod told_output;
 mod told_tool;
+mod typed_examples;
 mod usage;
 mod written;
 
@@ -188,7 +189,7 @@ pub fn is_unlike(state: &TaskState, run: &CallRecord) -> bool {
 
 fn is_run_of(call: &CallRecord, stated: &Stated<'_>) -> bool {
     let is_run = runs_a_program(call) || call.tool == "shell_exec";
-    is_run && !call.is_open() && run_label(call).trim() == stated.run
+    is_run && !call.is_open() && from_root(run_label(call).trim()) == from_root(stated.run)
 }
 
 /// What shows that a program is wrong though its run ended well and nothing is said of that run, in words.
