@@ -42,7 +42,7 @@ end
 specs["follow: status, progress and message are shown as they change, and the end with its message"] = function()
     local course = {
         { status = "queued" }, { status = "queued" }, { status = "running", progress = 0.5, message = "digs" },
-        { status = "completed", result = { success = true, message = "dug", details = { doubts = { "no call was made" } } } },
+        { status = "completed", result = { success = true, message = "dug", details = { doubts = { "no call" } } } },
     }
     local looks = 0
     local lines, task = with_played_host({
@@ -52,7 +52,7 @@ specs["follow: status, progress and message are shown as they change, and the en
             return { task = course[looks] }
         end,
     }, function() return follow("t") end)
-    check.same(lines, { ". queued", "> running 50% - digs", "dug", "not confirmed: no call was made" })
+    check.same(lines, { ". queued", "> running 50% - digs", "dug", "not confirmed: no call" })
     check.same(task.status, "completed")
 end
 

@@ -22,9 +22,9 @@ use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::lua_text::only_shows::only_shows;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::told;
-use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
+use crate::strategy::paths::{file_name, is_file_like, mentions, named_in, normal};
 use crate::strategy::shown_tools::named_by;
-use crate::strategy::text::{fenced, filled_lines, has_word};
+use crate::strategy::text::{fenced, filled_lines, has_word, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::places::addressed;
@@ -37,6 +37,10 @@ const MOST_BYTES: usize = 1_000;
 
 /// Lines of one of which some stay: what has one line is written, not changed.
 const FEWEST_LINES: usize = 2;
+
+/// How often it is asked for once more what a change lacks: who leaves it out again is believed, as rules see numbers, switches and names, and not
+/// what they mean.
+const MOST_MORE: usize = 1;
 
 /// Words of a task that wants something changed in a file, beside those of any change.
 const CHANGES: [&str; 18] = [
@@ -81,11 +85,27 @@ pub(in crate::strategy) struct FileChange<'a> {
     holds: &'a str,
     /// What the task speaks of beside it.
     others: Vec<Other<'a>>,
+    /// What it lacks once it was changed.
+    lacks: Option<String>,
 }
 
 /// What a file that was changed lacks of what the task says, in words that name it.
 fn lacks(asked: &str, held: &str, content: &str) -> Option<String> {
     lacking(asked, held, content).or_else(|| untouched(asked, held, content))
+}
+
+/// Words between a program and the file that it shall change itself.
+const SHALL: [&str; 4] = ["should", "shall", "must", "can"];
+
+/// Whether a sentence says of a program that it shall do something to the file: "`todo done 2` should take number 2 out of /todo.txt".
+fn shall_change_it(prompt: &str, program: &str, path: &str) -> bool {
+    let name = file_name(program);
+    let stem = name.strip_suffix(".lua").unwrap_or(name);
+    mentions(prompt, path).any(|at| {
+        let before = sentence_before(&prompt[..at]);
+        let mut named = mentions(before, stem).chain(mentions(before, name));
+        named.any(|at| has_word(&before[at..], &SHALL))
+    })
 }
 
 /// How a refusal of an answer about it begins.
@@ -94,10 +114,18 @@ fn change_of(path: &str) -> String {
 }
 
 impl<'a> Turn<'a> {
-    /// That file, before anything else was done; while its answer is not refused for good.
+    /// That file, before anything else was done; while its answer is not refused for good. Once more where it was changed and lacks something
+    /// that the task says.
     pub(in crate::strategy) fn file_change(&self, newest: &Step) -> Option<FileChange<'a>> {
-        let is_before = |step: &Step| step.prepares() || step.fills_in_vain() || !step.closed;
+        let changed = |step: &&Step| step.fills() && !step.calls.is_empty();
+        let times = self.state.steps.iter().filter(changed).count();
+        let is_before =
+            |step: &Step| step.prepares() || step.fills_in_vain() || !step.closed || changed(&step);
         if !self.state.steps.iter().all(is_before) || self.asks_somebody() {
+            return None;
+        }
+        let lacks = self.value_not_set().filter(|_| times > 0);
+        if times > MOST_MORE || (times > 0) != lacks.is_some() {
             return None;
         }
         let (path, on) = self.file_to_change()?;
@@ -113,6 +141,7 @@ impl<'a> Turn<'a> {
             on,
             holds,
             others,
+            lacks: lacks.map(|(_, lacks)| lacks),
         })
     }
 
@@ -150,6 +179,7 @@ impl<'a> Turn<'a> {
                 let is_about_both = mentions(said, path).next().is_some();
                 wants_mended(said) || (changes(said) && !is_about_both)
             }) || stated::is_to_be_made(prompt, program)
+                || shall_change_it(prompt, program, path)
         };
         let words = own_words(prompt);
         let place = self.place_of(path)?;
@@ -237,6 +267,7 @@ impl<'a> Turn<'a> {
             "others": others.collect::<Vec<_>>(),
             "answers": told::answers(self.state.steps.iter()),
             "refused": self.refused_just_now(&change_of(&change.path)),
+            "lacks": change.lacks,
         });
         Ok(vec![
             Message::system(render(prompts, "shared/file_editor", json!({}))?),
@@ -276,12 +307,6 @@ impl<'a> Turn<'a> {
         if let Some(why) = wrong {
             return refused(&why);
         }
-        // Who leaves it out again is believed: rules see numbers, switches and names, not what they mean.
-        let told = self.refused_just_now(&change_of(&change.path));
-        let lacks = lacks(&asked, change.holds, &content);
-        if let Some(lacks) = lacks.filter(|lacks| told != Some(lacks)) {
-            return refused(&lacks);
-        }
         let why = format!("Changing {}, as the task says", change.path);
         match self.write_aside(step, why, &change.path, change.on.as_ref(), &content) {
             Ok(decision) => decision,
@@ -291,146 +316,5 @@ impl<'a> Turn<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::chat::Role;
-    use crate::strategy::bench::shown;
-    use crate::strategy::drive::{Drive, carry_out, profile_with_asides};
-
-    const TASK: &str = "The south gate shuts too early, its delay in /gates.ini is too short. set it to 6. only the south gate!";
-    const GATES: &str = "; the gates\n[north]\ndelay=2\n\n[south]\ndelay=2\n";
-    const RIGHT: &str = "```\n; the gates\n[north]\ndelay=2\n\n[south]\ndelay=6\n```";
-
-    fn begun(strategy: &str, task: &str) -> Drive {
-        let mut drive = Drive::new(profile_with_asides(strategy), task);
-        drive.bench.profile.one_model = true;
-        drive.files.insert("/gates.ini".into(), GATES.into());
-        drive.run_to_consult_with(carry_out);
-        drive
-    }
-
-    fn asked_alone(drive: &Drive) -> String {
-        shown(drive.state().prompt(Role::Executor))
-    }
-
-    #[test]
-    fn a_short_file_of_settings_is_asked_for_alone_and_written() {
-        for strategy in ["direct", "directive", "numbered", "plan", "goals"] {
-            let mut drive = begun(strategy, TASK);
-            let asked = asked_alone(&drive);
-            if strategy == "direct" {
-                insta::assert_snapshot!("file_to_change", asked);
-            }
-            drive.say(&[RIGHT]);
-            let right = GATES.replace("[south]\ndelay=2", "[south]\ndelay=6");
-            assert_eq!(drive.files["/gates.ini"], right, "{strategy}: {asked}");
-        }
-    }
-
-    #[test]
-    fn a_program_that_only_shows_what_the_file_holds_is_run_behind_the_change_and_the_task_ends() {
-        let ran_behind = |program: &str| {
-            let task = format!("{TASK} /gates.lua moans about broken lines, so give that a spin.");
-            let mut drive = Drive::new(profile_with_asides("plan"), &task);
-            drive.bench.profile.one_model = true;
-            drive.files.insert("/gates.ini".into(), GATES.into());
-            drive.files.insert("/gates.lua".into(), program.into());
-            let goes_on = drive.say(&[RIGHT]);
-            let last = drive.state().calls().last().unwrap();
-            (last.tool == RUN, goes_on)
-        };
-        let shows = "local f = fs.open(\"/gates.ini\", \"r\") print(f.readAll()) f.close()";
-        assert_eq!(ran_behind(shows), (true, false));
-        assert_eq!(
-            ran_behind("redstone.setOutput(\"left\", true)"),
-            (false, true)
-        );
-        assert_eq!(ran_behind("print(...)"), (false, true));
-    }
-
-    #[test]
-    fn a_change_that_nothing_can_show_is_the_end_where_planner_and_executor_are_one_model() {
-        let more = format!("{TASK} And open it now.");
-        for (task, one_model, goes_on) in [
-            (TASK, true, false),
-            (TASK, false, true),
-            (more.as_str(), true, true),
-        ] {
-            let mut drive = Drive::new(profile_with_asides("plan"), task);
-            drive.bench.profile.one_model = one_model;
-            drive.files.insert("/gates.ini".into(), GATES.into());
-            assert_eq!(drive.say(&[RIGHT]), goes_on, "{}", drive.shown());
-        }
-    }
-
-    #[test]
-    fn an_answer_that_cannot_be_the_file_is_asked_for_once_more() {
-        for (answer, why) in [
-            ("```\ndelay=6\n```", "most lines of the file were not in it"),
-            ("I would set it to 6.", "there was no file in it"),
-            (
-                "```\n; the gates\n[north]\ndelay=2\n\n[south]\ndelay=2\n```",
-                "it was the file as it is, and nothing was changed",
-            ),
-        ] {
-            let mut drive = begun("direct", TASK);
-            drive.say(&[answer]);
-            let asked = asked_alone(&drive);
-            assert!(asked.contains(&format!("was not taken: {why}")), "{asked}");
-            drive.say(&[RIGHT]);
-            assert!(drive.files["/gates.ini"].contains("delay=6"), "{why}");
-        }
-    }
-
-    #[test]
-    fn of_two_lists_the_one_is_changed_and_the_other_one_is_looked_into() {
-        let task =
-            "Please take everybody who is in /banned.txt out of /white.txt. The others stay on it.";
-        let mut drive = Drive::new(profile_with_asides("directive"), task);
-        drive.bench.profile.one_model = true;
-        for (path, text) in [("/banned.txt", "Bo\nTim\n"), ("/white.txt", "Al\nBo\nCy\n")] {
-            drive.files.insert(path.into(), text.into());
-        }
-        drive.run_to_consult_with(carry_out);
-        insta::assert_snapshot!("file_to_change_by_another", asked_alone(&drive));
-        drive.say(&["```\nAl\n```"]);
-        let asked = asked_alone(&drive);
-        assert!(
-            asked.contains("Cy does not stand in /banned.txt"),
-            "{asked}"
-        );
-        drive.say(&["```\nAl\nCy\n```"]);
-        assert_eq!(drive.files["/white.txt"], "Al\nCy\n");
-    }
-
-    #[test]
-    fn only_a_task_that_changes_one_file_and_nothing_else_asks_for_it_so() {
-        let is_asked =
-            |task: &str| asked_alone(&begun("direct", task)).contains("Write /gates.ini");
-        assert!(is_asked(TASK));
-        for task in [
-            "Turn the delay in /gates.ini up to 6, please.",
-            "In /gates.ini: raise delay to 30 and turn sound on. Rest of it stays as is. There's a /server/validate.lua that reads the file like \
-             the server does and moans about broken lines, so give that a spin once you've saved.",
-            "Could you add it to /gates.ini under the name `beach`, in the same shape as the warps that are in there already? The old ones should \
-             of course keep working. You'll know it worked when /goto.lua, started with beach, prints the spot.",
-        ] {
-            assert!(is_asked(task), "{task}");
-        }
-        assert!(is_asked(
-            "The delay of the south gate in /gates.ini should be 6."
-        ));
-        for other in [
-            "Does /gates.ini say what the delay of the south gate should be?",
-            "The delay of the south gate should be 6. /gates.ini holds what it is.",
-            "What does /gates.ini say about the south gate?",
-            "Set the delay in /gates.ini to 6 and tell me what it was.",
-            "Do not change /gates.ini. Set up the gates.",
-            "Fix /gates.lua, which reads /gates.ini and should set the delay.",
-            "Set the delays of /gates.ini and /doors.ini to 6.",
-            "Write a program /gates.lua that shows what /gates.ini holds.",
-        ] {
-            assert!(!is_asked(other), "{other}");
-        }
-    }
-}
+#[path = "changed_file_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! What cannot be meant with a short file as a model gives it back changed: rules see which lines came and went, and hold them against the words
 //! of the task.
 
+use super::told_entries::key_of;
 use crate::strategy::text::{filled_lines, has_word};
 use serde_json::Value;
 
@@ -38,6 +39,14 @@ pub(in crate::strategy) fn what_is_wrong(
     let is_asked = |line: &str| is_spoken_of(asked, line) || is_switch_told(asked, line, content);
     if let Some(line) = come.iter().find(|line| !is_asked(line)) {
         return Some(format!("nobody asked for this line of it: {line}"));
+    }
+    let mut lost = gone.iter().filter(|line| is_lost(asked, line, &come));
+    let is_fewer = gone.len() > come.len() && in_lines.is_none();
+    if let Some(line) = lost.next().filter(|_| is_fewer) {
+        return Some(format!(
+            "nobody asked for this line of it to go: {}",
+            bare(line)
+        ));
     }
     let others = others_than_meant(asked, holds);
     let (meant, other, line) = gone.into_iter().find_map(|line| {
@@ -92,7 +101,7 @@ const SWITCHED: [&str; 8] = [
     "activate",
     "deactivate",
 ];
-const KEYS: [&str; 6] = ["enabled", "enable", "active", "disabled", "disable", "on"];
+pub(super) const KEYS: [&str; 6] = ["enabled", "enable", "active", "on", "disabled", "disable"];
 
 /// Whether a new line switches what the section around it is called by, and the task speaks of that: `enabled=false` below `[phantom]` for "turn
 /// phantoms off".
@@ -108,12 +117,50 @@ fn is_switch_told(asked: &str, line: &str, content: &str) -> bool {
 }
 
 /// The name of a section that begins with a line: `[phantom]`, `"phantom": {`, `phantom:`.
-fn section_of(line: &str) -> Option<&str> {
+pub(super) fn section_of(line: &str) -> Option<&str> {
     let in_brackets = || line.strip_prefix('[')?.strip_suffix(']');
     let before_brace = || line.strip_suffix('{')?.trim_end().strip_suffix(':');
     in_brackets()
         .or_else(before_brace)
         .or_else(|| line.strip_suffix(':'))
+}
+
+/// Words of a task that takes out entries which it does not name.
+const GROUPS: [&str; 24] = [
+    "all",
+    "every",
+    "everybody",
+    "everyone",
+    "everything",
+    "each",
+    "any",
+    "anybody",
+    "who",
+    "those",
+    "them",
+    "these",
+    "which",
+    "that",
+    "duplicates",
+    "double",
+    "twice",
+    "older",
+    "empty",
+    "lines",
+    "first",
+    "last",
+    "others",
+    "rest",
+];
+
+/// Whether a line went away of whose name the task does not speak, and no other of that name came.
+fn is_lost(asked: &str, line: &str, come: &[&str]) -> bool {
+    let key = key_of(bare(line));
+    let is_short = key.len() < 2 || key.chars().all(|c| c.is_ascii_digit());
+    !is_short
+        && !has_word(asked, &GROUPS)
+        && !asked.to_lowercase().contains(&key)
+        && !come.iter().any(|line| key_of(bare(line)) == key)
 }
 
 /// The pairs of names with "not" between them that both stand in a file: "take out Lumi, not Lumi_2".
@@ -182,6 +229,23 @@ mod tests {
         ] {
             assert!(wrong(&content).starts_with(why), "{content}");
         }
+        let members = "olaf,admin\nlena,member\nTnt,member\nmarco,mod\n";
+        let task = "Tnt is banned so take him out of members.csv";
+        let without = members.replace("Tnt,member\n", "");
+        assert_eq!(what_is_wrong(task, members, &without), None);
+        let lost = what_is_wrong(task, members, &without.replace("marco,mod\n", ""));
+        assert_eq!(
+            lost.as_deref(),
+            Some("nobody asked for this line of it to go: marco,mod")
+        );
+        assert_eq!(
+            what_is_wrong(
+                "Take out all mods",
+                members,
+                &members.replace("marco,mod\n", "")
+            ),
+            None
+        );
         // A section is switched by a key that nobody names.
         let mobs = "[zombie]\nenabled=true\n[phantom]\nenabled=true\nmax=5\n";
         let task = "mobs.ini: turn phantoms off";

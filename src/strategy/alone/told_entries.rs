@@ -52,7 +52,7 @@ fn bare(line: &str) -> &str {
 }
 
 /// What an entry is called by, in small letters; nothing of a section, a comment, or a line of marks.
-fn key_of(line: &str) -> String {
+pub(super) fn key_of(line: &str) -> String {
     let first = line.split(BEHIND_KEY).next().unwrap_or_default();
     let key = first.trim_matches('"').to_lowercase();
     let is_name = key

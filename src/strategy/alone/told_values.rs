@@ -1,6 +1,7 @@
 //! Values that a task's words give for what stands in a short file, and that a file as a model gives it back does not have: of two settings small models
 //! change one.
 
+use super::changed_lines::{KEYS, section_of};
 use crate::strategy::text::filled_lines;
 
 /// Words before a number that is no value, and behind one: "raise it by 5", "the first 3 lines".
@@ -105,18 +106,29 @@ fn switches_told(asked: &str) -> Vec<(String, bool)> {
     told
 }
 
-/// A line that sets this key to the other state, where none sets it to this one.
+/// A line that sets this key to the other state, where none sets it to this one; or that switches a section which is called so.
 fn wrong_switch<'a>(content: &'a str, key: &str, on: bool) -> Option<&'a str> {
-    let setting = |line: &&str| {
+    let switches = |line: &'a str, keys: &[&str]| {
         let (name, value) = line.split_once(['=', ':'])?;
-        let is_key = bare(name).eq_ignore_ascii_case(key);
+        let is_key = keys.iter().any(|key| bare(name).eq_ignore_ascii_case(key));
         let value = bare(value).to_lowercase();
         let is_on = ON.contains(&value.as_str());
-        (is_key && (is_on || OFF.contains(&value.as_str()))).then_some(is_on)
+        (is_key && (is_on || OFF.contains(&value.as_str()))).then_some((line, is_on))
     };
-    let mut lines = filled_lines(content).filter(|line| setting(line).is_some());
-    let is_right = filled_lines(content).any(|line| setting(&line) == Some(on));
-    lines.next().filter(|_| !is_right)
+    // Those that say that it is on: what is "disabled" is told the other way round.
+    let says_on: &[&str] = &KEYS[..4];
+    let mut section = "";
+    let mut found: Vec<(&str, bool)> = Vec::new();
+    for line in filled_lines(content) {
+        section = section_of(line).map_or(section, bare);
+        let is_its = section.eq_ignore_ascii_case(key)
+            || key.strip_suffix('s') == Some(&section.to_lowercase());
+        found.extend(switches(line, &[key]));
+        found.extend(switches(line, says_on).filter(|_| is_its));
+    }
+    let is_right = found.iter().any(|(_, is_on)| *is_on == on);
+    let (line, _) = found.first()?;
+    (!is_right).then_some(line)
 }
 
 #[cfg(test)]
@@ -139,6 +151,11 @@ mod tests {
             Some("the task says phantoms off, and this line says otherwise: phantoms=true")
         );
         assert_eq!(lacks(&off.replace("12", "8")), None);
+        let sections = "[creeper]\nenabled=true\nmax=8\n[phantom]\nenabled=true\n";
+        let told = lacking(task, sections, sections);
+        assert!(told.unwrap().ends_with("otherwise: enabled=true"));
+        let off = sections.replace("[phantom]\nenabled=true", "[phantom]\nenabled=false");
+        assert_eq!(lacking(task, sections, &off), None);
         let json = "{\n  \"pvp\": true,\n  \"limit\": 10\n}";
         assert!(lacking("disable pvp pls", json, json).is_some());
         assert_eq!(

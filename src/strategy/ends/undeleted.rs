@@ -8,6 +8,7 @@ use crate::strategy::alone::chosen_files::{DELETE, tells_to_delete};
 use crate::strategy::alone::moved_files::{MOVE, deleted_in};
 use crate::strategy::guards::excepted::kinds_named;
 use crate::strategy::guards::times_told;
+use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::normal;
 use crate::strategy::text::has_word;
@@ -42,10 +43,15 @@ impl Turn<'_> {
             call.succeeded() && [DELETE, MOVE, "shell_exec"].contains(&call.tool.as_str())
         };
         let taken: Vec<&CallRecord> = self.state.calls().filter(took).collect();
-        let ran = self
-            .state
-            .calls()
-            .any(|call| runs(call) && call.succeeded());
+        // A program that ran may have done it, unless its text says nothing of that.
+        let may_delete = |call: &CallRecord| {
+            let path = from_root(&normal(call.args["path"].as_str().unwrap_or_default()));
+            let seen = self.state.calls().filter_map(contents::content_in);
+            let text = seen.rev().find(|(of, _)| *of == path);
+            text.is_none_or(|(_, text)| text.contains("delete"))
+        };
+        let mut calls = self.state.calls();
+        let ran = calls.any(|call| runs(call) && call.succeeded() && may_delete(call));
         let doubtful = CONDITIONS.into_iter().filter(|word| *word != "then");
         let doubtful: Vec<&str> = doubtful.collect();
         let in_any_case = |said: &&str| tells_to_delete(said) && !has_word(said, &doubtful);
@@ -102,6 +108,12 @@ mod tests {
             assert!(told(task, &[&read, &write, end]), "{task}");
             assert!(!told(task, &[&read, &write, &delete(path), end]), "{task}");
         }
+        // A program of which nothing speaks of it has not done it.
+        let run = call("run_program", json!({"path": "/a.lua"}));
+        let see = call("fs_read", json!({"path": "/a.lua"}));
+        let bak = "Run /a.lua and delete the two .bak files.";
+        assert!(told(bak, &[&see, &run, end, end]));
+        assert!(!told(bak, &[&run, end]));
         for other in [
             "Set /b.txt to 2. Never delete /a.lua.",
             "Set /b.txt to 2 and delete the first line of it.",

@@ -11,6 +11,8 @@ use crate::domain::ids::ClientId;
 use crate::domain::read::Read;
 use crate::domain::task::{CallRecord, Step};
 use crate::domain::work::{Advance, Claim, GoalWork, Place, Subtask};
+use crate::strategy::alone::chosen_files::DELETE;
+use crate::strategy::alone::moved_files::MOVE;
 use crate::strategy::guards::signature::Signature;
 use crate::strategy::paths::{file_name, mentions, normal};
 use crate::strategy::words::asked_runs::program_of;
@@ -118,7 +120,12 @@ impl Course<'_> {
         let newest = steps.find(|step| step.closed && step.planner.is_some());
         let is_right_again = targets.iter().all(is_named)
             && newest.is_some_and(|step| step.calls.iter().any(is_made));
-        let enough = if is_right_again { 0 } else { 1 };
+        let was_made_alone = self.made_alone().any(is_made);
+        let enough = if is_right_again || was_made_alone {
+            0
+        } else {
+            1
+        };
         said.count() > enough && self.turn.state.calls().any(is_made)
     }
 
@@ -128,7 +135,7 @@ impl Course<'_> {
     }
 
     /// Whether what the subtask is for holds from before it, and cannot be done in it any more: the run that it wants was refused since it had
-    /// come out the same often enough, and well; or its files are programs that were mended by themselves.
+    /// come out the same often enough, and well; or its files are programs that were mended by themselves, or were moved or deleted before any plan.
     fn was_done_before(&self, subtask: &Subtask) -> bool {
         let plan = &subtask.plan;
         let targets =
@@ -151,9 +158,36 @@ impl Course<'_> {
                 wanted.any(|path| targets.contains(&path) && self.ran_well(&path, on))
             });
         }
+        if [DELETE, MOVE].contains(&plan.tool.as_str()) {
+            let is_about = |call: &CallRecord, path: &String| {
+                let named = ["path", "from", "to"].map(|name| call.args[name].as_str());
+                named
+                    .into_iter()
+                    .flatten()
+                    .any(|named| normal(named) == normal(path))
+            };
+            let is_done = |path: &String| {
+                let mut made = self.made_alone().filter(|call| call.tool == plan.tool);
+                made.any(|call| is_about(call, path))
+            };
+            return !plan.targets.is_empty() && plan.targets.iter().all(is_done);
+        }
         let mended = self.turn.mended();
         let mut writes = targets(&plan.writes).into_iter();
         !plan.writes.is_empty() && writes.all(|path| mended.contains(&(path, on)))
+    }
+
+    /// The files that were deleted and moved before any plan, as the task tells it or a model was asked for it alone: no call of a subtask can do it
+    /// once more.
+    fn made_alone(&self) -> impl Iterator<Item = &CallRecord> {
+        let alone = self
+            .turn
+            .state
+            .steps
+            .iter()
+            .filter(|step| step.asks_aside());
+        let calls = alone.flat_map(|step| &step.calls);
+        calls.filter(|call| [DELETE, MOVE].contains(&call.tool.as_str()) && call.succeeded())
     }
 
     /// Whether a program ran since the last change, and well at last; on the task's own computer, or on another one.

@@ -1,7 +1,12 @@
-//! A write into a file that the task only wants deleted: a small model that may not delete it writes a word into it, and says that all is done.
+//! Files that a task wants deleted. A write into one that it only wants deleted: a small model that may not delete it writes a word into it, and says
+//! that all is done. And a second deletion, of what has taken the name of the first since.
 
 use super::changed_paths::changed_by;
 use crate::domain::call::Target;
+use crate::domain::files::from_root;
+use crate::domain::step::CallRecord;
+use crate::strategy::alone::chosen_files::DELETE;
+use crate::strategy::alone::moved_files::{MOVE, deleted_in};
 use crate::strategy::paths::{QUOTES, mentions, normal};
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
@@ -36,6 +41,23 @@ impl Turn<'_> {
         let path = paths.find(|path| is_only_deleted(self.asked_for(), path) && is_there(path))?;
         Some(format!(
             "the task wants /{path} deleted, and this would write something else into it. Delete it, or leave it as it is if that cannot be done"
+        ))
+    }
+
+    /// What is told of the deletion of a file that took the name of one which is deleted already, as the task told: "delete door.lua and rename
+    /// door_new.lua to door.lua".
+    pub(in crate::strategy) fn deleted_again(&self, tool: &str, args: &Value) -> Option<String> {
+        let path = from_root(&normal(args["path"].as_str().filter(|_| tool == DELETE)?));
+        let is_told = deleted_in(self.asked_for()).contains(&path);
+        let mut done = self.state.calls().rev().filter(|call| call.succeeded());
+        let is_it = |call: &&CallRecord, name: &str| call.args[name] == path.as_str();
+        let moved = done.find(|call| call.tool == MOVE && is_it(call, "to"))?;
+        let was_deleted = done.any(|call| call.tool == DELETE && is_it(&call, "path"));
+        let from = moved.args["from"]
+            .as_str()
+            .filter(|_| is_told && was_deleted)?;
+        Some(format!(
+            "{path} was deleted already, as the task tells, and what lies there now came from {from} and stays"
         ))
     }
 }

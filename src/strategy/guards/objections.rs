@@ -33,6 +33,9 @@ impl Turn<'_> {
         if let Some(evidence) = lost.or_else(|| self.written_before_renamed(target, tool, args)) {
             return Some(self.block(Guard::Policy, evidence));
         }
+        if let Some(evidence) = self.deleted_again(tool, args) {
+            return Some(self.block(Guard::Duplicate, evidence));
+        }
         if let Some(evidence) = same_again::objection(state, target, tool, args) {
             return Some(self.block(Guard::Duplicate, evidence));
         }

@@ -149,6 +149,15 @@ impl Course<'_> {
                 })
         };
         leave_all_out(plan, is_made);
+        if let [step] = plan.steps.as_mut_slice()
+            && is_made(step)
+            && let Some(there) = step.params.get("to").and_then(Value::as_str)
+        {
+            // One is left over, and looks at what was moved.
+            step.target = Some(there.to_owned());
+            step.action = PlanAction::ReadFile;
+            step.params = Value::Null;
+        }
     }
 
     /// Takes the steps out of a first plan that write or edit a file once more which was asked for alone, whole, and with which no run failed

@@ -33,6 +33,7 @@ use crate::strategy::render;
 use crate::strategy::text::fenced;
 use crate::strategy::turn::Turn;
 use crate::strategy::words::places::addressed;
+use crate::strategy::words::stated::is_plainly_to_be_made;
 use candidates::Ailing;
 use serde_json::{Value, json};
 
@@ -189,6 +190,7 @@ impl<'a> Turn<'a> {
 
     fn mend_prompt(&self, ailing: &Ailing<'_>) -> Result<Vec<Message>, PromptError> {
         let prompts = &self.profile.prompts;
+        let afresh = self.is_written_afresh(ailing);
         let told = json!({
             "prompt": self.asked_for(),
             "path": ailing.path,
@@ -196,11 +198,27 @@ impl<'a> Turn<'a> {
             "run": ailing.run.map(|run| render::call(run, None, self.profile.memory.result_bytes)),
             "failure": ailing.failure,
             "refused": self.refused_just_now(&program_alone(&ailing.path)),
+            "afresh": afresh,
         });
+        let system = match afresh {
+            true => "shared/programmer",
+            false => "shared/mender",
+        };
         Ok(vec![
-            Message::system(render_prompt(prompts, "shared/mender", json!({}))?),
+            Message::system(render_prompt(prompts, system, json!({}))?),
             Message::user(render_prompt(prompts, "shared/program_to_mend", told)?),
         ])
+    }
+
+    /// Whether a program of the task's own is written without a look at what it is now: a model that gave it back as it is copies it again, however
+    /// warm it is asked. What is wrong has to be known in words, and no program of somebody else's is lost so.
+    fn is_written_afresh(&self, ailing: &Ailing<'_>) -> bool {
+        let was_copied = self.state.newest_closed().is_some_and(is_same);
+        let ran_well = ailing.run.is_some_and(CallRecord::succeeded);
+        was_copied
+            && ran_well
+            && ailing.failure.is_some()
+            && is_plainly_to_be_made(self.asked_for(), &normal(&ailing.path))
     }
 
     /// Writes what the model made of the program.

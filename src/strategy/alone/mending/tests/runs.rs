@@ -1,6 +1,7 @@
 //! Runs that rules make around a mend, and those that they do not make.
 
 use super::*;
+use crate::strategy::drive::profile_with_asides;
 
 const ON_MINE: &str = "On the computer `mine` the program /sum.lua fails. Mend it there: `/sum.lua 2 3` shall print 5. Take care.";
 
@@ -133,4 +134,20 @@ fn no_run_is_made_anew_after_one_whose_fate_nobody_knows() {
         (runs_of(&drive, "/a.lua"), asked(&drive)),
         (1, Role::Planner)
     );
+}
+
+#[test]
+fn a_new_program_that_comes_back_as_it_is_is_asked_for_afresh_without_a_look_at_it() {
+    let task = "write me sum.lua, it adds what it is given. sum 2 3 -> 5";
+    let mut drive = Drive::new(profile_with_asides("direct"), task);
+    drive.say(&["```lua\n23\n```"]);
+    assert!(
+        prompt(&drive).contains("as it is now"),
+        "{}",
+        prompt(&drive)
+    );
+    drive.say(&["```lua\n23\n```"]);
+    insta::assert_snapshot!("written_afresh", prompt(&drive));
+    drive.say(&[RIGHT]);
+    assert_eq!(drive.files["/sum.lua"], "5\n");
 }
