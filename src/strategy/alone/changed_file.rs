@@ -125,7 +125,15 @@ impl<'a> Turn<'a> {
             return None;
         }
         let lacks = self.value_not_set().filter(|_| times > 0);
-        if times > MOST_MORE || (times > 0) != lacks.is_some() {
+        let mut since = self
+            .state
+            .steps
+            .iter()
+            .rev()
+            .take_while(|step| !changed(step));
+        // An answer that was refused then, as one without a change is, says that nothing is lacking.
+        let was_asked = times > 0 && since.any(Step::fills_in_vain);
+        if times > MOST_MORE || was_asked || (times > 0) != lacks.is_some() {
             return None;
         }
         let (path, on) = self.file_to_change()?;

@@ -105,6 +105,12 @@ fn what_a_change_lacks_is_asked_for_once_more_and_then_left_to_the_planner() {
     insta::assert_snapshot!("file_to_change_once_more", asked_alone(&drive));
     drive.say(&[&RIGHT.replace("=6", "=6\nsound=off")]);
     assert!(drive.files["/gates.ini"].contains("delay=6\nsound=off"));
+    let mut content = begun();
+    content.say(&[&RIGHT.replace("=6", "=6\nsound=on")]);
+    let last = content.decisions.last();
+    let to_planner =
+        matches!(last, Some(Decision::Consult(consult)) if consult.role == Role::Planner);
+    assert!(to_planner, "{}", content.shown());
     let mut stubborn = begun();
     stubborn.say(&[&RIGHT.replace("=6", "=7\nsound=on")]);
     let last = stubborn.decisions.last();
