@@ -6,7 +6,7 @@ use super::changed_lines::{entry_lines, what_is_wrong};
 use super::line_edits::file_to_patch;
 use super::listed_entries::{Other, the_changed, wrong_entry};
 use super::mending::{RUN, WRITE, wants_mended};
-use super::told_entries::untouched;
+use super::told_entries::{key_of, untouched};
 use super::told_values::lacking;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
@@ -17,6 +17,7 @@ use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
+use crate::strategy::ends::undelivered::SHALL;
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::lua_text::only_shows::only_shows;
@@ -94,9 +95,6 @@ fn lacks(asked: &str, held: &str, content: &str) -> Option<String> {
     lacking(asked, held, content).or_else(|| untouched(asked, held, content))
 }
 
-/// Words between a program and the file that it shall change itself.
-const SHALL: [&str; 4] = ["should", "shall", "must", "can"];
-
 /// Whether a sentence says of a program that it shall do something to the file: "`todo done 2` should take number 2 out of /todo.txt".
 fn shall_change_it(prompt: &str, program: &str, path: &str) -> bool {
     let name = file_name(program);
@@ -106,6 +104,19 @@ fn shall_change_it(prompt: &str, program: &str, path: &str) -> bool {
         let mut named = mentions(before, stem).chain(mentions(before, name));
         named.any(|at| has_word(&before[at..], &SHALL))
     })
+}
+
+impl<'a> FileChange<'a> {
+    /// The entry that was still to be changed, where an answer has none of its name any more: a small model that hears of it takes it out.
+    fn lost(&self, content: &str) -> Option<&'a str> {
+        let lacks = self.lacks.as_ref()?;
+        let mut lines = filled_lines(self.holds);
+        let line =
+            lines.find(|line| lacks.ends_with(&format!(": {}", line.trim_end_matches(','))))?;
+        let key = key_of(line);
+        let is_there = filled_lines(content).any(|line| key_of(line) == key);
+        (!is_there && !key.is_empty()).then_some(line)
+    }
 }
 
 /// How a refusal of an answer about it begins.
@@ -314,6 +325,11 @@ impl<'a> Turn<'a> {
         });
         if let Some(why) = wrong {
             return refused(&why);
+        }
+        if let Some(line) = change.lost(&content) {
+            return refused(&format!(
+                "{line} is to be changed as the task says, and not to go"
+            ));
         }
         let why = format!("Changing {}, as the task says", change.path);
         match self.write_aside(step, why, &change.path, change.on.as_ref(), &content) {

@@ -170,3 +170,29 @@ fn only_a_task_that_changes_one_file_and_nothing_else_asks_for_it_so() {
         assert!(!is_asked(other), "{other}");
     }
 }
+
+#[test]
+fn an_entry_that_is_still_to_be_changed_does_not_go_for_it() {
+    let task =
+        "lena got promoted, shes mod now. and Tnt is banned so take him out of members.csv pls";
+    let mut drive = Drive::new(profile_with_asides("directive"), task);
+    let members = "name,rank\nolaf,admin\nlena,member\nleon,member\nTnt,member\n";
+    drive.files.insert("/members.csv".into(), members.into());
+    drive.say(&["```\nname,rank\nolaf,admin\nlena,member\nleon,member\n```"]);
+    assert!(
+        asked_alone(&drive).contains("the task speaks of lena"),
+        "{}",
+        drive.shown()
+    );
+    drive.say(&["```\nname,rank\nolaf,admin\nleon,member\n```"]);
+    assert!(
+        drive.files["/members.csv"].contains("lena,member"),
+        "{}",
+        drive.shown()
+    );
+    assert!(
+        drive.shown().contains("lena,member is to be changed"),
+        "{}",
+        drive.shown()
+    );
+}

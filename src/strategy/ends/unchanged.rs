@@ -10,6 +10,7 @@ use crate::strategy::memory::pins::runs;
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
 use crate::strategy::words::wanted_changes::{may_want_a_change, wants_a_change_in_any_case};
+use serde_json::Value;
 
 const UNCHANGED: &str = "this task has changed nothing so far: it has looked, and it ran programs. If something was to be made or mended, \
                          do that, and run what shows it. If nothing was, end the task once more and say what you found";
@@ -88,7 +89,11 @@ pub(in crate::strategy) fn changes(call: &CallRecord) -> bool {
     let intended = call.intended.as_ref();
     let may = call.child.is_some() || intended.is_some_and(|call| !looks(call.effect));
     let happened = call.succeeded() || call.outcome() == Some(Outcome::Unknown);
-    may && happened && !runs && !call.rewrote_the_same()
+    // What was not there was not deleted.
+    let deleted = call
+        .report()
+        .and_then(|report| report.result.as_ref()?.get("deleted"));
+    may && happened && !runs && !call.rewrote_the_same() && deleted != Some(&Value::Bool(false))
 }
 
 #[cfg(test)]
@@ -99,7 +104,7 @@ mod tests {
     use crate::domain::fixtures::{intended, open_call};
     use crate::domain::task::CallEnd;
     use crate::strategy::drive::{Drive, profile_of};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     const END: &str = "FINAL ANSWER: all is well";
 
@@ -173,6 +178,19 @@ mod tests {
                 "{tool} {outcome:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_deletion_of_what_is_not_there_changes_nothing() {
+        let made = |there: bool| {
+            let mut drive = Drive::new(profile_of("direct"), "Delete /a.log and /b.log");
+            let delete = json!({"tool": "fs_delete", "args": {"path": "/a.log"}}).to_string();
+            drive.say_with(&[&delete], |_, call| {
+                crate::strategy::drive::done(json!({"path": call.args["path"], "deleted": there}))
+            });
+            drive.state().calls().any(changes)
+        };
+        assert!(made(true) && !made(false));
     }
 
     #[test]

@@ -49,6 +49,9 @@ const OTHERWISE: [&str; 8] = [
 /// Who writes then is a program of the task.
 const WRITERS: [&str; 5] = ["program", "programs", "script", "function", "module"];
 
+/// What a program is to do, says a sentence with one of these: "`todo done 2` should take number 2 out of /todo.txt".
+pub(in crate::strategy) const SHALL: [&str; 3] = ["should", "shall", "must"];
+
 impl Turn<'_> {
     /// What such an end is told. A file that is not there at all stands for itself; where it may be as it should be, it is told twice.
     pub(in crate::strategy) fn undelivered(&self) -> Option<Decision> {
@@ -127,7 +130,7 @@ pub(in crate::strategy) fn is_written_into(prompt: &str, path: &str) -> bool {
 pub(in crate::strategy) fn is_taken_out_of(prompt: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
-        let doubtful = [&CONDITIONS[..], &FORBIDS[..], &WRITERS[..]].concat();
+        let doubtful = [&CONDITIONS[..], &FORBIDS[..], &WRITERS[..], &SHALL[..]].concat();
         let lower = before.trim_end().trim_end_matches(QUOTES).to_lowercase();
         let lower = lower.strip_suffix(" the").unwrap_or(&lower);
         let leads_out = OUT_OF.iter().any(|words| lower.ends_with(words));
@@ -225,6 +228,11 @@ mod tests {
             (bans, "banned.txt", false),
             ("remove Bo from the /white.txt", "white.txt", true),
             ("Take the numbers from /a.txt", "a.txt", false),
+            (
+                "todo done 2 should take number 2 out of /a.txt",
+                "a.txt",
+                false,
+            ),
             (
                 "Take the sums out of /a.txt and write them into /b.txt",
                 "a.txt",

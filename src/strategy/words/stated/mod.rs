@@ -263,11 +263,25 @@ fn difference(state: &TaskState, stated: &Stated<'_>, call: &CallRecord) -> Opti
     let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
     differs.then(|| {
         let printed = output_in_words(state, call);
+        let ends = missing_ends(stated.text, output(call).trim());
         format!(
-            "the task says that `{}` prints {}, and its last run printed {printed}",
+            "the task says that `{}` prints {}, and its last run printed {printed}{ends}",
             stated.run, stated.text
         )
     })
+}
+
+/// What stands before and behind a part of a text that was printed without it; nothing where other things differ.
+fn missing_ends(text: &str, printed: &str) -> String {
+    let ends = text.split_once(printed).filter(|_| !printed.is_empty());
+    match ends {
+        Some((before, "")) if !before.is_empty() => format!(": `{before}` is missing before it"),
+        Some(("", behind)) if !behind.is_empty() => format!(": `{behind}` is missing behind it"),
+        Some((before, behind)) if !before.is_empty() => {
+            format!(": `{before}` is missing before it, and `{behind}` behind it")
+        }
+        _ => String::new(),
+    }
 }
 
 /// What a run printed, in quotes, or that this was nothing, and why.
