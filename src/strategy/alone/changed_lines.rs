@@ -182,7 +182,7 @@ fn holds_word(text: &str, word: &str) -> bool {
 }
 
 /// A line without the comma that it needs where another one follows.
-fn bare(line: &str) -> &str {
+pub(super) fn bare(line: &str) -> &str {
     line.trim_end_matches(',')
 }
 

@@ -1,5 +1,6 @@
 //! Entries of a short file of which a task speaks and that are as they were: "lena got promoted, and take Tnt out": of two wishes a small model does one.
 
+use super::changed_lines::bare;
 use crate::strategy::text::{filled_lines, has_word};
 
 /// Marks behind what an entry is called by.
@@ -44,11 +45,6 @@ pub(super) fn untouched(asked: &str, held: &str, content: &str) -> Option<String
             key_of(line)
         )
     })
-}
-
-/// A line without the comma that it needs where another one follows.
-fn bare(line: &str) -> &str {
-    line.trim_end_matches(',')
 }
 
 /// What an entry is called by, in small letters; nothing of a section, a comment, or a line of marks.
