@@ -6,7 +6,9 @@ use crate::cli::fleet::table;
 use crate::cli::server::{Server, encoded};
 use crate::cli::words::{at_ms, harmless, items, length, now_ms, text};
 use crate::cli::{Exit, Failure};
+use crate::domain::directive::TaskResult;
 use crate::strategy::text::one_line;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 /// Bytes of a text that stands in a line.
@@ -230,12 +232,13 @@ pub(super) fn ending(task: &Value) -> Vec<String> {
     let told = |text: &str| harmless(text).trim_end().to_owned();
     match text(task, "status") {
         "completed" => {
-            let message = task.pointer("/result/message").and_then(Value::as_str);
-            let doubts = task.pointer("/result/details/doubts");
-            let doubts = doubts.and_then(Value::as_array).into_iter().flatten();
-            let doubts = doubts.filter_map(Value::as_str);
-            std::iter::once(format!("done: {}", told(message.unwrap_or_default())))
-                .chain(doubts.map(|doubt| format!("not confirmed: {}", told(doubt))))
+            let result = task.get("result").map(TaskResult::deserialize);
+            let result = result.and_then(Result::ok).unwrap_or_default();
+            let doubts = result
+                .doubts()
+                .map(|doubt| format!("not confirmed: {}", told(doubt)));
+            std::iter::once(format!("done: {}", told(&result.message)))
+                .chain(doubts)
                 .collect()
         }
         "failed" => vec![format!("failed: {}", told(text(task, "error")))],

@@ -11,13 +11,12 @@ use super::told_values::lacking;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
 use crate::domain::decision::{Contract, Decision, Guard};
-use crate::domain::files::from_root;
+use crate::domain::files::{from_root, key};
 use crate::domain::ids::ClientId;
 use crate::domain::step::Step;
 use crate::domain::task::CallRecord;
 use crate::prompts::{PromptError, render};
 use crate::strategy::ends::proved::own_words;
-use crate::strategy::ends::undelivered::SHALL;
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::lua_text::only_shows::only_shows;
@@ -87,12 +86,36 @@ pub(in crate::strategy) struct FileChange<'a> {
     /// What the task speaks of beside it.
     others: Vec<Other<'a>>,
     /// What it lacks once it was changed.
-    lacks: Option<String>,
+    lacks: Option<Lack>,
 }
 
-/// What a file that was changed lacks of what the task says, in words that name it.
-fn lacks(asked: &str, held: &str, content: &str) -> Option<String> {
-    lacking(asked, held, content).or_else(|| untouched(asked, held, content))
+/// What a file that was changed lacks of what the task says.
+pub(in crate::strategy) struct Lack {
+    /// In words that name it.
+    pub told: String,
+    /// The line that is as it was, where an entry is spoken of.
+    entry: Option<String>,
+}
+
+fn lack(asked: &str, held: &str, content: &str) -> Option<Lack> {
+    let value = || {
+        Some(Lack {
+            told: lacking(asked, held, content)?,
+            entry: None,
+        })
+    };
+    let entry = || {
+        let line = untouched(asked, held, content)?;
+        let told = format!(
+            "the task speaks of {}, and this line is as it was: {line}",
+            key_of(line)
+        );
+        Some(Lack {
+            told,
+            entry: Some(line.to_owned()),
+        })
+    };
+    value().or_else(entry)
 }
 
 /// Whether a sentence says of a program that it shall do something to the file: "`todo done 2` should take number 2 out of /todo.txt".
@@ -102,20 +125,16 @@ fn shall_change_it(prompt: &str, program: &str, path: &str) -> bool {
     mentions(prompt, path).any(|at| {
         let before = sentence_before(&prompt[..at]);
         let mut named = mentions(before, stem).chain(mentions(before, name));
-        named.any(|at| has_word(&before[at..], &SHALL))
+        named.any(|at| has_word(&before[at..], &stated::WANTED))
     })
 }
 
-impl<'a> FileChange<'a> {
+impl FileChange<'_> {
     /// The entry that was still to be changed, where an answer has none of its name any more: a small model that hears of it takes it out.
-    fn lost(&self, content: &str) -> Option<&'a str> {
-        let lacks = self.lacks.as_ref()?;
-        let mut lines = filled_lines(self.holds);
-        let line =
-            lines.find(|line| lacks.ends_with(&format!(": {}", line.trim_end_matches(','))))?;
-        let key = key_of(line);
-        let is_there = filled_lines(content).any(|line| key_of(line) == key);
-        (!is_there && !key.is_empty()).then_some(line)
+    fn lost(&self, content: &str) -> Option<&str> {
+        let line = self.lacks.as_ref()?.entry.as_deref()?;
+        let is_there = filled_lines(content).any(|other| key_of(other) == key_of(line));
+        (!is_there).then_some(line)
     }
 }
 
@@ -136,12 +155,8 @@ impl<'a> Turn<'a> {
             return None;
         }
         let lacks = self.value_not_set().filter(|_| times > 0);
-        let mut since = self
-            .state
-            .steps
-            .iter()
-            .rev()
-            .take_while(|step| !changed(step));
+        let newest_first = self.state.steps.iter().rev();
+        let mut since = newest_first.take_while(|step| !changed(step));
         // An answer that was refused then, as one without a change is, says that nothing is lacking.
         let was_asked = times > 0 && since.any(Step::fills_in_vain);
         if times > MOST_MORE || was_asked || (times > 0) != lacks.is_some() {
@@ -160,7 +175,7 @@ impl<'a> Turn<'a> {
             on,
             holds,
             others,
-            lacks: lacks.map(|(_, lacks)| lacks),
+            lacks: lacks.map(|(_, lack)| lack),
         })
     }
 
@@ -220,15 +235,18 @@ impl<'a> Turn<'a> {
         is_wanted.then(|| (from_root(path), on))
     }
 
-    /// That file, from the root, and what it lacks of the values that the task gives, as far as that is known.
-    pub(in crate::strategy) fn value_not_set(&self) -> Option<(String, String)> {
+    /// That file, from the root, and what it lacks of what the task says, as far as that is known; of one that nobody has changed, by what it holds
+    /// anyway.
+    pub(in crate::strategy) fn value_not_set(&self) -> Option<(String, Lack)> {
         let (path, on) = self.file_to_change()?;
         let holds = contents::known(self.state, on.as_ref(), &path)?;
-        let mut seen = self.state.calls().filter_map(contents::content_in);
-        let held = seen.find(|(of, _)| *of == path);
+        let home = self.state.home();
+        let key = key(home, on.as_ref().or(home), &path);
+        let mut found = contents::as_found(self.state).into_iter();
+        let held = found.find(|(of, _)| *of == key);
         let held = held.map_or(holds, |(_, held)| held);
-        let lacks = lacks(&self.asked_and_answered(), held, holds)?;
-        Some((path, lacks))
+        let lack = lack(&self.asked_and_answered(), held, holds)?;
+        Some((path, lack))
     }
 
     /// Whether a call has brought that file to what it shall be.
@@ -286,7 +304,7 @@ impl<'a> Turn<'a> {
             "others": others.collect::<Vec<_>>(),
             "answers": told::answers(self.state.steps.iter()),
             "refused": self.refused_just_now(&change_of(&change.path)),
-            "lacks": change.lacks,
+            "lacks": change.lacks.as_ref().map(|lack| &lack.told),
         });
         Ok(vec![
             Message::system(render(prompts, "shared/file_editor", json!({}))?),

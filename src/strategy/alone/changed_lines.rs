@@ -108,16 +108,25 @@ pub(super) const KEYS: [&str; 6] = ["enabled", "enable", "active", "on", "disabl
 fn is_switch_told(asked: &str, line: &str, content: &str) -> bool {
     let key = line.split(['=', ':']).next().unwrap_or_default();
     let key = key.trim().trim_matches('"').to_lowercase();
-    let mut section = "";
-    let mut lines = content.lines().map(str::trim).filter(|held| {
-        section = section_of(held).unwrap_or(section);
-        *held == line && is_spoken_of(asked, section) && !section.is_empty()
-    });
-    KEYS.contains(&key.as_str()) && has_word(asked, &SWITCHED) && lines.next().is_some()
+    let mut lines = in_sections(content);
+    let mut stands_in_one = || {
+        lines.any(|(section, held)| {
+            held == line && !section.is_empty() && is_spoken_of(asked, section)
+        })
+    };
+    KEYS.contains(&key.as_str()) && has_word(asked, &SWITCHED) && stands_in_one()
+}
+
+/// The filled lines of a file, each behind the name of the section that it stands in, which is empty before the first one.
+pub(super) fn in_sections(content: &str) -> impl Iterator<Item = (&str, &str)> {
+    filled_lines(content).scan("", |section, line| {
+        *section = section_of(line).unwrap_or(section);
+        Some((*section, line))
+    })
 }
 
 /// The name of a section that begins with a line: `[phantom]`, `"phantom": {`, `phantom:`.
-pub(super) fn section_of(line: &str) -> Option<&str> {
+fn section_of(line: &str) -> Option<&str> {
     let in_brackets = || line.strip_prefix('[')?.strip_suffix(']');
     let before_brace = || line.strip_suffix('{')?.trim_end().strip_suffix(':');
     in_brackets()

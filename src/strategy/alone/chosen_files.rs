@@ -17,32 +17,11 @@ use crate::strategy::paths::{is_file_like, mentions, named_in, normal};
 use crate::strategy::text::{fenced, has_word};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
-use crate::strategy::words::named_tools::FORBIDS;
 use crate::strategy::words::places::addressed;
+use crate::strategy::words::told_deletions::{is_about_all, tells_to_delete};
 use serde_json::json;
 
 pub(in crate::strategy) const DELETE: &str = "fs_delete";
-
-/// Words of a sentence that wants files deleted.
-pub(super) const DELETES: [&str; 3] = ["delete", "remove", "erase"];
-
-/// What a player says for it.
-const CLEARS: [&str; 8] = [
-    " can go",
-    " may go",
-    "get rid of",
-    "throw away",
-    "throw out",
-    "clear out",
-    "clean out",
-    "clean up",
-];
-
-/// Words of a sentence about all that is in a folder.
-const ALL: [&str; 4] = ["everything", "all", "anything", "rest"];
-
-/// Words of one about files with certain names.
-const NAMES: [&str; 6] = ["whose", "name", "names", "named", "ending", "extension"];
 
 /// Words of a task that wants more than files gone.
 const MORE: [&str; 16] = [
@@ -185,17 +164,6 @@ impl Turn<'_> {
             && !has_word(&own_words(self.asked_for()), &MORE)
             && self.is_run_as_asked()
     }
-}
-
-/// Whether a sentence tells to delete something.
-pub(in crate::strategy) fn tells_to_delete(said: &str) -> bool {
-    let clears = || is_about_all(said) && CLEARS.iter().any(|words| said.contains(words));
-    !has_word(said, &FORBIDS) && (has_word(said, &DELETES) || clears())
-}
-
-/// Whether a sentence is about all that is in a folder.
-fn is_about_all(said: &str) -> bool {
-    has_word(said, &ALL) && !has_word(said, &NAMES) && !said.contains("*.")
 }
 
 /// The look into a folder in which all is to be deleted, if this sentence tells to.

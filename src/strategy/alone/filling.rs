@@ -316,7 +316,7 @@ fn worked_out<'a>(content: &'a str, prompt: &str, is_asked: bool) -> Cow<'a, str
 }
 
 /// Words of a task that has numbers worked out of others.
-const RECKONS: [&str; 9] = [
+const RECKONS: [&str; 8] = [
     "times",
     "multiplied",
     "sum",
@@ -325,7 +325,6 @@ const RECKONS: [&str; 9] = [
     "difference",
     "average",
     "divided",
-    "earned",
 ];
 
 fn reckons(prompt: &str) -> bool {

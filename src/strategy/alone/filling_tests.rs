@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::chat::Role;
 use crate::domain::event::TaskEvent;
-use crate::strategy::bench::{answer, shown};
+use crate::strategy::bench::answer;
 use crate::strategy::drive::{Drive, carry_out, done, profile_of, profile_with_asides};
 use crate::strategy::guards::misplaced_program::told_of;
 use proptest::prelude::*;
@@ -11,7 +11,6 @@ use serde_json::Value;
 
 /// It is not asked about before any planner: it tells of a condition.
 const TASK: &str = "Write the sum of the numbers in /a.txt to /sum.txt, when you know it.";
-const PLAIN: &str = "Write the sum of the numbers in /a.txt to /sum.txt.";
 
 fn drive() -> Drive {
     let mut drive = Drive::new(profile_with_asides("direct"), TASK);
@@ -237,101 +236,6 @@ fn a_file_that_was_renamed_and_is_missed_is_written_anew_with_what_the_task_says
     );
     assert_eq!(drive.files["/notes.txt"], "fresh\n", "{}", drive.shown());
     assert_eq!(drive.files["/notes.old"], "old");
-}
-
-/// A task that its own model is not asked about yet.
-fn begun(strategy: &str, task: &str) -> Drive {
-    let mut drive = Drive::new(profile_with_asides(strategy), task);
-    for (path, text) in [
-        ("/a.txt", "2\n3\n"),
-        ("/b.txt", "1"),
-        ("/check.lua", "right"),
-    ] {
-        drive.files.insert(path.into(), text.into());
-    }
-    assert!(drive.run_to_consult());
-    drive
-}
-
-#[test]
-fn where_nothing_else_is_to_be_done_the_content_is_asked_for_before_any_planner() {
-    let task = format!("{PLAIN} Then run /check.lua, which says whether it is right.");
-    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
-        let mut drive = begun(strategy, &task);
-        assert_eq!(drive.state().usage.model_calls, 0);
-        let on_main = matches!(drive.decisions.last(), Some(Decision::Consult(c)) if c.role == Role::Executor);
-        assert!(on_main, "{strategy}: {:?}", drive.decisions.last());
-        let goes_on = drive.say(&["```\n5\n```"]);
-        assert_eq!(drive.files["/sum.txt"], "5\n", "{strategy}");
-        let runs = drive
-            .state()
-            .calls()
-            .filter(|call| call.tool == "run_program");
-        assert_eq!(runs.count(), 1, "{strategy}");
-        // What is proved is not planned any more.
-        assert_eq!(
-            goes_on,
-            !["plan", "goals"].contains(&strategy),
-            "{strategy}"
-        );
-    }
-    assert_eq!(asked(&begun("direct", PLAIN)), Role::Executor);
-    for other in [
-        TASK.to_owned(),
-        PLAIN.replace("/sum.txt", "/b.txt"),
-        PLAIN.replace("in /a.txt", "that /b.lua prints"),
-        format!("{task} What does it print?"),
-        task.replace("Then run", "If that is right, run"),
-        task.replace("/a.txt to", "/a.txt and what /b.lua prints to"),
-        task.replace("/sum.txt", "/b.txt"),
-        task.replace("Write", "Delete /b.txt with fs_delete and write"),
-    ] {
-        assert_eq!(asked(&begun("direct", &other)), Role::Planner, "{other}");
-    }
-}
-
-#[test]
-fn a_report_out_of_two_files_is_asked_for_alone_and_its_calculations_are_worked_out() {
-    let task = "sales.txt says how many of each thing were sold, prices.txt what one costs. Please write to report.txt one line per thing with sold times price, \
-        like \"bread 24\", and as last line \"total\" and the sum of it all.";
-    let mut drive = Drive::new(profile_with_asides("directive"), task);
-    for (path, text) in [
-        ("/sales.txt", "bread 12\ncake 5\n"),
-        ("/prices.txt", "bread 2\ncake 15\n"),
-    ] {
-        drive.files.insert(path.into(), text.into());
-    }
-    assert!(drive.run_to_consult());
-    insta::assert_snapshot!("report", shown(drive.state().prompt(Role::Executor)));
-    drive.say(&["```\nbread 12 * 2\ncake 5*15\ntotal 24 + 70\n```"]);
-    assert_eq!(drive.files["/report.txt"], "bread 24\ncake 75\ntotal 99\n");
-}
-
-#[test]
-fn a_copy_that_is_not_the_same_is_a_content() {
-    let check = "/check.lua says whether it is right: run it at the end.";
-    let changed = format!("Make /c.txt a copy of /a.txt in which the line `2` is `7`. {check}");
-    assert_eq!(asked(&begun("plan", &changed)), Role::Executor);
-}
-
-#[test]
-fn a_program_in_whose_output_something_is_wanted_runs_before_that_is_asked_for() {
-    let task = "/count.lua prints some lines. One of them is a number. Write it (nothing else) to /n.txt, then run /check.lua, which says whether it is right.";
-    for strategy in ["direct", "directive", "plan", "numbered", "goals"] {
-        let mut drive = Drive::new(profile_with_asides(strategy), task);
-        for (path, text) in [("/count.lua", "12"), ("/check.lua", "right")] {
-            drive.files.insert(path.into(), text.into());
-        }
-        assert!(drive.run_to_consult());
-        assert_eq!(asked(&drive), Role::Executor, "{strategy}");
-        let shown = shown(drive.state().prompt(Role::Executor));
-        let told = "## run /count.lua on base: done";
-        assert!(shown.contains(told), "{strategy}: {shown}");
-        let goes_on = drive.say(&["```\n12\n```"]);
-        assert_eq!(drive.files["/n.txt"], "12\n", "{strategy}");
-        let is_planned = !["plan", "goals"].contains(&strategy);
-        assert_eq!(goes_on, is_planned, "{strategy}");
-    }
 }
 
 #[test]

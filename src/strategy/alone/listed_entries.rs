@@ -1,10 +1,10 @@
 //! Tasks over several files of data of which one is changed, and what must hold of two lists: "take everybody who is in /banned.txt out of
 //! /whitelist.txt". A small model that plans this writes a program into the wrong one of them.
 
-use crate::strategy::ends::undelivered::{is_taken_out_of, is_written_into};
 use crate::strategy::paths::{QUOTES, mentions};
 use crate::strategy::text::{filled_lines, has_word, sentence_after, sentence_before};
 use crate::strategy::words::named_tools::FORBIDS;
+use crate::strategy::words::told_changes::{is_taken_out_of, is_written_into};
 
 /// Words right before a list in which entries stand.
 const IN: [&str; 3] = [" in", " on", " of"];

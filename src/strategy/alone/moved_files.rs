@@ -2,7 +2,7 @@
 //! its name to another one writes a new program over both, or edits a file to rename it. Shown what was asked for and the paths that are there,
 //! and nothing else, it says from where to where, and that is moved by rule.
 
-use super::chosen_files::{DELETE, DELETES, tells_to_delete};
+use super::chosen_files::DELETE;
 use super::mending::wants_mended;
 use crate::domain::by_rule::ByRule;
 use crate::domain::chat::Message;
@@ -17,12 +17,13 @@ use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::excepted::stays;
 use crate::strategy::paths::{QUOTES, file_name, is_file_like, mentions, named_in, normal};
 use crate::strategy::shown_tools::named_by;
-use crate::strategy::text::{fenced, has_word, sentence_before};
+use crate::strategy::text::{fenced, has_word};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::named_tools::FORBIDS;
 use crate::strategy::words::places::addressed;
 use crate::strategy::words::stated::is_to_be_made;
+use crate::strategy::words::told_deletions::{files_to_delete, tells_to_delete};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -68,9 +69,6 @@ const OTHER_WORK: [&str; 28] = [
 /// Words before a folder into which something goes.
 const INTO: [&str; 5] = ["into", "to", "called", "named", "under"];
 
-/// Words between "delete" and the file.
-const ITS_KIND: [&str; 7] = ["", "the", "old", "file", "program", "script", "my"];
-
 /// Files that are shown: this prompt is short, or it is no help.
 const MOST_FILES: usize = 12;
 
@@ -91,28 +89,12 @@ pub(in crate::strategy) fn wants_moves(prompt: &str) -> bool {
         !has_word(said, &FORBIDS) && (into || has_word(said, &MOVES) || said.contains(TAKES_NAME))
     };
     sentences(prompt).any(tells)
-        && sentences(prompt).all(|said| !tells_to_delete(said) || !deleted_in(said).is_empty())
+        && sentences(prompt).all(|said| !tells_to_delete(said) || !files_to_delete(said).is_empty())
         && !has_word(&own_words(prompt), &OTHER_WORK)
         && !wants_mended(prompt)
         && !named_in(prompt)
             .iter()
             .any(|path| is_to_be_made(prompt, path))
-}
-
-/// The files, from the root, right behind words that delete them: "delete door.lua and rename door_new.lua to door.lua".
-pub(in crate::strategy) fn deleted_in(prompt: &str) -> Vec<String> {
-    let is_deleted = |path: &String| {
-        mentions(prompt, path).any(|at| {
-            let before = sentence_before(&prompt[..at]).to_lowercase();
-            let words = before.split(|c: char| !c.is_alphanumeric()).rev();
-            let mut words = words.filter(|word| !ITS_KIND.contains(word));
-            let is_told = words.next().is_some_and(|word| DELETES.contains(&word));
-            is_told && !has_word(&before, &FORBIDS)
-        })
-    };
-    let mut named = named_in(prompt);
-    named.retain(|path| is_file_like(path) && is_deleted(path));
-    named.iter().map(|path| from_root(path)).collect()
 }
 
 /// The looks into the folders out of which a task wants files moved.
@@ -162,7 +144,7 @@ impl Turn<'_> {
         }
         self.schema_of(&addressed(MOVE, None))?;
         let there = self.files_there()?;
-        let deleted = deleted_in(prompt);
+        let deleted = files_to_delete(prompt);
         if !deleted.iter().all(|path| there.contains(path)) {
             return None;
         }

@@ -5,7 +5,6 @@ use super::mending::WRITE;
 use super::unfilled::COPY;
 use crate::domain::by_rule::ByRule;
 use crate::domain::step::{CallRecord, Step};
-use crate::strategy::ends::undelivered::is_written_into;
 use crate::strategy::guards::check_program::is_check;
 use crate::strategy::guards::misplaced_program::holds_data;
 use crate::strategy::paths::{listed_behind_folders, mentions, named_in, normal};
@@ -14,6 +13,7 @@ use crate::strategy::text::{has_word, sentence_after};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
 use crate::strategy::words::stated;
+use crate::strategy::words::told_changes::is_written_into;
 
 /// The tools of a task that only wants its result written, as far as its words name any.
 const ONLY: [&str; 5] = [WRITE, "fs_write_many", "fs_read", "fs_list", "run_program"];
@@ -137,71 +137,5 @@ fn is_changed_copy(prompt: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_put_into_a_file_is_asked_for_alone_where_a_program_that_is_started_takes_it_up() {
-        use crate::domain::chat::Role;
-        use crate::strategy::bench::shown;
-        use crate::strategy::drive::{Drive, profile_with_asides, run_tool};
-        let task = "who has the friday shift? the rota is /rota.txt. put just the name into /friday.txt here and then start /badge.lua \
-                    (also here), it prints a badge or tells you if it can't read the name";
-        for strategy in ["plan", "goals"] {
-            let mut drive = Drive::new(profile_with_asides(strategy), task);
-            drive.bench.profile.one_model = true;
-            drive.add_tools(vec![run_tool()]);
-            drive
-                .files
-                .insert("/rota.txt".into(), "thursday Lio\nfriday Tarek\n".into());
-            drive
-                .files
-                .insert("/badge.lua".into(), "badge for Tarek".into());
-            assert!(drive.run_to_consult());
-            let asked = shown(drive.state().prompt(Role::Executor));
-            assert!(
-                asked.contains("What does /friday.txt have to hold?"),
-                "{strategy}: {asked}"
-            );
-            assert!(
-                !drive.say(&["```\nTarek\n```"]),
-                "{strategy}: {}",
-                drive.shown()
-            );
-            assert_eq!(drive.files["/friday.txt"], "Tarek\n");
-            assert_eq!(
-                drive.state().calls().last().unwrap().args["path"],
-                "/badge.lua"
-            );
-        }
-    }
-
-    #[test]
-    fn what_a_program_does_in_some_case_is_no_condition_of_the_task() {
-        for plain in [
-            "Put the name into /a.txt and then start /badge.lua, it prints a badge or tells you if it can't read it.",
-            "Make a /a.txt. I have a /a_test.lua that grumbles if it isn't in order, start it when you think you're finished.",
-        ] {
-            assert!(!is_conditional(plain), "{plain}");
-        }
-        for other in [
-            "Write 1 to /a.txt if the door is open.",
-            "Run /a.lua. If it fails, write why to /a.txt.",
-        ] {
-            assert!(is_conditional(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_copy_in_which_something_differs_is_no_plain_one() {
-        let differs = "Make /b.txt a copy of /a.txt in which `x` is `y`.";
-        assert!(is_changed_copy(differs));
-        for plain in [
-            "Make /b.txt a copy of /a.txt.",
-            "Make /b.txt a copy of /a.txt. The folder in which it lies is /.",
-            "Write the file in which `x` is `y`.",
-        ] {
-            assert!(!is_changed_copy(plain), "{plain}");
-        }
-    }
-}
+#[path = "only_result_tests.rs"]
+mod tests;

@@ -16,10 +16,10 @@ const QUIET: [&str; 30] = [
     "before", "under", "behind", "next", "between", "if", "fine", "other",
 ];
 
-/// What is told of the first such entry; none where there is none.
-pub(super) fn untouched(asked: &str, held: &str, content: &str) -> Option<String> {
+/// The line of the first such entry; none where there is none.
+pub(super) fn untouched<'h>(asked: &str, held: &'h str, content: &str) -> Option<&'h str> {
     let now: Vec<&str> = filled_lines(content).map(bare).collect();
-    let lines: Vec<&str> = filled_lines(held).map(bare).collect();
+    let lines: Vec<&'h str> = filled_lines(held).map(bare).collect();
     let lower = asked.to_lowercase();
     let clauses: Vec<&str> = lower
         .split(['.', ',', ';', '!', '?', '\n'])
@@ -39,12 +39,7 @@ pub(super) fn untouched(asked: &str, held: &str, content: &str) -> Option<String
             && now.contains(*line)
             && clauses.iter().any(is_spoken_of)
     });
-    line.map(|(_, line)| {
-        format!(
-            "the task speaks of {}, and this line is as it was: {line}",
-            key_of(line)
-        )
-    })
+    line.map(|(_, line)| *line)
 }
 
 /// What an entry is called by, in small letters; nothing of a section, a comment, or a line of marks.
@@ -68,15 +63,12 @@ mod tests {
         let task = "lena got promoted, shes mod now. and Tnt_9 is banned so take him out of members.csv pls";
         let without = MEMBERS.replace("Tnt_9,member\n", "");
         let told = untouched(task, MEMBERS, &without);
-        assert_eq!(
-            told.as_deref(),
-            Some("the task speaks of lena, and this line is as it was: lena,member")
-        );
+        assert_eq!(told, Some("lena,member"));
         let both = without.replace("lena,member", "lena,mod");
         assert_eq!(untouched(task, MEMBERS, &both), None);
         let json = "{\n  \"iron\": 2,\n  \"gold\": 5\n}";
         let told = untouched("iron costs 3 and gold 6", json, &json.replace("2", "3"));
-        assert!(told.unwrap().ends_with("as it was: \"gold\": 5"));
+        assert_eq!(told, Some("\"gold\": 5"));
     }
 
     #[test]

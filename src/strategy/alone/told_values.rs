@@ -1,8 +1,7 @@
 //! Values that a task's words give for what stands in a short file, and that a file as a model gives it back does not have: of two settings small models
 //! change one.
 
-use super::changed_lines::{KEYS, section_of};
-use crate::strategy::text::filled_lines;
+use super::changed_lines::{KEYS, in_sections};
 
 /// Words before a number that is no value, and behind one: "raise it by 5", "the first 3 lines".
 const NO_VALUE_BEFORE: [&str; 14] = [
@@ -117,12 +116,10 @@ fn wrong_switch<'a>(content: &'a str, key: &str, on: bool) -> Option<&'a str> {
     };
     // Those that say that it is on: what is "disabled" is told the other way round.
     let says_on: &[&str] = &KEYS[..4];
-    let mut section = "";
     let mut found: Vec<(&str, bool)> = Vec::new();
-    for line in filled_lines(content) {
-        section = section_of(line).map_or(section, bare);
-        let is_its = section.eq_ignore_ascii_case(key)
-            || key.strip_suffix('s') == Some(&section.to_lowercase());
+    for (section, line) in in_sections(content) {
+        let section = bare(section).to_lowercase();
+        let is_its = section == key || key.strip_suffix('s') == Some(&section);
         found.extend(switches(line, &[key]));
         found.extend(switches(line, says_on).filter(|_| is_its));
     }

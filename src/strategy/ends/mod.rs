@@ -34,18 +34,21 @@ impl<'a> Turn<'a> {
         by: TranslatedBy,
         result: TaskResult,
     ) -> Decision {
-        let objection = self.given_up(&result);
-        let objection = objection.or_else(|| self.unchanged(&result));
-        let objection = objection.or_else(|| self.untouched(&result));
-        let objection = objection.or_else(|| self.undelivered());
-        let objection = objection.or_else(|| self.undeleted());
-        let objection = objection.or_else(|| self.unset_value());
-        let objection = objection.or_else(|| self.unmended());
-        let objection = objection.or_else(|| self.unread_data());
-        let objection = objection.or_else(|| self.unused_tool());
-        let objection = objection.or_else(|| self.unvisited());
-        let objection = objection.or_else(|| self.unasked());
-        let objection = objection.or_else(|| self.nothing_done(&result));
+        let objections: [&dyn Fn() -> Option<Decision>; 12] = [
+            &|| self.given_up(&result),
+            &|| self.unchanged(&result),
+            &|| self.untouched(&result),
+            &|| self.undelivered(),
+            &|| self.undeleted(),
+            &|| self.unset_value(),
+            &|| self.unmended(),
+            &|| self.unread_data(),
+            &|| self.unused_tool(),
+            &|| self.unvisited(),
+            &|| self.unasked(),
+            &|| self.nothing_done(&result),
+        ];
+        let objection = objections.iter().find_map(|objects| objects());
         objection.unwrap_or_else(|| self.finish(request, by, result))
     }
 

@@ -4,17 +4,17 @@ use super::untouched::is_about;
 use crate::domain::decision::{Decision, Guard};
 use crate::domain::files::from_root;
 use crate::domain::step::CallRecord;
-use crate::strategy::alone::chosen_files::{DELETE, tells_to_delete};
-use crate::strategy::alone::moved_files::{MOVE, deleted_in};
+use crate::strategy::alone::chosen_files::DELETE;
+use crate::strategy::alone::moved_files::MOVE;
 use crate::strategy::guards::excepted::kinds_named;
 use crate::strategy::guards::times_told;
 use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::normal;
-use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
 use crate::strategy::words::asked_questions::sentences;
-use crate::strategy::words::stated::CONDITIONS;
+use crate::strategy::words::stated::is_in_some_case;
+use crate::strategy::words::told_deletions::{files_to_delete, tells_to_delete};
 use serde_json::Value;
 
 /// How often it is told: a program that ran may have done it.
@@ -52,16 +52,16 @@ impl Turn<'_> {
         };
         let mut calls = self.state.calls();
         let ran = calls.any(|call| runs(call) && call.succeeded() && may_delete(call));
-        let doubtful = CONDITIONS.into_iter().filter(|word| *word != "then");
-        let doubtful: Vec<&str> = doubtful.collect();
-        let in_any_case = |said: &&str| tells_to_delete(said) && !has_word(said, &doubtful);
+        let in_any_case = |said: &&str| tells_to_delete(said) && !is_in_some_case(said);
         let mut told = sentences(prompt).filter(in_any_case);
         told.find_map(|said| {
             let is_taken = |path: &String| {
                 let path = normal(path);
                 taken.iter().any(|call| is_about(prompt, &call.args, &path))
             };
-            let file = deleted_in(said).into_iter().find(|path| !is_taken(path));
+            let file = files_to_delete(said)
+                .into_iter()
+                .find(|path| !is_taken(path));
             let of_kind = |kind: &str| {
                 let ending = format!(".{kind}");
                 let has_it =

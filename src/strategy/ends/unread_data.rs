@@ -2,7 +2,6 @@
 //! program that shall look into /admins.txt by the one line of the example, for everybody.
 
 use super::unchanged::changes;
-use super::undelivered::is_written_into;
 use super::unmended::only_program;
 use super::untouched::names;
 use crate::domain::decision::{Decision, Guard};
@@ -15,6 +14,7 @@ use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::{QUOTES, file_name, mentions, named_in};
 use crate::strategy::text::sentence_before;
 use crate::strategy::turn::Turn;
+use crate::strategy::words::told_changes::is_written_into;
 
 /// How often it is told: its text may show how the file is read in a way that rules do not see.
 const MOST_OBJECTIONS: usize = 2;

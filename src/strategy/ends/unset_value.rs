@@ -18,7 +18,7 @@ impl Turn<'_> {
         if !self.profile.demand_proof || !self.may_end() {
             return None;
         }
-        let (path, lacks) = self.value_not_set()?;
+        let (path, lack) = self.value_not_set()?;
         // That nothing was written into it is told in other words.
         let is_changed = |call: &CallRecord| changes(call) && names(&call.args, &normal(&path));
         if !self.state.calls().any(is_changed) {
@@ -27,7 +27,8 @@ impl Turn<'_> {
         let words = format!("{path} is not as it shall be");
         (times_told(self.state, &words) < MOST_OBJECTIONS).then(|| {
             let told = format!(
-                "{words}: {lacks}. Set it, and leave the rest as it is. If it is right so, end the task once more"
+                "{words}: {}. Set it, and leave the rest as it is. If it is right so, end the task once more",
+                lack.told
             );
             self.block(Guard::Unfinished, told)
         })

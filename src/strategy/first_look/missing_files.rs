@@ -7,7 +7,6 @@ use crate::domain::decision::Decision;
 use crate::domain::files::{from_root, key};
 use crate::domain::ids::ClientId;
 use crate::domain::step::{CallRecord, Step};
-use crate::strategy::ends::undelivered::is_written_into;
 use crate::strategy::guards::failure_text;
 use crate::strategy::memory::pins::runs;
 use crate::strategy::paths::{file_name, is_file_like, mentions, named_in, normal};
@@ -16,6 +15,7 @@ use crate::strategy::text::{has_word, sentence_before};
 use crate::strategy::turn::Turn;
 use crate::strategy::words::places::addressed;
 use crate::strategy::words::stated::is_to_be_made;
+use crate::strategy::words::told_changes::is_written_into;
 use serde_json::{Value, json};
 
 const FIND: &str = "fs_find";

@@ -5,6 +5,7 @@ mod breakdown;
 pub mod check;
 pub mod claim;
 pub mod decomposition;
+mod done_before;
 pub mod facts;
 mod fit;
 pub mod known;

@@ -6,14 +6,12 @@ use crate::domain::call::Target;
 use crate::domain::files::from_root;
 use crate::domain::step::CallRecord;
 use crate::strategy::alone::chosen_files::DELETE;
-use crate::strategy::alone::moved_files::{MOVE, deleted_in};
-use crate::strategy::paths::{QUOTES, mentions, normal};
+use crate::strategy::alone::moved_files::MOVE;
+use crate::strategy::paths::{mentions, normal};
 use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
+use crate::strategy::words::told_deletions::{files_to_delete, is_right_behind_delete};
 use serde_json::Value;
-
-/// Words directly before a file that is to go.
-const DELETES: [&str; 4] = ["delete", "remove", "erase", "unlink"];
 
 /// Words of a task that wants such a file again.
 const ANEW: [&str; 5] = ["anew", "again", "recreate", "replace", "empty"];
@@ -48,7 +46,7 @@ impl Turn<'_> {
     /// door_new.lua to door.lua".
     pub(in crate::strategy) fn deleted_again(&self, tool: &str, args: &Value) -> Option<String> {
         let path = from_root(&normal(args["path"].as_str().filter(|_| tool == DELETE)?));
-        let is_told = deleted_in(self.asked_for()).contains(&path);
+        let is_told = files_to_delete(self.asked_for()).contains(&path);
         let mut done = self.state.calls().rev().filter(|call| call.succeeded());
         let is_it = |call: &&CallRecord, name: &str| call.args[name] == path.as_str();
         let moved = done.find(|call| call.tool == MOVE && is_it(call, "to"))?;
@@ -65,12 +63,7 @@ impl Turn<'_> {
 /// Whether a task names a file, which has no first slash here, only as one that is to be deleted.
 fn is_only_deleted(prompt: &str, path: &str) -> bool {
     let mut places = mentions(prompt, path).peekable();
-    let deletes = |at: usize| {
-        let before = prompt[..at].trim_end_matches('/').trim_end_matches(QUOTES);
-        let mut words = before.split(|c: char| !c.is_alphanumeric()).rev();
-        let word = words.find(|word| !["", "the", "file"].contains(word));
-        word.is_some_and(|word| DELETES.iter().any(|one| word.eq_ignore_ascii_case(one)))
-    };
+    let deletes = |at: usize| is_right_behind_delete(&prompt[..at]);
     places.peek().is_some() && places.all(deletes) && !has_word(prompt, &ANEW)
 }
 
@@ -125,5 +118,31 @@ mod tests {
         ] {
             assert_eq!(is_only_deleted(prompt, "a.txt"), only, "{prompt}");
         }
+    }
+
+    #[test]
+    fn what_took_the_name_of_a_deleted_file_is_not_deleted_in_its_place() {
+        let mut drive = Drive::new(
+            profile_of("direct"),
+            "delete /door.lua and rename /door_new.lua to /door.lua",
+        );
+        drive.add_tools(vec![
+            serde_json::from_value(json!({"name": "fs_move", "effect": "effect", "description": "Moves.", "args_schema": {"type": "object"}})).unwrap(),
+        ]);
+        let delete = call("fs_delete", json!({"path": "/door.lua"}));
+        let moves = call(
+            "fs_move",
+            json!({"from": "/door_new.lua", "to": "/door.lua"}),
+        );
+        drive.say_with(&[&delete, &moves, &delete], |_, call| {
+            crate::strategy::drive::done(json!({"path": call.args["path"], "deleted": true}))
+        });
+        let deleted = drive.state().calls().filter(|call| call.tool == DELETE);
+        assert_eq!(deleted.count(), 1, "{}", drive.shown());
+        assert!(
+            drive.shown().contains("came from /door_new.lua and stays"),
+            "{}",
+            drive.shown()
+        );
     }
 }

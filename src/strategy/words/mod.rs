@@ -12,4 +12,6 @@ pub(super) mod said_lines;
 pub(super) mod said_otherwise;
 pub(super) mod said_values;
 pub mod stated;
+pub(super) mod told_changes;
+pub(super) mod told_deletions;
 pub(super) mod wanted_changes;

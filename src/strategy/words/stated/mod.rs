@@ -5,6 +5,7 @@
 
 mod bare;
 mod content;
+mod differences;
 mod each_line;
 mod examples;
 mod forms;
@@ -29,17 +30,18 @@ use crate::domain::task::{CallRecord, TaskState};
 use crate::domain::work::Work;
 use crate::strategy::ends::unchanged::changes;
 use crate::strategy::guards::times_told;
-use crate::strategy::lua_text::uncalled::uncalled;
-use crate::strategy::memory::contents;
 use crate::strategy::memory::pins::runs as runs_a_program;
 use crate::strategy::paths::normal;
-use crate::strategy::text::{has_word, head_and_tail};
+use crate::strategy::text::has_word;
 use crate::strategy::turn::Turn;
 pub(in crate::strategy) use bare::{bare_run, forbids_runs, run_without_arguments};
 pub(in crate::strategy) use content::{content_said, content_told};
+use differences::difference;
+pub(in crate::strategy) use differences::output_in_words;
 pub(in crate::strategy) use examples::runs_of_examples;
 use examples::{example_lines, examples};
 pub(in crate::strategy) use given::runs_given;
+pub(in crate::strategy) use reading::WANTED;
 pub(in crate::strategy) use reading::pieces;
 use reading::{announced, ends_a_sentence, is_of_today, is_run, is_wanted, sentence};
 pub(in crate::strategy) use relative::{MAKES, is_plainly_to_be_made, is_to_be_made};
@@ -91,19 +93,16 @@ pub(in crate::strategy) const CONDITIONS: [&str; 15] = [
     "finally",
 ];
 
+/// Whether a sentence holds in some case only. "Then" tells of an order here.
+pub(in crate::strategy) fn is_in_some_case(said: &str) -> bool {
+    let words = CONDITIONS.into_iter().filter(|word| *word != "then");
+    has_word(said, &words.collect::<Vec<_>>())
+}
+
 /// Words of a task whose program prints one thing now and another one later.
 const TURNS: [&str; 10] = [
     "again", "first", "second", "third", "twice", "each", "every", "next", "last", "counts",
 ];
-
-/// Bytes of an output that are shown.
-const SHOWN: usize = 200;
-
-/// An output without a word, and why that is so most often.
-const NOTHING: &str = "nothing: a program prints only what it gives to print(), and a function that nobody calls does nothing";
-
-/// The same of a program in whose text nothing prints.
-const SAYS_NOTHING: &str = "nothing: no line of it calls print(). It has to do what the task says and to print what came of it";
 
 impl Turn<'_> {
     /// The last run of a program that did not print what the task's words say of it. Where they may be meant otherwise it is told
@@ -256,65 +255,6 @@ fn stands_in(output: &str, text: &str) -> bool {
             && behind.next().is_some_and(|next| next.is_ascii_digit());
         !joins(first, before) && !joins(last, after) && !is_fraction
     })
-}
-
-/// How the newest run differs, if none since the last change has printed the text.
-fn difference(state: &TaskState, stated: &Stated<'_>, call: &CallRecord) -> Option<String> {
-    let differs = call.succeeded() && lacks(call, stated) && !was_shown(state, stated);
-    differs.then(|| {
-        let printed = output_in_words(state, call);
-        let ends = missing_ends(stated.text, output(call).trim());
-        format!(
-            "the task says that `{}` prints {}, and its last run printed {printed}{ends}",
-            stated.run, stated.text
-        )
-    })
-}
-
-/// What stands before and behind a part of a text that was printed without it; nothing where other things differ.
-fn missing_ends(text: &str, printed: &str) -> String {
-    let ends = text.split_once(printed).filter(|_| !printed.is_empty());
-    match ends {
-        Some((before, "")) if !before.is_empty() => format!(": `{before}` is missing before it"),
-        Some(("", behind)) if !behind.is_empty() => format!(": `{behind}` is missing behind it"),
-        Some((before, behind)) if !before.is_empty() => {
-            format!(": `{before}` is missing before it, and `{behind}` behind it")
-        }
-        _ => String::new(),
-    }
-}
-
-/// What a run printed, in quotes, or that this was nothing, and why.
-pub(in crate::strategy) fn output_in_words(state: &TaskState, call: &CallRecord) -> String {
-    match output(call).trim() {
-        "" => match uncalled_in(state, call) {
-            Some(name) => format!(
-                "nothing: its function `{name}` is called nowhere. The program's last line has to call it with what the program is \
-                 given, `{name}(...)`; what it returns is printed by `print({name}(...))`"
-            ),
-            None if is_silent_program(state, call) => SAYS_NOTHING.to_owned(),
-            None => NOTHING.to_owned(),
-        },
-        output => format!("\"{}\"", head_and_tail(output, SHOWN)),
-    }
-}
-
-/// A function of the program that ran which nothing calls, as far as its text is known.
-fn uncalled_in<'a>(state: &'a TaskState, run: &CallRecord) -> Option<&'a str> {
-    uncalled(text_of(state, run)?)
-}
-
-/// Whether nothing in the text of the program that ran can print.
-fn is_silent_program(state: &TaskState, run: &CallRecord) -> bool {
-    let mut ways = ["print", "write", "dofile", "require", "run"].iter();
-    text_of(state, run).is_some_and(|text| !ways.any(|way| text.contains(way)))
-}
-
-/// The text of the program that ran, if it is known.
-fn text_of<'a>(state: &'a TaskState, run: &CallRecord) -> Option<&'a str> {
-    let path = run.args.get("path").and_then(Value::as_str)?;
-    let on = run.intended.as_ref().map(|intended| &intended.client_id);
-    contents::known(state, on, &from_root(&normal(path)))
 }
 
 /// Whether a run since the last change, or that change itself, printed the text.

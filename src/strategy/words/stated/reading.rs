@@ -32,7 +32,7 @@ const TODAY: [&str; 8] = [
 ];
 
 /// Words of a sentence about what shall be, before the colon that announces what it means.
-const WANTED: [&str; 3] = ["shall", "should", "must"];
+pub const WANTED: [&str; 3] = ["shall", "should", "must"];
 
 /// What such a sentence says that it shall do.
 const SHOWS: [&str; 6] = ["print", "show", "output", "display", "write", "say"];

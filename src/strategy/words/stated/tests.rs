@@ -304,26 +304,3 @@ fn a_text_stands_in_an_output_as_a_whole() {
         assert_eq!(stands_in(output, text), stands, "{output} / {text}");
     }
 }
-
-#[test]
-fn what_is_missing_around_what_was_printed_is_told() {
-    for (text, printed, told) in [
-        (
-            "[##..]",
-            "##..",
-            ": `[` is missing before it, and `]` behind it",
-        ),
-        ("total: 5", "5", ": `total: ` is missing before it"),
-        ("5 coins", "5", ": ` coins` is missing behind it"),
-        (
-            "[##..]",
-            "##",
-            ": `[` is missing before it, and `..]` behind it",
-        ),
-        ("5", "5", ""),
-        ("5", "6", ""),
-        ("5", "", ""),
-    ] {
-        assert_eq!(missing_ends(text, printed), told, "{text}");
-    }
-}

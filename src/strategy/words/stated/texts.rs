@@ -1,8 +1,9 @@
 //! Texts that a task says its program prints or writes and that no line of the program has: "anything else prints `usage: rps MOVE OPPONENT`",
 //! "and then `total: SUM`". A small model leaves such a case out, or writes "Total", and no run of which the task speaks shows it.
 
+use super::differences::text_of;
 use super::reading::{is_of_today, is_placeholder, pieces};
-use super::{output, runs_a_program, text_of};
+use super::{output, runs_a_program};
 use crate::domain::task::{CallRecord, TaskState};
 use crate::strategy::ends::unmended::only_program;
 use crate::strategy::paths::named_in;
